@@ -34,13 +34,13 @@ from hqm import (
     Verdict,
     answers_by_id,
     finding,
-    placed_records,
+    located_records,
     ratio,
     read_json,
     read_records,
+    required_field,
     rounded,
     same_question,
-    take,
 )
 
 _KINDS = {
@@ -66,13 +66,14 @@ def _official_f1(
     pieces: int, guard: float, digits: int | None = None
 ) -> Callable[[Mapping[str, Any]], Any]:
     """F1 of precision and recall in percent, which the release rounds first."""
-    parts = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
+    components = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
 
     def f1(t: Mapping[str, Any]) -> Any:
-        p, r = (
-            part(t) / 100 if digits is None else rounded(part(t), digits) / 100 for part in parts
-        )
-        return 2 * p * r / (p + r + guard) * 100
+        percentages = [component(t) for component in components]
+        if digits is not None:
+            percentages = [rounded(percentage, digits) for percentage in percentages]
+        precision, recall = (percentage / 100 for percentage in percentages)
+        return 2 * precision * recall / (precision + recall + guard) * 100
 
     return f1
 
@@ -80,10 +81,8 @@ def _official_f1(
 def _metrics(scoring: str) -> Iterable[Metric]:
     for subset in ("", *SUBSETS):
         # the release adds its three attribute counters, and with them their starting values
-        pieces, guard = (
-            3 if subset == "attribute" else 1,
-            0.001 if subset == "existence" else 0.0001,
-        )
+        pieces = 3 if subset == "attribute" else 1
+        guard = 0.001 if subset == "existence" else 0.0001
         four: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "accuracy": _official("right", "n", pieces),
             "precision": _official("no_right", "no_said", pieces),
@@ -97,10 +96,10 @@ def _metrics(scoring: str) -> Iterable[Metric]:
                 "recall": lambda t: 100 * ratio(t["no_right"], t["no_true"]),
                 "f1": lambda t: 100 * ratio(2 * t["no_right"], t["no_said"] + t["no_true"]),
             }
-        for name, of in four.items():
+        for name, formula in four.items():
             metric = Metric(
                 name,
-                of,
+                formula,
                 about=f"{name.capitalize()} in percent; the answer no is the positive class.",
                 scale=(0.0, 100.0),
             )
@@ -131,7 +130,7 @@ class AmberD(Benchmark):
     def annotations(self) -> dict[int, dict[str, Any]]:
         """Id -> annotation, including those of the generative part."""
         return {
-            int(take(record, "id", "annotations.json")): record
+            int(required_field(record, "id", "annotations.json")): record
             for record in read_records(self.data / "annotations.json")
         }
 
@@ -139,21 +138,21 @@ class AmberD(Benchmark):
         """`query/query_discriminative.json` with the labels of `annotations.json`."""
         path = self.data / "query" / "query_discriminative.json"
         items = []
-        for place, record in placed_records(path):
-            key = int(take(record, "id", place))
+        for location, record in located_records(path):
+            key = int(required_field(record, "id", location))
             note = self.annotations.get(key, {})
             if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
                 raise DataError(
                     f"annotations.json has no usable label for the id {key}",
-                    location=place,
+                    location=location,
                     remedy="Take both files of one release.",
                 )
-            image = str(take(record, "image", place))
+            image = str(required_field(record, "image", location))
             kind = _KINDS[note["type"]]
             items.append(
                 Item(
                     str(key),
-                    str(take(record, "query", place)),
+                    str(required_field(record, "query", location)),
                     "yes_no",
                     note["truth"],
                     image,
@@ -278,27 +277,9 @@ class AmberD(Benchmark):
             )
 
     def _label_errors(self, form: Form) -> Iterable[Finding]:
-        number = re.compile(r"AMBER_(\d+)\.")
-        truths = {
-            i: set(note["truth"])
-            for i, note in self.annotations.items()
-            if note["type"] == "generative"
-        }
-        words = (
-            read_json(self.data / "relation.json") if (self.data / "relation.json").exists() else {}
-        )
-        wrong, near = [], []
-        for item in form.items:
-            match, picture = (
-                re.match(r"Is there an? (.+) in this image", item.prompt),
-                number.match(item.image or ""),
-            )
-            if item.meta["kind"] == "existence" and match and picture and item.target == "no":
-                there = truths.get(int(picture[1]), set())
-                if match[1] in there:
-                    wrong.append(item)
-                elif any(match[1] in words.get(word, ()) for word in there):
-                    near.append(item)
+        """The labels and annotations that contradict each other."""
+        notes = {i: n for i, n in self.annotations.items() if n["type"] == "generative"}
+        wrong, associated = self._doubtful_negatives(form, notes)
         yield from finding(
             "label-error",
             "{n} existence questions have the answer no, though the object is among the picture's"
@@ -308,31 +289,47 @@ class AmberD(Benchmark):
         yield from finding(
             "label-doubt",
             "{n} more ask about a word associated with a true object of the picture",
-            near,
+            associated,
         )
         yield from finding(
             "annotation-overlap",
             "{n} pictures list an object both as true and as a hallucination",
-            [
-                str(i)
-                for i, note in self.annotations.items()
-                if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
-            ],
+            [str(i) for i, note in notes.items() if set(note["truth"]) & set(note["hallu"])],
         )
         yield from finding(
             "annotation-twice",
             "{n} pictures list a true object twice",
-            [
-                str(i)
-                for i, note in self.annotations.items()
-                if note["type"] == "generative" and len(note["truth"]) > len(set(note["truth"]))
-            ],
+            [str(i) for i, note in notes.items() if len(note["truth"]) > len(set(note["truth"]))],
         )
         groups = [group for group in same_question(form).values() if len(group) > 1]
-        contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
+        contradictory = [group for group in groups if len({item.target for item in group}) > 1]
         yield Finding(
             "pairs",
             f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them"
             " with different answers",
             len(groups),
         )
+
+    def _doubtful_negatives(
+        self, form: Form, notes: Mapping[int, Mapping[str, Any]]
+    ) -> tuple[list[Item], list[Item]]:
+        """The existence questions with the answer no whose object is true of the picture, and those
+        whose object is associated with a true one.
+        """
+        path = self.data / "relation.json"
+        associations = read_json(path) if path.exists() else {}
+        wrong, associated = [], []
+        for item in form.items:
+            if item.meta["kind"] != "existence" or item.target != "no":
+                continue
+            match = re.match(r"Is there an? (.+) in this image", item.prompt)
+            picture = re.match(r"AMBER_(\d+)\.", item.image or "")
+            if match is None or picture is None:
+                continue
+            note = notes.get(int(picture[1]))
+            true_objects = set(note["truth"]) if note else set()
+            if match[1] in true_objects:
+                wrong.append(item)
+            elif any(match[1] in associations.get(name, ()) for name in true_objects):
+                associated.append(item)
+        return wrong, associated

@@ -38,6 +38,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,13 +56,13 @@ from hqm import (
     Verdict,
     answers_by_id,
     finding,
+    located_records,
     made_up_objects,
-    placed_records,
     ratio,
     read_json,
     read_records,
     read_text,
-    take,
+    required_field,
 )
 
 FIFTHS = (20, 40, 60, 80, 100)
@@ -80,7 +81,9 @@ class _Targets(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, objects: Sequence[str], associated: Mapping[str, Sequence[str]]) -> _Targets:
+    def from_objects(
+        cls, objects: Sequence[str], associated: Mapping[str, Sequence[str]]
+    ) -> _Targets:
         pairs = [(word, i) for i, name in enumerate(objects) for word in associated[name]]
         pairs += [(name, i) for i, name in enumerate(objects)]
         return cls(tuple(word for word, _ in pairs), tuple(i for _, i in pairs), len(objects))
@@ -134,10 +137,10 @@ class _Mention(NamedTuple):
     """
 
     word: str
-    place: int
+    start: int
     covers: int | None = None
     hits: tuple[int, ...] = ()
-    made_up: bool = False
+    is_fabricated: bool = False
 
 
 def _percent(top: str, bottom: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
@@ -177,14 +180,14 @@ def _metrics(official: bool) -> Iterator[Metric]:
         digits=digits,
         scale=(0.0, 100.0),
     )
-    about = "Made-up objects that people expect there, in percent of " + (
+    cognition_description = "Made-up objects that people expect there, in percent of " + (
         "all expected ones." if official else "the objects mentioned."
     )
     yield Metric(
         "cog",
         _percent("hit", "targets", official),
         "lower",
-        about=about,
+        about=cognition_description,
         digits=digits,
         scale=(0.0, None),
     )
@@ -195,31 +198,35 @@ def _metrics(official: bool) -> Iterator[Metric]:
         about="Mean relative place of made-up words: 0 at the start, 1 at the end.",
         scale=(0.0, 1.0),
     )
-    for at in FIFTHS:
+    for percent in FIFTHS:
         yield Metric(
-            f"position.at_{at}",
-            _share_at(at),
+            f"position.at_{percent}",
+            _share_at(percent),
             "neither",
-            about=f"Of the made-up words, the share between {at - 20} and {at} percent of the"
-            " description's length.",
+            about=(
+                f"Of the made-up words, the share between {percent - 20} and {percent} percent of"
+                " the description's length."
+            ),
             scale=(0.0, 1.0),
         )
-    for at in FIFTHS[:-1]:
+    for percent in FIFTHS[:-1]:
         yield Metric(
-            f"hal.at_{at}",
-            _hal(f"clean_{at}", official),
+            f"hal.at_{percent}",
+            _hal(f"clean_{percent}", official),
             "lower",
-            about=f"Percentage of descriptions that make something up in the first {at} percent of"
-            " their words.",
+            about=(
+                f"Percentage of descriptions that make something up in the first {percent} percent"
+                " of their words."
+            ),
             digits=digits,
             scale=(0.0, 100.0),
         )
         yield Metric(
-            f"cover.at_{at}",
-            _percent(f"covered_{at}", "true", official),
+            f"cover.at_{percent}",
+            _percent(f"covered_{percent}", "true", official),
             about=(
-                f"Of the true objects, the percentage mentioned in the first {at} percent of the"
-                f" words."
+                f"Of the true objects, the percentage mentioned in the first {percent} percent of"
+                " the words."
             ),
             digits=digits,
             scale=(0.0, 100.0),
@@ -237,8 +244,8 @@ def _share(top: int, bottom: int) -> float:
     return top / bottom if bottom else 0.0
 
 
-def _share_at(at: int) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda t: ratio(t[f"place_{at}"], t["words_made_up"])
+def _share_at(percent: int) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda t: ratio(t[f"place_{percent}"], t["words_made_up"])
 
 
 class AmberG(Benchmark):
@@ -260,7 +267,7 @@ class AmberG(Benchmark):
     def annotations(self) -> Mapping[str, Mapping[str, Any]]:
         """Id -> annotation, including those of the discriminative part."""
         rows = read_records(self.data / "annotations.json")
-        return {str(take(row, "id", "annotations.json")): row for row in rows}
+        return {str(required_field(row, "id", "annotations.json")): row for row in rows}
 
     @cached_property
     def associated(self) -> Mapping[str, Sequence[str]]:
@@ -287,7 +294,7 @@ class AmberG(Benchmark):
     @cached_property
     def _pictures(self) -> dict[str, tuple[_Targets, _Targets]]:
         """Id -> true objects and targets, with the words associated with them."""
-        made = {}
+        targets_by_picture = {}
         for item in self.read().items:
             note = self.annotations[item.id]
             missing = [
@@ -300,10 +307,10 @@ class AmberG(Benchmark):
                     location=str(self.data / "relation.json"),
                     remedy="Take both files of one release.",
                 )
-            made[item.id] = tuple(
-                _Targets.of(note[kind], self.associated) for kind in ("truth", "hallu")
+            targets_by_picture[item.id] = tuple(
+                _Targets.from_objects(note[kind], self.associated) for kind in ("truth", "hallu")
             )
-        return made  # type: ignore[return-value]
+        return targets_by_picture  # type: ignore[return-value]
 
     @cached_property
     def _alike(self) -> tuple[dict[str, int], Any]:
@@ -320,15 +327,16 @@ class AmberG(Benchmark):
         """`query/query_generative.json`; the objects are in `annotations.json`."""
         path = self.data / "query" / "query_generative.json"
         items = []
-        for place, record in placed_records(path):
-            key, image = str(take(record, "id", place)), str(take(record, "image", place))
+        for location, record in located_records(path):
+            key = str(required_field(record, "id", location))
+            image = str(required_field(record, "image", location))
             if self.annotations.get(key, {}).get("type") != "generative":
                 raise DataError(
                     f"annotations.json has no generative annotation for the id {key}",
-                    location=place,
+                    location=location,
                     remedy="Take both files of one release.",
                 )
-            prompt = str(take(record, "query", place))
+            prompt = str(required_field(record, "query", location))
             items.append(Item(key, prompt, "caption", None, image, "existence", "", image))
         return Form("original", tuple(items))
 
@@ -341,16 +349,18 @@ class AmberG(Benchmark):
         mentions = (
             self._official(item, response.text) if official else self._paper(item, response.text)
         )
-        places = [max(0, bisect.bisect_right(words, mention.place) - 1) for mention in mentions]
+        word_indices = [
+            max(0, bisect.bisect_right(words, mention.start) - 1) for mention in mentions
+        ]
         true, targets = self._pictures[item.id]
         wrong = [
-            (mention, place)
-            for mention, place in zip(mentions, places, strict=True)
-            if mention.made_up
+            (mention, word_index)
+            for mention, word_index in zip(mentions, word_indices, strict=True)
+            if mention.is_fabricated
         ]
         covered = [
-            (m.covers, place)
-            for m, place in zip(mentions, places, strict=True)
+            (m.covers, word_index)
+            for m, word_index in zip(mentions, word_indices, strict=True)
             if m.covers is not None
         ]
         tally = {
@@ -358,7 +368,7 @@ class AmberG(Benchmark):
             "words": float(len(words)),
             "clean": float(not wrong),
             "words_made_up": float(len(wrong)),
-            "place": sum((place + 0.5) / len(words) for _, place in wrong),
+            "place": sum((word_index + 0.5) / len(words) for _, word_index in wrong),
         }
         sizes = {
             "made_up": len(wrong),
@@ -376,14 +386,19 @@ class AmberG(Benchmark):
             tally |= {"made_up": _share(sizes["made_up"], len(mentions)), "mentioned": any_object}
             tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
             tally |= {"covered": sizes["covered"] * share, "true": 1.0}
-        for at in FIFTHS:
-            first_words = math.ceil(len(words) * at / 100)
-            tally[f"clean_{at}"] = float(all(place >= first_words for _, place in wrong))
-            tally[f"covered_{at}"] = share * len(
-                {name for name, place in covered if place < first_words}
+        for percent in FIFTHS:
+            first_words = math.ceil(len(words) * percent / 100)
+            tally[f"clean_{percent}"] = float(
+                all(word_index >= first_words for _, word_index in wrong)
             )
-            tally[f"place_{at}"] = float(
-                sum(at - 20 <= 100 * place / len(words) < at for _, place in wrong)
+            tally[f"covered_{percent}"] = share * len(
+                {name for name, word_index in covered if word_index < first_words}
+            )
+            tally[f"place_{percent}"] = float(
+                sum(
+                    percent - 20 <= 100 * word_index / len(words) < percent
+                    for _, word_index in wrong
+                )
             )
         return Verdict(tally["clean"], tally, "ok", ", ".join(mention.word for mention, _ in wrong))
 
@@ -406,45 +421,45 @@ class AmberG(Benchmark):
     def _official(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the released scorer counts them, with repeats."""
         true, targets = self._pictures[item.id]
-        return [self._judge(word, place, true, targets) for word, place in self._nouns(text)]
+        return [self._judge(word, offset, true, targets) for word, offset in self._nouns(text)]
 
-    def _judge(self, word: str, place: int, true: _Targets, targets: _Targets) -> _Mention:
+    def _judge(self, word: str, offset: int, true: _Targets, targets: _Targets) -> _Mention:
         if word in self.safe_words:
-            return _Mention(word, place)
+            return _Mention(word, offset)
         if word in true.words:
-            return _Mention(word, place, true.stands_for[true.words.index(word)])
+            return _Mention(word, offset, true.stands_for[true.words.index(word)])
         number, alike = self._alike
 
-        def first_like(side: _Targets) -> int | None:
+        def first_synonym(side: _Targets) -> int | None:
             row = alike[number[word]]
             return next(
-                (side.stands_for[j] for j, other in enumerate(side.words) if row[number[other]]),
+                (side.stands_for[j] for j, target in enumerate(side.words) if row[number[target]]),
                 None,
             )
 
-        hits = {first_like(targets)} - {None}
+        hits = {first_synonym(targets)} - {None}
         if word in targets.words:
             hits.add(targets.stands_for[targets.words.index(word)])
-        covers = first_like(true)
+        covers = first_synonym(true)
         return _Mention(
-            word, place, covers, tuple(hit for hit in hits if hit is not None), covers is None
+            word, offset, covers, tuple(hit for hit in hits if hit is not None), covers is None
         )
 
     def _paper(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the paper defines them: each object once, at its first place."""
         true, targets = self._names(item, "truth"), self._names(item, "hallu")
-        made = {}
-        for word, place in self._nouns(text.lower()):
-            if word not in made:
+        first_mentions = {}
+        for word, offset in self._nouns(text.lower()):
+            if word not in first_mentions:
                 covers = true.index(word) if word in true else None
                 hits = (targets.index(word),) if word in targets else ()
-                made[word] = _Mention(word, place, covers, hits, covers is None)
-        return list(made.values())
+                first_mentions[word] = _Mention(word, offset, covers, hits, covers is None)
+        return list(first_mentions.values())
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
         """Which objects are made up, and the objects of the pictures by category."""
 
-        def made_up(answer: ScoredAnswer) -> list[str]:
+        def invented_words(answer: ScoredAnswer) -> list[str]:
             if not answer.tally["words_made_up"]:
                 return []
             return self.score(answer.item, Response(answer.text)).read.split(", ")
@@ -455,17 +470,16 @@ class AmberG(Benchmark):
         def category(word: str) -> str:
             return CATEGORY.get(word, "people" if word in PEOPLE else "other")
 
-        yield from made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
+        yield from made_up_objects(
+            answers, invented_words, has_person, PEOPLE.__contains__, category
+        )
         items = {answer.item.id: answer.item for answer in answers}.values()
-        true = [set(self._names(item, "truth")) for item in items]
-        rows: list[tuple[str, int, int]] = [
-            (
-                name,
-                len({word for words in true for word in words if CATEGORY.get(word) == name}),
-                sum(CATEGORY.get(word) == name for words in true for word in words),
-            )
-            for name in _CATEGORIES
-        ]
+        words_by_category: dict[str, list[str]] = {name: [] for name in _CATEGORIES}
+        for item in items:
+            for word in set(self._names(item, "truth")):
+                if word in CATEGORY:
+                    words_by_category[CATEGORY[word]].append(word)
+        rows = [(name, len(set(words)), len(words)) for name, words in words_by_category.items()]
         largest_first = sorted(rows, key=lambda row: -row[2])
         yield Analysis(
             name="objects_by_category",
@@ -498,12 +512,11 @@ class AmberG(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released annotation."""
         notes = {item.id: self.annotations[item.id] for item in form.items}
-        both = [
-            f"{key}: {', '.join(set(n['truth']) & set(n['hallu']))}" for key, n in notes.items()
-        ]
-        both = [text for text in both if not text.endswith(": ")]
+        overlaps = {key: set(note["truth"]) & set(note["hallu"]) for key, note in notes.items()}
         yield from finding(
-            "annotation-overlap", "{n} pictures list an object both as true and as a target", both
+            "annotation-overlap",
+            "{n} pictures list an object both as true and as a target",
+            [f"{key}: {', '.join(names)}" for key, names in overlaps.items() if names],
         )
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
             yield from finding(
@@ -515,50 +528,52 @@ class AmberG(Benchmark):
             "shadowed-object",
             "{n} true objects are associated with another one of their picture: the release counts"
             " their mention for that",
-            [
-                f"{key}: '{name}' is counted as '{note['truth'][index]}'"
-                for key, note in notes.items()
-                for name in dict.fromkeys(note["truth"])
-                for true in [self._pictures[key][0]]
-                for index in [true.stands_for[true.words.index(name)]]
-                if note["truth"][index] != name
-            ],
+            self._shadowed_objects(notes),
         )
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
+            safe_words = []
+            for key, note in notes.items():
+                safe_words += [f"{key}: {word}" for word in note[kind] if word in self.safe_words]
             yield from finding(
                 f"safe-word-{kind}",
                 f"{{n}} {name} are safe words: the release passes over their mention",
-                [
-                    f"{key}: {word}"
-                    for key, note in notes.items()
-                    for word in note[kind]
-                    if word in self.safe_words
-                ],
+                safe_words,
             )
         yield from finding(
             "target-associated",
             "{n} pictures have a target that is associated with a true object",
-            [
-                f"{key}: {', '.join(words)}"
-                for key, note in notes.items()
-                if (
-                    words := [
-                        h
-                        for h in note["hallu"]
-                        if any(h in self.associated[t] for t in note["truth"])
-                    ]
-                )
-            ],
+            self._associated_targets(notes),
         )
         yield from finding(
             "capital",
             "{n} objects have a capital letter, and the release compares case",
             [word for word in self.associated if word != word.lower()],
         )
+        true_objects = set(chain.from_iterable(note["truth"] for note in notes.values()))
         yield Finding(
             "objects",
-            f"{len(self.associated)} objects,"
-            f" {len({w for n in notes.values() for w in n['truth']})} of them true somewhere;"
-            f" {sum(len(v) for v in self.associated.values())} associated words",
+            f"{len(self.associated)} objects, {len(true_objects)} of them true somewhere;"
+            f" {sum(map(len, self.associated.values()))} associated words",
             len(self.associated),
         )
+
+    def _associated_targets(self, notes: Mapping[str, Any]) -> list[str]:
+        """The pictures with targets that are associated with a true object."""
+        pictures = []
+        for key, note in notes.items():
+            associated = set(chain.from_iterable(self.associated[name] for name in note["truth"]))
+            targets = [target for target in note["hallu"] if target in associated]
+            if targets:
+                pictures.append(f"{key}: {', '.join(targets)}")
+        return pictures
+
+    def _shadowed_objects(self, notes: Mapping[str, Any]) -> list[str]:
+        """The true objects whose mention the release counts for another one of their picture."""
+        shadowed = []
+        for key, note in notes.items():
+            true, _ = self._pictures[key]
+            for name in dict.fromkeys(note["truth"]):
+                counted = note["truth"][true.stands_for[true.words.index(name)]]
+                if counted != name:
+                    shadowed.append(f"{key}: '{name}' is counted as '{counted}'")
+        return shadowed

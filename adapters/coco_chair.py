@@ -47,12 +47,12 @@ from hqm import (
     chair_tally,
     digest,
     finding,
-    json_parts,
+    json_values,
+    located_records,
     made_up_objects,
-    placed_records,
     read_json,
     read_text,
-    take,
+    required_field,
 )
 
 INSTRUCTIONS = (
@@ -107,7 +107,7 @@ _RULES = tuple(
 
 @lru_cache(maxsize=65536)
 def pattern_singular(word: str) -> str:
-    """What the release's `pattern.en` makes of a lower-case word, wherever the result is a word of
+    """The singular that the release's `pattern.en` gives a lower-case word, where it is a word of
     CHAIR's list or pairs.
 
     >>> [pattern_singular(word) for word in ("buses", "bus", "ties", "knives", "women", "collies")]
@@ -134,7 +134,7 @@ def _lemmas(word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Counter:
-    """What counts as a mention of a COCO object: the list, the pairs of words, and how a word is
+    """The rules for a mention of a COCO object: the list, the pairs of words, and how a word is
     brought to the singular.
     """
 
@@ -143,7 +143,7 @@ class Counter:
     scoring: str
 
     @classmethod
-    def of(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
+    def from_lists(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
         """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
         words = {
             key.strip() if scoring == "paper" else key: name
@@ -277,7 +277,9 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
 
 def _parts(annotations: Path, file: str) -> Iterator[tuple[str, Any]]:
     """A document of COCO's annotations, out of the zip or a folder."""
-    return json_parts(annotations / file) if annotations.is_dir() else json_parts(annotations, file)
+    return (
+        json_values(annotations / file) if annotations.is_dir() else json_values(annotations, file)
+    )
 
 
 _ALL = "../coco_objects/objects_all.json"
@@ -318,7 +320,7 @@ def _instruction(path: Path) -> str | None:
     if not path.name.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
         return None
     try:
-        _, record = next(iter(placed_records(path)), ("", {}))
+        _, record = next(iter(located_records(path)), ("", {}))
     except DataError:
         return None
     if "image_id" not in record or not record.keys() & {"caption", "text"}:
@@ -347,23 +349,23 @@ class CocoChair(Benchmark):
         list of the release.
         """
         lists = read_synonyms(inputs["synonyms.txt"])
-        made: dict[str, Any] = {"synonyms.json": lists}
+        contents: dict[str, Any] = {"synonyms.json": lists}
         if ANNOTATIONS not in inputs:
-            return made
+            return contents
         differently: dict[str, list[str]] = {}
-        counters = [Counter.of(lists, scoring) for scoring in ("official", "paper")]
+        counters = [Counter.from_lists(lists, scoring) for scoring in ("official", "paper")]
         for split in _SPLITS:
             official, paper = _split(inputs[ANNOTATIONS], split, counters)
-            made[_FILES[split]] = {str(key): sorted(official[key]) for key in sorted(official)}
+            contents[_FILES[split]] = {str(key): sorted(official[key]) for key in sorted(official)}
             differently |= {
                 str(key): sorted(paper[key]) for key in sorted(paper) if paper[key] != official[key]
             }
-        return {**made, "objects_paper.json": differently}
+        return {**contents, "objects_paper.json": differently}
 
     def _read(self, name: str) -> dict[str, list[str]]:
         path = self.data / name
-        there = path.is_file() or path.with_name(f"{path.name}.gz").is_file()
-        return dict(read_json(path)) if there else {}
+        exists = path.is_file() or path.with_name(f"{path.name}.gz").is_file()
+        return dict(read_json(path)) if exists else {}
 
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
@@ -388,25 +390,26 @@ class CocoChair(Benchmark):
 
     @cached_property
     def _counter(self) -> Counter:
-        return Counter.of(read_json(self.data / "synonyms.json"), self.scoring)
+        return Counter.from_lists(read_json(self.data / "synonyms.json"), self.scoring)
 
     def read(self) -> Form:
         """One item for each picture of val2014 whose objects are known."""
         return Form("original", tuple(_item(key, "val2014") for key in self._objects))
 
     @cached_property
-    def _whole(self) -> Form:
+    def _known_form(self) -> Form:
         """All pictures whose objects are known, captioned or not."""
         return self.original
 
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
-        other = next(name for name in (*self._instructions[1:], *INSTRUCTIONS[::-1])
+        other_instruction = next(name for name in (*self._instructions[1:], *INSTRUCTIONS[::-1])
                      if name != form.items[0].prompt)  # fmt: skip
         return Form(
             "parallel",
             tuple(
-                replace(item, prompt=other, rule="coco_chair.instruction") for item in form.items
+                replace(item, prompt=other_instruction, rule="coco_chair.instruction")
+                for item in form.items
             ),
         )
 
@@ -424,7 +427,7 @@ class CocoChair(Benchmark):
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
         """Which objects are made up, by COCO's supercategories, and beside a person."""
 
-        def made_up(answer: ScoredAnswer) -> list[str]:
+        def invented_objects(answer: ScoredAnswer) -> list[str]:
             if not answer.tally["hallucinated"]:
                 return []
             present = set(self._present(answer.item))
@@ -434,7 +437,11 @@ class CocoChair(Benchmark):
             return "person" in self._present(answer.item)
 
         return made_up_objects(
-            answers, made_up, has_person, "person".__eq__, lambda name: CATEGORY.get(name, "other")
+            answers,
+            invented_objects,
+            has_person,
+            "person".__eq__,
+            lambda name: CATEGORY.get(name, "other"),
         )
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
@@ -442,29 +449,33 @@ class CocoChair(Benchmark):
         are scored.
         """
         responses: dict[str, Response] = {}
-        further: dict[str, Item] = {}
-        for place, record in placed_records(path):
-            key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
+        training_items: dict[str, Item] = {}
+        for location, record in located_records(path):
+            key = _NAME.sub(r"\1", str(required_field(record, "image_id", location)))
             if key not in form.by_id:
                 if key not in self._train:
                     raise AnswerError(
                         f"the objects of picture {key} are not known",
-                        location=place,
+                        location=location,
                         remedy="objects.json lists those that are.",
                     )
-                further[key] = replace(
+                training_items[key] = replace(
                     _item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule
                 )
             if key in responses:
                 raise AnswerError(
                     f"picture {key} is captioned twice",
-                    location=place,
+                    location=location,
                     remedy="Keep one caption for each picture.",
                 )
-            text = record["caption"] if "caption" in record else take(record, "text", place)
+            text = (
+                record["caption"]
+                if "caption" in record
+                else required_field(record, "text", location)
+            )
             responses[key] = Response("" if text is None else str(text))
-        asked = tuple(item for item in form.items if item.id in responses)
-        return replace(form, items=(*asked, *further.values())), responses
+        answered_items = tuple(item for item in form.items if item.id in responses)
+        return replace(form, items=(*answered_items, *training_items.values())), responses
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`; else
@@ -472,41 +483,46 @@ class CocoChair(Benchmark):
         """
         if not path.is_dir():
             return self._captions([path])
-        named = [
+        matched_files = [
             (match, file)
             for file in sorted(path.iterdir())
             if (match := _CAPTIONS.fullmatch(file.name))
         ]
         forms = {"1": "original", "2": "parallel"}
-        made = [
-            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self._whole)[1], f.name)
-            for m, f in named
+        recordings = [
+            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self._known_form)[1], f.name)
+            for m, f in matched_files
         ]
-        self._keep_captioned(made)
-        return made or self._captions(sorted(path.iterdir()))
+        self._keep_captioned(recordings)
+        return recordings or self._captions(sorted(path.iterdir()))
 
     def _joined(self, recordings: Sequence[Recording]) -> Sequence[Recording]:
         """A system's captions of several samples of pictures as one recording, with those pictures
         that every system captioned; a picture of two samples has its first caption.
         """
         systems: dict[tuple[str, str], Recording] = {}
-        for each in recordings:
-            name = _SAMPLE.sub("", each.respondent)
-            before = systems.get((name, each.form))
-            if before is not None:
-                answers = {**each.answers, **before.answers}
-                each = replace(each, answers=answers, source=f"{before.source}, {each.source}")
-            systems[name, each.form] = replace(each, respondent=name)
+        for recording in recordings:
+            name = _SAMPLE.sub("", recording.respondent)
+            earlier = systems.get((name, recording.form))
+            if earlier is not None:
+                answers = {**recording.answers, **earlier.answers}
+                recording = replace(
+                    recording, answers=answers, source=f"{earlier.source}, {recording.source}"
+                )
+            systems[name, recording.form] = replace(recording, respondent=name)
         if len(systems) == len(recordings):
             return recordings
-        captioned = [each.answers.keys() for each in systems.values()]
+        captioned = [recording.answers.keys() for recording in systems.values()]
         common = frozenset.intersection(*map(frozenset, captioned))
         if not common:
             return list(systems.values())
         self._not_by_all = sorted({key for keys in captioned for key in keys} - common)
         return [
-            replace(each, answers={key: each.answers[key] for key in each.answers if key in common})
-            for each in systems.values()
+            replace(
+                recording,
+                answers={key: recording.answers[key] for key in recording.answers if key in common},
+            )
+            for recording in systems.values()
         ]
 
     def _keep_captioned(self, recordings: Sequence[Recording]) -> None:
@@ -515,7 +531,7 @@ class CocoChair(Benchmark):
         """
         self._captioned |= {key for recording in recordings for key in recording.answers}
         if self._captioned:
-            items = tuple(item for item in self._whole.items if item.id in self._captioned)
+            items = tuple(item for item in self._known_form.items if item.id in self._captioned)
             self.original = Form("original", items)
 
     def _captions(self, files: Sequence[Path]) -> Sequence[Recording] | None:
@@ -523,29 +539,34 @@ class CocoChair(Benchmark):
         wording of the original form, the second that of the parallel one; files that name none are
         taken for the first.
         """
-        made = []
+        recordings = []
         for file in files:
             instruction = _instruction(file)
             if instruction is None:
                 continue
             if instruction and instruction not in self._instructions:
                 self._instructions = (*self._instructions, instruction)
-            place = self._instructions.index(instruction) if instruction else 0
-            if place > 1:
+            instruction_index = self._instructions.index(instruction) if instruction else 0
+            if instruction_index > 1:
                 raise AnswerError(
                     f"a third instruction is {instruction!r:.80}",
                     location=str(file),
                     remedy="Bring captions of at most two instructions.",
                 )
-            form, answers = self.read_answers(file, self._whole)
-            known = self._whole.by_id
-            items = (*self._whole.items, *(item for item in form.items if item.id not in known))
+            form, answers = self.read_answers(file, self._known_form)
+            known_items = self._known_form.by_id
+            items = (
+                *self._known_form.items,
+                *(item for item in form.items if item.id not in known_items),
+            )
             if self._instructions:
                 items = tuple(replace(item, prompt=self._instructions[0]) for item in items)
-            self._whole = Form("original", items)
-            name = ("original", "parallel")[place]
-            made.append(Recording(file.name.partition(".json")[0], name, 0, answers, file.name))
-        joined = self._joined(made)
+            self._known_form = Form("original", items)
+            name = ("original", "parallel")[instruction_index]
+            recordings.append(
+                Recording(file.name.partition(".json")[0], name, 0, answers, file.name)
+            )
+        joined = self._joined(recordings)
         self._keep_captioned(joined)
         return joined or None
 

@@ -35,22 +35,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import eq
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hqm import (
     Analysis,
     AnswerError,
+    AnswerPart,
     AskJudge,
     Benchmark,
     Finding,
     Form,
-    InTurn,
     Item,
+    ItemQueue,
     Judgement,
     LabelContext,
     Metric,
-    Part,
     Recording,
     Response,
     Row,
@@ -62,14 +64,14 @@ from hqm import (
     fill,
     finding,
     join_by_picture,
+    located_records,
     mean_of,
     parser,
-    placed_records,
     read_records,
     read_text,
     released_file,
+    required_field,
     reword_item,
-    take,
     template_in,
 )
 
@@ -128,10 +130,14 @@ def marked(text: str, official: bool = True) -> list[str]:
     (['og sits. '], ['A dog sits.'])
     """
     if official:
-        at = [i for i, letter in enumerate(text) if letter in "DA"]
-        starts = [0, *(i + 3 for i in at)]
+        mark_offsets = [i for i, letter in enumerate(text) if letter in "DA"]
+        starts = [0, *(i + 3 for i in mark_offsets)]
         # a text that begins with such a letter loses its last one there
-        return [text[start : i - 1] for start, i in zip(starts, at, strict=False) if text[i] == "D"]
+        return [
+            text[start : i - 1]
+            for start, i in zip(starts, mark_offsets, strict=False)
+            if text[i] == "D"
+        ]
     pieces = _MARK.split(text)
     return [
         piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"
@@ -205,7 +211,7 @@ def sentence_score(
         for fact in facts.by_kind.get("entity", ())
     ]
 
-    def inside(word: str, text: str) -> bool:
+    def contains(word: str, text: str) -> bool:
         if official:
             # every text contains an empty word; in the older code there are no empty words
             return word in text and (bool(word) or mode == "sub_sentence")
@@ -217,15 +223,23 @@ def sentence_score(
         for i, ((kind, fact), ok) in enumerate(zip(facts.all, holds, strict=True))
         if ok is False
     ]
-    good = [
-        not any(
-            inside(word, sentence)
-            and any(at == i if at is not None else inside(word, fact) for at, fact in failed)
-            for i, word in enumerate(words)
+
+    def has_failed(index: int, word: str) -> bool:
+        return any(
+            entity_index == index if entity_index is not None else contains(word, fact)
+            for entity_index, fact in failed
         )
-        for sentence in facts.sentences
+
+    failed_words = [word for index, word in enumerate(words) if has_failed(index, word)]
+    good = [
+        not any(contains(word, sentence) for word in failed_words) for sentence in facts.sentences
     ]
     return sum(good) / len(good) if good else None
+
+
+def _is_within(words: set[str], texts: Iterable[set[str]]) -> bool:
+    """Whether one of these texts has four fifths of the words."""
+    return bool(words) and any(len(words & text) >= 0.8 * len(words) for text in texts)
 
 
 def mark_of(unit: str, reply: str) -> str | None:
@@ -246,14 +260,18 @@ def mark_of(unit: str, reply: str) -> str | None:
         of_piece = _WORD.findall(piece.lower())
         words += of_piece
         marks += mark * len(of_piece)
-    wanted = _WORD.findall(unit.lower())
-    at = next(
-        (i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted),
+    unit_words = _WORD.findall(unit.lower())
+    start = next(
+        (
+            i
+            for i in range(len(words) - len(unit_words) + 1)
+            if words[i : i + len(unit_words)] == unit_words
+        ),
         None,
     )
-    if at is None or not wanted:
+    if start is None or not unit_words:
         return None
-    collected = marks[at : at + len(wanted)]
+    collected = marks[start : start + len(unit_words)]
     balance = 2 * collected.count("D") - len(collected)
     if balance == 0:
         return None
@@ -261,39 +279,46 @@ def mark_of(unit: str, reply: str) -> str | None:
 
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
-    """What people said of the single units of an answer."""
+    """The labels that people gave to the single units of an answer."""
     return next(
         (
             stages
             for label in answer.labels
-            if label.judge == "human" and (stages := LabelContext.of(label).stages)
+            if label.judge == "human" and (stages := LabelContext.from_judgement(label).stages)
         ),
         {},
     )
 
 
 def _by_entities(
-    name: str, title: str, about: str, scores: Sequence[tuple[str, int, float]]
+    name: str, title: str, description: str, scores: Sequence[tuple[str, int, float]]
 ) -> Analysis:
     rows: list[tuple[str, str, int, float]] = []
-    for who in dict.fromkeys(respondent for respondent, *_ in scores):
+    for respondent in dict.fromkeys(respondent for respondent, *_ in scores):
         for low, high in ENTITIES:
-            own = [
+            scores_in_range = [
                 score
-                for of, n, score in scores
-                if of == who and low <= n and (high is None or n <= high)
+                for scored_respondent, n, score in scores
+                if scored_respondent == respondent and low <= n and (high is None or n <= high)
             ]
-            if own:
+            if scores_in_range:
                 text = f"{low} or more" if high is None else f"{low} to {high}"
                 if low == high:
                     text = str(low)
-                rows.append((who, f"{text} entities", len(own), sum(own) / len(own)))
+                rows.append(
+                    (
+                        respondent,
+                        f"{text} entities",
+                        len(scores_in_range),
+                        sum(scores_in_range) / len(scores_in_range),
+                    )
+                )
     return Analysis(
         name=name,
         title=title,
         about=(
-            f"Mean share of an answer's facts that hold, by how many entities it names. {about}"
-            " (FaithScore, Figure 4.)"
+            "Mean share of an answer's facts that hold, by how many entities it names."
+            f" {description} (FaithScore, Figure 4.)"
         ),
         columns=("Respondent", "Entities", "Answers", "Mean score"),
         rows=tuple(rows),
@@ -368,11 +393,15 @@ class FaithScore(Benchmark):
         """`questions.jsonl`: picture, instruction and kind of question."""
         path = self.data / "questions.jsonl"
         items = []
-        for place, record in placed_records(path):
-            picture = str(record["id"] if "id" in record else take(record, "question_id", place))
+        for location, record in located_records(path):
+            picture = str(
+                record["id"] if "id" in record else required_field(record, "question_id", location)
+            )
             part = str(record.get("type", record.get("category", "")))
             prompt = (
-                record["instruction"] if "instruction" in record else take(record, "text", place)
+                record["instruction"]
+                if "instruction" in record
+                else required_field(record, "text", location)
             )
             image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
             key = f"{picture}/{part}" if part else picture
@@ -407,7 +436,7 @@ class FaithScore(Benchmark):
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Recognize what describes the picture, decompose it into facts, verify each fact."""
         official = self.scoring == "official"
-        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(
+        facts = await (self._by_answer if self.mode == "answer" else self._facts_by_piece)(
             response.text, ask
         )
         if isinstance(facts, str):
@@ -416,12 +445,12 @@ class FaithScore(Benchmark):
         holds = await asyncio.gather(*(self._holds(item, fact, ask) for _, fact in facts.all))
         read = [ok for ok in holds if ok is not None]
         if not read and not official:
-            why = (
+            reason = (
                 "no reply of the verifier says yes or no"
                 if holds
                 else "the answer states no fact about the picture"
             )
-            return Verdict.unscored("unparsed", why)
+            return Verdict.unscored("unparsed", reason)
         score = sum(read) / len(read) if read else 0.0
         sentence = sentence_score(facts, holds, self.mode, official)
         tally = {"n": 1.0, "faith": score, "sentence": 1.0 if sentence is None else sentence}
@@ -429,8 +458,8 @@ class FaithScore(Benchmark):
         for kind in KINDS:
             ours = [
                 ok
-                for (of, _), ok in zip(facts.all, holds, strict=True)
-                if of == kind and ok is not None
+                for (fact_kind, _), ok in zip(facts.all, holds, strict=True)
+                if fact_kind == kind and ok is not None
             ]
             tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
         unread = (
@@ -441,7 +470,7 @@ class FaithScore(Benchmark):
         return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
 
     async def _holds(self, item: Item, fact: str, ask: AskJudge) -> bool | None:
-        """What the verifier says of a fact."""
+        """The verifier's reply on a fact."""
         reply = await ask("verifier", fill(self.prompt("verify"), fact=fact), image=item.image)
         if self.scoring == "official":
             return "yes" in reply.lower()
@@ -470,9 +499,9 @@ class FaithScore(Benchmark):
             return "analytical" not in reading
         return None
 
-    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
+    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[AnswerPart]:
         """The marked sub-sentences, each with the facts that share most of its words."""
-        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(
+        facts = await (self._by_answer if self.mode == "answer" else self._facts_by_piece)(
             response.text, ask
         )
         if isinstance(facts, str):
@@ -486,16 +515,15 @@ class FaithScore(Benchmark):
         pieces = [piece for piece in pieces if len(piece.strip()) > 1]
         described = [set(_WORD.findall(text.lower())) for text in facts.sentences]
         words = [set(_WORD.findall(piece.lower())) for piece in pieces]
-        marked_so = [
-            any(of and len(of & text) >= 0.8 * len(of) for text in described) for of in words
-        ]
+        is_described = [_is_within(piece_words, described) for piece_words in words]
         collected: list[list[str]] = [[] for _ in pieces]
-        places = [i for i, so in enumerate(marked_so) if so]
-        for _, fact in facts.all if places else ():
+        marked_indices = [i for i, is_marked in enumerate(is_described) if is_marked]
+        for _, fact in facts.all if marked_indices else ():
             stated = set(_WORD.findall(fact.lower()))
-            collected[max(places, key=lambda i: len(stated & words[i]))].append(fact)
+            collected[max(marked_indices, key=lambda i: len(stated & words[i]))].append(fact)
         return [
-            Part(p, so, tuple(of)) for p, so, of in zip(pieces, marked_so, collected, strict=True)
+            AnswerPart(p, is_marked, tuple(piece_facts))
+            for p, is_marked, piece_facts in zip(pieces, is_described, collected, strict=True)
         ]
 
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
@@ -516,23 +544,20 @@ class FaithScore(Benchmark):
             return "the decomposer's reply has no line of facts"
         return Facts(facts or {}, sentences)
 
-    async def _by_part(self, answer: str, ask: AskJudge) -> Facts | str:
+    async def _facts_by_piece(self, answer: str, ask: AskJudge) -> Facts | str:
+        """The facts of the descriptive sub-sentences, each decomposed by itself; the reason where a
+        reply cannot be read.
+        """
         official = self.scoring == "official"
-        cut = (piece.replace('"', "") for piece in re.split(r"[,.]", answer.replace("\n", " ")))
-        pieces = [piece for piece in cut if len(piece.strip()) > 1]
-        question = self.prompt("recognize_part")
-        replies = await asyncio.gather(
-            *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
-        )
-        reading = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
-        if not official and any(
-            ("analytical" in reply) == ("descriptive" in reply) for reply in reading
-        ):
+        segments = re.split(r"[,.]", answer.replace("\n", " "))
+        pieces = [piece.replace('"', "") for piece in segments]
+        pieces = [piece for piece in pieces if len(piece.strip()) > 1]
+        kinds = await self._recognize_pieces(pieces, answer, ask)
+        if kinds is None:
             return "the recognizer calls a sub-sentence neither descriptive nor analytical"
-        marks = ["A" if "analytical" in reply else "D" for reply in reading]
         sentences = [
-            marked(f"{piece} [{mark}] ", official)
-            for piece, mark in zip(pieces, marks, strict=True)
+            marked(f"{piece} [{kind}] ", official)
+            for piece, kind in zip(pieces, kinds, strict=True)
         ]
         # the released code asks about every sub-sentence and ignores the reply about an empty one
         described = [text for text in map("".join, sentences) if text or official]
@@ -542,13 +567,31 @@ class FaithScore(Benchmark):
         )
         by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
         for text, reply in zip(described, replies, strict=True):
-            read = reply.split("\n\n")[0] if official else reply
-            facts = decomposed(read, official) if text else {}
+            facts_text = reply.split("\n\n")[0] if official else reply
+            facts = decomposed(facts_text, official) if text else {}
             if facts is None and not official:
                 return "the decomposer's reply has no line of facts"
-            for kind, made in (facts or {}).items():
-                by_kind[kind] += made
-        return Facts(by_kind, [text for of in sentences for text in of])
+            for kind, kind_facts in (facts or {}).items():
+                by_kind[kind] += kind_facts
+        return Facts(by_kind, list(chain.from_iterable(sentences)))
+
+    async def _recognize_pieces(
+        self, pieces: Sequence[str], answer: str, ask: AskJudge
+    ) -> list[str] | None:
+        """Whether each sub-sentence is analytical (A) or descriptive (D); None where a reply says
+        neither or both, which the release does not look at.
+        """
+        question = self.prompt("recognize_part")
+        replies = await asyncio.gather(
+            *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
+        )
+        if self.scoring == "official":
+            replies = [reply.split("\n")[0] for reply in replies]
+        is_analytical = ["analytical" in reply.lower() for reply in replies]
+        is_descriptive = ["descriptive" in reply.lower() for reply in replies]
+        if self.scoring != "official" and any(map(eq, is_analytical, is_descriptive)):
+            return None
+        return ["A" if analytical else "D" for analytical in is_analytical]
 
     # --- the paper's further analyses ---
 
@@ -582,17 +625,17 @@ class FaithScore(Benchmark):
             by_people,
         )
         rows: list[tuple[str, str, int, int, float]] = []
-        for who in dict.fromkeys(answer.respondent for answer in answers):
+        for respondent in dict.fromkeys(answer.respondent for answer in answers):
             for kind in (*PARTS, ""):
                 reading = [
                     s.get("recognizer") or {}
                     for a, s in labelled
-                    if a.respondent == who and kind in (a.item.part, "")
+                    if a.respondent == respondent and kind in (a.item.part, "")
                 ]
-                marks = [mark for of in reading for mark in of.values()]
+                marks = [mark for recognized in reading for mark in recognized.values()]
                 if marks:
                     rows.append(
-                        (who, kind or "all", len(marks), sum(marks), sum(marks) / len(marks))
+                        (respondent, kind or "all", len(marks), sum(marks), sum(marks) / len(marks))
                     )
         yield Analysis(
             name="descriptive_share",
@@ -615,21 +658,23 @@ class FaithScore(Benchmark):
         records = read_records(path)
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
-        if all(
-            any(name in record for name in ("question", "prompt", "instruction"))
-            for record in records
-        ):
+        question_fields = {"question", "prompt", "instruction"}
+        if not any(question_fields.isdisjoint(record) for record in records):
             joined = join_by_picture(
                 [Row.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)],
                 form.items,
                 path,
             )
             return form, {key: row.answer or Response("") for key, row in joined.items()}
-        asked = InTurn(form.items, lambda item: item.image)
+        queue = ItemQueue(form.items, lambda item: item.image)
         collected = {}
-        for place, record in placed_records(path):
-            key = asked.take(PurePosixPath(str(take(record, "image", place))).name, place)
-            collected[key] = Response(answer_text(take(record, "answer", place), place))
+        for location, record in located_records(path):
+            key = queue.take(
+                PurePosixPath(str(required_field(record, "image", location))).name, location
+            )
+            collected[key] = Response(
+                answer_text(required_field(record, "answer", location), location)
+            )
         return form, collected
 
     def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:
@@ -665,12 +710,12 @@ class FaithScore(Benchmark):
         )
         if rows is None:
             return None
-        collected = {
-            who: {item: Response(str(row["answer"])) for name, item, row in rows if name == who}
-            for who in RESPONDENTS
-        }
+        collected: dict[str, dict[str, Response]] = {name: {} for name in RESPONDENTS}
+        for name, item, row in rows:
+            collected[name][item] = Response(str(row["answer"]))
         return [
-            Recording(who, "original", 0, answers, path.name) for who, answers in collected.items()
+            Recording(respondent, "original", 0, answers, path.name)
+            for respondent, answers in collected.items()
         ]
 
     def read_criterion(
@@ -680,23 +725,28 @@ class FaithScore(Benchmark):
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
-        who_else = RESPONDENTS if respondents is None else respondents
+        known_respondents = RESPONDENTS if respondents is None else respondents
         short = {
             name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower()
-            for name in who_else
+            for name in known_respondents
         }
-        meant = {
-            who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS
+        candidates = {
+            labelled_name: [
+                name for name in known_respondents if short[name] == labelled_name.lower()
+            ]
+            for labelled_name in RESPONDENTS
         }
         empty = 0.0 if self.scoring == "official" else None
-        if clash := next((who for who, names in meant.items() if len(names) > 1), None):
+        if clash := next((name for name, names in candidates.items() if len(names) > 1), None):
             raise AnswerError(
-                f"the respondent {clash!r} could be {' or '.join(meant[clash])}",
+                f"the respondent {clash!r} could be {' or '.join(candidates[clash])}",
                 location=str(path),
                 remedy="Name one with --respondent.",
             )
-        named = {who: names[0] for who, names in meant.items() if names}
-        if not named:
+        respondent_of = {
+            labelled_name: names[0] for labelled_name, names in candidates.items() if names
+        }
+        if not respondent_of:
             raise AnswerError(
                 f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent"
                 " here",
@@ -707,14 +757,14 @@ class FaithScore(Benchmark):
             Judgement(
                 "human",
                 item,
-                named[who],
+                respondent_of[labelled_name],
                 sum(facts) / len(facts) if facts else empty,
                 LabelContext(
                     stages={"recognizer": row["stage 1"], "verifier": row["stage 2"]}
-                ).written(),
+                ).to_reply(),
             )
-            for who, item, row in rows
-            if who in named
+            for labelled_name, item, row in rows
+            if labelled_name in respondent_of
             for facts in [list(row["stage 2"].values())]
         ]
 
@@ -725,7 +775,7 @@ class FaithScore(Benchmark):
         if judgement.label is None:
             return Verdict.unscored("unparsed", "the answer states no fact about the picture")
         tally = {"n": 1.0, "faith": judgement.label}
-        facts = LabelContext.of(judgement).stages.get("verifier")
+        facts = LabelContext.from_judgement(judgement).stages.get("verifier")
         if facts is None:
             return Verdict(judgement.label, tally)
         count, hold = len(facts), sum(facts.values())
@@ -734,48 +784,50 @@ class FaithScore(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of questions and annotation."""
-        asked = Counter(item.prompt for item in form.items)
+        instruction_counts = Counter(item.prompt for item in form.items)
         yield from finding(
             "shared-instruction",
             "{n} instructions are asked of several pictures",
-            [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1],
+            [f"{text} ({n} times)" for text, n in instruction_counts.most_common() if n > 1],
         )
         yield from finding(
             "stray-quote",
             "{n} questions have a stray quotation mark",
-            [i for i in form.items if "'?" in i.prompt],
+            [item for item in form.items if "'?" in item.prompt],
         )
         path = self.data / "annotation.jsonl"
-        if not path.exists():
-            return
-        rows = [row for _, _, row in self._annotated(path, form) or ()]
-        empty = [row for row in rows if not row["stage 2"]]
-        yield from finding(
-            "no-facts",
-            "{n} of the annotated answers have no facts: official 0, paper unscored",
-            [str(row["answer"])[:60] for row in empty],
-        )
-        hedged = [
-            v
-            for row in rows
-            for text, v in row["stage 1"].items()
-            if re.search(r"\b(?:might|possibly|likely)\b", text)
-        ]
-        silent = [row for row in rows if not any(row["stage 1"].values())]
-        if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
-            yield Finding(
-                "inverted-readme",
-                f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of"
-                f" {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are"
-                " 0 throughout have no facts: 1 is descriptive and faithful",
-                len(hedged),
+        if path.exists():
+            yield from _annotation_oddities(
+                [row for _, _, row in self._annotated(path, form) or ()]
             )
-        sub_sentences, facts = (
-            sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2")
-        )
+
+
+def _annotation_oddities(rows: Sequence[Mapping[str, Any]]) -> Iterable[Finding]:
+    """The oddities of the annotated answers."""
+    yield from finding(
+        "no-facts",
+        "{n} of the annotated answers have no facts: official 0, paper unscored",
+        [str(row["answer"])[:60] for row in rows if not row["stage 2"]],
+    )
+    hedged = []
+    for row in rows:
+        for text, mark in row["stage 1"].items():
+            if re.search(r"\b(?:might|possibly|likely)\b", text):
+                hedged.append(mark)
+    silent = [row for row in rows if not any(row["stage 1"].values())]
+    if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
         yield Finding(
-            "annotation",
-            f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; only the"
-            " row says whose answer it is",
-            len(rows),
+            "inverted-readme",
+            f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of"
+            f" {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are"
+            " 0 throughout have no facts: 1 is descriptive and faithful",
+            len(hedged),
         )
+    n_sub_sentences = sum(len(row["stage 1"]) for row in rows)
+    n_facts = sum(len(row["stage 2"]) for row in rows)
+    yield Finding(
+        "annotation",
+        f"{len(rows)} annotated answers: {n_sub_sentences} sub-sentences, {n_facts} facts; only the"
+        " row says whose answer it is",
+        len(rows),
+    )

@@ -34,20 +34,20 @@ from hqm import (
     DataError,
     Finding,
     Form,
-    InTurn,
     Item,
+    ItemQueue,
     Metric,
     Replies,
     Response,
     Verdict,
     fill,
     finding,
+    located_records,
     mean_of,
-    placed_records,
     read_json,
     read_records,
     read_text,
-    take,
+    required_field,
 )
 
 _TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
@@ -58,7 +58,7 @@ _NUMBER = r"(-?\d+(?:\.\d+)?)(?:\s*/\s*10)?"
 _SCORE = re.compile(
     rf"(?:scores?\s+(?:of|for)\s+)?(?:the\s+)?answer\s*(\d+)\W*?{_NUMBER}(?![\w/])", re.IGNORECASE
 )
-_ALONE = re.compile(rf"^\W*(?:score\W*)?{_NUMBER}(?![\w/])", re.IGNORECASE)
+_LONE_SCORE = re.compile(rf"^\W*(?:score\W*)?{_NUMBER}(?![\w/])", re.IGNORECASE)
 _BOX = re.compile(r"X:\s*\d+")
 
 
@@ -90,12 +90,12 @@ class Gavie(Benchmark):
         """`evaluation_set.json`; the ids are the positions in the file, from 1."""
         path = self.data / "evaluation_set.json"
         items: list[Item] = []
-        for place, record in placed_records(path):
-            picture = str(take(record, "image_id", place))
+        for location, record in located_records(path):
+            picture = str(required_field(record, "image_id", location))
             items.append(
                 Item(
                     str(len(items) + 1),
-                    _question(record, place),
+                    _question(record, location),
                     "vqa",
                     None,
                     f"{picture}.jpg",
@@ -136,11 +136,11 @@ class Gavie(Benchmark):
             if name not in names
         }
         if names:
-            seen = item.meta["picture"] not in self.regions
+            needs_picture = item.meta["picture"] not in self.regions
             reply = await ask(
                 "judge",
-                self._asked(item, [responses[name].text for name in names]),
-                item.image if seen else None,
+                self._judge_prompt(item, [responses[name].text for name in names]),
+                item.image if needs_picture else None,
             )
             marks = [
                 read_marks(reply, heading, len(names)) for heading in ("relevancy", "accuracy")
@@ -151,7 +151,7 @@ class Gavie(Benchmark):
             }
         return {name: verdicts[name] for name in responses}
 
-    def _asked(self, item: Item, answers: Sequence[str]) -> str:
+    def _judge_prompt(self, item: Item, answers: Sequence[str]) -> str:
         numbers = range(1, len(answers) + 1)
         template = self.prompt("rating")
         regions = self._regions_of(item)
@@ -165,10 +165,8 @@ class Gavie(Benchmark):
                 if regions
                 else "The picture is attached."
             )
-        form = "\n\n".join(
-            f"{heading}:\n" + "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
-            for heading in ("Relevancy", "Accuracy")
-        )
+        lines = "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
+        form = f"Relevancy:\n{lines}\n\nAccuracy:\n{lines}"
         listed = "\n".join(f"Answer{n}: {text}" for n, text in zip(numbers, answers, strict=True))
         return fill(template, regions=regions, question=item.prompt, answers=listed, format=form)
 
@@ -226,16 +224,18 @@ class Gavie(Benchmark):
         records = read_records(path)
         if records and "image_id" not in records[0]:
             return super().read_answers(path, form)
-        asked = InTurn(
+        queue = ItemQueue(
             form.items,
             lambda i: (i.meta["picture"], " ".join(self.original.by_id[i.id].prompt.split())),
         )
         answers: dict[str, Response] = {}
-        for place, record in placed_records(path):
-            question = " ".join(_question(record, place).split())
-            key = asked.take((str(take(record, "image_id", place)), question), place)
+        for location, record in located_records(path):
+            question = " ".join(_question(record, location).split())
+            key = queue.take(
+                (str(required_field(record, "image_id", location)), question), location
+            )
             field = next((name for name in _TEXTS if name in record), "answer")
-            text = take(record, field, place)
+            text = required_field(record, field, location)
             answers[key] = Response("" if text is None else str(text))
         return form, answers
 
@@ -311,12 +311,14 @@ class Gavie(Benchmark):
             )
 
 
-def _question(record: dict[str, Any], place: str) -> str:
+def _question(record: dict[str, Any], location: str) -> str:
     """The question of a record, which the release's file calls `question` and its script
     `instruction`.
     """
     return str(
-        record["instruction"] if "instruction" in record else take(record, "question", place)
+        record["instruction"]
+        if "instruction" in record
+        else required_field(record, "question", location)
     )
 
 
@@ -339,9 +341,9 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
         block = reply[mark.end() : end]
         for number, score in _SCORE.findall(block):
             read[int(number)].add(float(score))
-        alone = _ALONE.match(block) if count == 1 and not read else None
-        if alone:
-            read[1].add(float(alone[1]))
+        lone_score = _LONE_SCORE.match(block) if count == 1 and not read else None
+        if lone_score:
+            read[1].add(float(lone_score[1]))
     return [_mark(read.get(n, set()), heading, n) for n in range(1, count + 1)]
 
 

@@ -54,8 +54,8 @@ from hqm import (
     DataError,
     Finding,
     Form,
-    InTurn,
     Item,
+    ItemQueue,
     Metric,
     Parser,
     Replies,
@@ -66,15 +66,15 @@ from hqm import (
     contradict,
     fill,
     finding,
+    located_records,
     mean_of,
     parser,
-    placed_records,
     ratio,
     read_json,
     read_records,
     read_text,
+    required_field,
     rouge_l,
-    take,
     texts_in,
     words_of,
 )
@@ -175,7 +175,7 @@ def _f1(t: Mapping[str, Any]) -> Any:
 
 def _generative() -> Iterator[Metric]:
     """The metrics of descriptions: over all, by length, by domain and by both."""
-    every = [
+    metrics = [
         Metric(
             "accuracy",
             lambda t: 1 - ratio(t["hallucinated"], t["n"]),
@@ -187,10 +187,10 @@ def _generative() -> Iterator[Metric]:
                 f"{kind}_ratio",
                 mean_of(kind, "hallucinated"),
                 "neither",
-                about=f"Of the hallucinated descriptions, the share with {what}.",
+                about=f"Of the hallucinated descriptions, the share with {description}.",
                 scale=(0.0, 1.0),
             )
-            for kind, what in (
+            for kind, description in (
                 ("object", "a made-up object"),
                 ("relation", "a wrong relation"),
                 ("attribute", "a wrong attribute"),
@@ -205,7 +205,7 @@ def _generative() -> Iterator[Metric]:
     ]
     subsets = ["", *PARTS, *LENGTHS, *(f"{part}.{length}" for part in PARTS for length in LENGTHS)]
     yield from (
-        metric.within(subset) if subset else metric for subset in subsets for metric in every
+        metric.within(subset) if subset else metric for subset in subsets for metric in metrics
     )
 
 
@@ -240,14 +240,23 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
         "multitype": ("multitype",),
     }
 
-    def there(part: str) -> bool:
-        return part in reply or part.capitalize() in reply if official else part in reply.lower()
+    def is_spelled(spelling: str) -> bool:
+        return (
+            spelling in reply or spelling.capitalize() in reply
+            if official
+            else spelling in reply.lower()
+        )
 
-    named = [kind for kind, spellings in parts.items() if any(map(there, spellings))]
+    named_kinds = [kind for kind, spellings in parts.items() if any(map(is_spelled, spellings))]
     # the release's list for the rest lacks one spelling and the mixed type
     skipped = ("aditional", "multitype") if official else ()
-    known = (part for spellings in parts.values() for part in spellings if part not in skipped)
-    return named if any(map(there, known)) else [*named, "other"]
+    spellings_that_count = (
+        spelling
+        for spellings in parts.values()
+        for spelling in spellings
+        if spelling not in skipped
+    )
+    return named_kinds if any(map(is_spelled, spellings_that_count)) else [*named_kinds, "other"]
 
 
 def _turned(form: Form) -> Form:
@@ -270,23 +279,23 @@ def located(caption: str, truth: str) -> str:
 
 
 def quoted(answer: str) -> str:
-    """What an answer puts in quotation marks, joined; empty where it quotes nothing.
+    """The quotations of an answer, joined; empty where it quotes nothing.
 
     >>> quoted('No: there are no "unicycles" here'), quoted("No, it isn't Tom's.")
     ('unicycles', '')
     """
-    return " ".join(first or other for first, other in _QUOTED.findall(answer))
+    return " ".join(first or second for first, second in _QUOTED.findall(answer))
 
 
 def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analysis:
     """How well the words that respondents quote as wrong are those that are."""
     rows: list[tuple[str, str, int, int, float]] = []
-    for who in dict.fromkeys(answer.respondent for answer in answers):
+    for respondent in dict.fromkeys(answer.respondent for answer in answers):
         for kind in KINDS:
             refused = [
                 a
                 for a in answers
-                if (a.respondent, a.item.meta["kind"], a.value) == (who, kind, 1.0)
+                if (a.respondent, a.item.meta["kind"], a.value) == (respondent, kind, 1.0)
             ]
             spans = [
                 (
@@ -297,7 +306,7 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
             ]
             alike = [rouge_l(spoken, wrong) for spoken, wrong in spans if spoken]
             if alike:
-                rows.append((who, kind, len(refused), len(alike), sum(alike) / len(alike)))
+                rows.append((respondent, kind, len(refused), len(alike), sum(alike) / len(alike)))
     return Analysis(
         name="located_spans",
         title="Overlap of the words located with the words that are wrong",
@@ -316,24 +325,26 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     """The types of hallucination by the length of the description."""
     rows: list[tuple[str, str, int, int, float, *tuple[float | None, ...]]] = []
     edges = ((0, BINS[0]), *itertools.pairwise(BINS), (BINS[-1], None))
-    for who in dict.fromkeys(answer.respondent for answer in answers):
-        for over, most in edges:
-            own = [
+    for respondent in dict.fromkeys(answer.respondent for answer in answers):
+        for min_words, max_words in edges:
+            tallies = [
                 a.tally
                 for a in answers
-                if a.respondent == who
+                if a.respondent == respondent
                 and a.value is not None
-                and over < a.tally["words"] <= (most or float("inf"))
+                and min_words < a.tally["words"] <= (max_words or float("inf"))
             ]
-            if not own:
+            if not tallies:
                 continue
-            wrong = sum(tally["hallucinated"] for tally in own)
+            wrong = sum(tally["hallucinated"] for tally in tallies)
             shares = (
-                sum(tally.get(kind, 0.0) for tally in own) / wrong if wrong else None
+                sum(tally.get(kind, 0.0) for tally in tallies) / wrong if wrong else None
                 for kind in ("object", "attribute", "relation", "event")
             )
-            name = f"{over + 1} to {most} words" if most else f"over {over} words"
-            rows.append((who, name, len(own), int(wrong), wrong / len(own), *shares))
+            name = (
+                f"{min_words + 1} to {max_words} words" if max_words else f"over {min_words} words"
+            )
+            rows.append((respondent, name, len(tallies), int(wrong), wrong / len(tallies), *shares))
     return Analysis(
         name="types_by_length",
         title="Types of hallucination by length of the description",
@@ -374,37 +385,44 @@ class HalEval(Benchmark):
     @cached_property
     def _pictures(self) -> list[tuple[str, int, str, list[str]]]:
         """For every picture its part, its row, its name and its five captions."""
-        made = []
+        pictures = []
         for part in PARTS:
             path = self.data / f"{part}_evaluation.json"
             for row, record in enumerate(read_records(path), 1):
-                place = f"{path}: record {row}"
+                location = f"{path}: record {row}"
                 if "image" in record:
                     image = str(record["image"])
                 else:  # a path on the authors' machine
-                    image = f"{part}/{PurePosixPath(str(take(record, 'image_path', place))).name}"
+                    image_path = str(required_field(record, "image_path", location))
+                    image = f"{part}/{PurePosixPath(image_path).name}"
                 wrong = {
                     _NAMES.get(
-                        str(take(caption, "type", place)).removesuffix(" Hallucination"), ""
-                    ): str(take(caption, "caption", place))
-                    for caption in take(record, "hal_caption", place)
+                        str(required_field(caption, "type", location)).removesuffix(
+                            " Hallucination"
+                        ),
+                        "",
+                    ): str(required_field(caption, "caption", location))
+                    for caption in required_field(record, "hal_caption", location)
                 }
                 if set(wrong) != set(KINDS):
                     raise DataError(
                         "its hallucinated captions are of the types"
                         f" {', '.join(map(repr, wrong)) or 'none'}",
-                        location=place,
+                        location=location,
                         remedy="Take the files of the release.",
                     )
-                made.append(
+                pictures.append(
                     (
                         part,
                         row,
                         image,
-                        [str(take(record, "caption", place)), *(wrong[k] for k in KINDS)],
+                        [
+                            str(required_field(record, "caption", location)),
+                            *(wrong[k] for k in KINDS),
+                        ],
                     )
                 )
-        return made
+        return pictures
 
     def read(self) -> Form:
         """Five captions, or two lengths, for every picture."""
@@ -432,7 +450,7 @@ class HalEval(Benchmark):
     def parallel(self, form: Form) -> Form:
         """The question of the paper, or the other instruction for the same length."""
         if self._asks_yes_no:
-            return self._asked_as("parallel", form, PAPER, "hal_eval.paper")
+            return self._with_template("parallel", form, PAPER, "hal_eval.paper")
         return Form(
             "parallel",
             tuple(
@@ -448,19 +466,19 @@ class HalEval(Benchmark):
         if not self._asks_yes_no or draw > 3:
             return super().rewording(form, draw, earlier)
         template, rule = ((TRUE, "hal_eval.true"), (UNSHOWN, "hal_eval.unshown"))[draw - 2]
-        made = self._asked_as(f"parallel{draw}", form, template, rule)
-        return _turned(made) if draw == 3 else made
+        reworded = self._with_template(f"parallel{draw}", form, template, rule)
+        return _turned(reworded) if draw == 3 else reworded
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
         """The forms `flipped` and `cot`; none for descriptions."""
         if not self._asks_yes_no:
             return ()
         return _turned(
-            self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")
-        ), self._asked_as("cot", form, STEPS, "hal_eval.cot")
+            self._with_template("flipped", form, FLIPPED, "hal_eval.flipped")
+        ), self._with_template("cot", form, STEPS, "hal_eval.cot")
 
     @staticmethod
-    def _asked_as(name: str, form: Form, template: str, rule: str) -> Form:
+    def _with_template(name: str, form: Form, template: str, rule: str) -> Form:
         texts = (template.replace("{caption}", i.meta["caption"].strip()) for i in form.items)
         return Form(
             name,
@@ -507,22 +525,25 @@ class HalEval(Benchmark):
         """
         official = self.scoring == "official"
         first = await ask("judge", fill(self.prompt("exists"), caption=response.text), item.image)
-        made_up = says_hallucinated(first, official)
-        if made_up is None:
+        is_hallucinated = says_hallucinated(first, official)
+        if is_hallucinated is None:
             return Verdict.unscored("unparsed", "the evaluator says neither yes nor no")
         tally = {
             "n": 1.0,
-            "hallucinated": float(made_up),
+            "hallucinated": float(is_hallucinated),
             "words": float(len(response.text.split())),
         }
         kinds: list[str] = []
-        if made_up:
+        if is_hallucinated:
             second = await ask(
                 "judge", fill(self.prompt("types"), caption=response.text, reply=first), item.image
             )
             kinds = types_said(second, official, events=not official or self.prompts == "hqm")
         return Verdict(
-            float(not made_up), {**tally, **dict.fromkeys(kinds, 1.0)}, "ok", ", ".join(kinds)
+            float(not is_hallucinated),
+            {**tally, **dict.fromkeys(kinds, 1.0)},
+            "ok",
+            ", ".join(kinds),
         )
 
     def official_prompt(self, name: str) -> str:
@@ -532,16 +553,27 @@ class HalEval(Benchmark):
         path = self.data / "eval_our_model_llava15.py"
         texts = texts_in(path)
         first = next((text for text in texts if text.startswith("Caption: {}")), None)
-        asked = next((text for text in texts if text.startswith("USER: What types")), None)
-        begun = next((text for text in texts if text.startswith("ASSISTANT: The types")), None)
-        if first is None or asked is None or begun is None or name not in ("exists", "types"):
+        follow_up = next((text for text in texts if text.startswith("USER: What types")), None)
+        answer_prefix = next(
+            (text for text in texts if text.startswith("ASSISTANT: The types")), None
+        )
+        if (
+            first is None
+            or follow_up is None
+            or answer_prefix is None
+            or name not in ("exists", "types")
+        ):
             raise DataError(
                 f"it has no prompt {name!r}",
                 location=str(path),
                 remedy="Take the script of the release.",
             )
         first = first.replace("{}", "{caption}")
-        return first if name == "exists" else f"{first}\nASSISTANT: {{reply}}\n{asked}\n{begun}"
+        return (
+            first
+            if name == "exists"
+            else f"{first}\nASSISTANT: {{reply}}\n{follow_up}\n{answer_prefix}"
+        )
 
     # --- recorded answers ---
 
@@ -549,15 +581,17 @@ class HalEval(Benchmark):
         """The release's lists of five, its descriptions, or HQM's own format."""
         rows = read_json(path) if read_text(path).lstrip().startswith("[") else None
         first = rows[0] if isinstance(rows, list) and rows else None
-        if not self._asks_yes_no and isinstance(first, dict) and {"predict", "image"} <= set(first):
-            return form, {
-                key: Response(str(row["predict"])) for key, row in self._by_picture(path, form)
-            }
-        fives = isinstance(first, list) or (
-            isinstance(first, dict) and {"result", "predict"} & set(first)
-        )
-        if rows is None or not fives or not self._asks_yes_no:
+        fields = set(first) if isinstance(first, dict) else set()
+        if not self._asks_yes_no and {"predict", "image"} <= fields:
+            descriptions = self._by_picture(path, form)
+            return form, {key: Response(str(row["predict"])) for key, row in descriptions}
+        has_fives = isinstance(first, list) or bool({"result", "predict"} & fields)
+        if rows is None or not has_fives or not self._asks_yes_no:
             return super().read_answers(path, form)
+        return form, self._read_fives(rows, path, form)
+
+    def _read_fives(self, rows: Sequence[Any], path: Path, form: Form) -> dict[str, Response]:
+        """The answers of rows of five, in the order of the pictures."""
         pictures = list(dict.fromkeys(item.id.rpartition("/")[0] for item in form.items))
         parts = {item.part for item in form.items}
         if len(rows) > len(pictures) or (len(parts) > 1 and len(rows) < len(pictures)):
@@ -569,20 +603,15 @@ class HalEval(Benchmark):
                 ),
             )
         responses = {}
-        pairs = [
-            (f"record {i}", row, form.by_id[f"{picture}/truth"])
-            for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1)
-        ]
-        named = [
-            (place, str(row["image"]), str(item.image))
-            for place, row, item in pairs
-            if isinstance(row, dict) and row.get("image")
-        ]
-        wrong = [
-            f"{place} is about {spoken!r:.60}, and the question about {own!r:.60}"
-            for place, spoken, own in named
-            if PurePosixPath(spoken).name != PurePosixPath(own).name
-        ]
+        wrong = []
+        for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
+            image = row.get("image") if isinstance(row, dict) else None
+            expected = str(form.by_id[f"{picture}/truth"].image)
+            if image and PurePosixPath(str(image)).name != PurePosixPath(expected).name:
+                wrong.append(
+                    f"record {i} is about {str(image)!r:.60}, and the question about"
+                    f" {expected!r:.60}"
+                )
         if wrong:
             contradict(
                 wrong,
@@ -591,31 +620,29 @@ class HalEval(Benchmark):
                 "Bring the rows into the order of the release's file, or say --part.",
             )
         for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
-            for kind, text in zip(
-                ("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True
-            ):
+            texts = self._five(row, f"{path}: record {i}")
+            for kind, text in zip(("truth", *KINDS), texts, strict=True):
                 responses[f"{picture}/{kind}"] = Response(text)
-        return form, responses
+        return responses
 
-    def _five(self, row: Any, place: str) -> list[str]:
+    def _five(self, row: Any, location: str) -> list[str]:
         """The five answers of a row: as the release has read them for `official`, their texts for
         `paper`.
         """
         codes = row.get("result") if isinstance(row, dict) else row
         texts = row.get("predict") if isinstance(row, dict) else None
         if texts is not None and (codes is None or self.scoring == "paper"):
-            spoken = [str(text) for text in texts]
+            answers = list(map(str, texts))
         else:
-            spoken = [
-                {"0": "no", "1": "yes", "2": "unclear"}.get(str(code), "?") for code in codes or ()
-            ]
-        if len(spoken) != 5 or "?" in spoken:
+            words = {"0": "no", "1": "yes", "2": "unclear"}
+            answers = [words.get(str(code), "?") for code in codes or ()]
+        if len(answers) != 5 or "?" in answers:
             raise AnswerError(
                 f"it is no row of five answers: {row}",
-                location=place,
+                location=location,
                 remedy="A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts.",
             )
-        return spoken
+        return answers
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
         """The records of a file of descriptions, each with its item."""
@@ -626,13 +653,13 @@ class HalEval(Benchmark):
                 location=str(path),
                 remedy="Rename it, as the release's files are called.",
             )
-        described = InTurn(
+        described = ItemQueue(
             (item for item in form.items if item.meta["kind"] == length),
             lambda item: PurePosixPath(item.image or "").name,
         )
-        for place, record in placed_records(path):
-            picture = PurePosixPath(str(take(record, "image", place))).name
-            yield described.take(picture, place), record
+        for location, record in located_records(path):
+            picture = PurePosixPath(str(required_field(record, "image", location))).name
+            yield described.take(picture, location), record
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
         """The evaluator's two answers in the release's result files, or HQM's own format."""
@@ -675,9 +702,11 @@ class HalEval(Benchmark):
             pairs.setdefault((item.part, item.meta["kind"]), []).append(
                 (len(words), len(wrong), rouge_l(caption, truth))
             )
-        for (part, kind), of in pairs.items():
-            longs, wrongs, alike = (sum(column) / len(of) for column in zip(*of, strict=True))
-            rows.append((part, kind, len(of), longs, wrongs, alike))
+        for (part, kind), lengths in pairs.items():
+            longs, wrongs, alike = (
+                sum(column) / len(lengths) for column in zip(*lengths, strict=True)
+            )
+            rows.append((part, kind, len(lengths), longs, wrongs, alike))
         return Analysis(
             name="overlap_with_truth",
             title="The hallucinated captions beside the true ones",
@@ -701,31 +730,28 @@ class HalEval(Benchmark):
     # --- what is odd ---
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What gives the answers away, and which pictures are not available."""
+        """The cues that give the answers away, and the pictures that are not available."""
         parts = {item.part for item in form.items}
         for part in PARTS:
-            of_part = [
+            pictures = [
                 picture for picture in self._pictures if picture[0] == part and part in parts
             ]
-            if not of_part:
+            if not pictures:
                 continue
+            image_counts = Counter(image for _, _, image, _ in pictures)
             yield from finding(
                 f"{part}-repeated",
                 f"{{n}} {part} pictures stand more than once",
-                [
-                    image
-                    for image, n in Counter(image for _, _, image, _ in of_part).items()
-                    if n > 1
-                ],
+                [image for image, count in image_counts.items() if count > 1],
             )
             if self._asks_yes_no:
-                yield from self._surface(part, [captions for _, _, _, captions in of_part])
+                yield from self._surface(part, [captions for _, _, _, captions in pictures])
         if "out_of_domain" in parts:
             yield Finding("pictures-not-distributed", "the out_of_domain pictures have no address")
 
     @staticmethod
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
-        """What gives the answer away to someone who never sees the picture."""
+        """The cues that give the answer away to someone who never sees the picture."""
         yield from finding(
             f"{part}-empty",
             f"{{n}} {part} captions are empty",
@@ -748,13 +774,11 @@ class HalEval(Benchmark):
             " rows: its length gives the answer",
             longer,
         )
-        dots = [
-            sum(text.rstrip().endswith(".") for text in texts)
-            for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])
-        ]
+        n_true = sum(row[0].rstrip().endswith(".") for row in rows)
+        n_all = sum(text.rstrip().endswith(".") for text in itertools.chain.from_iterable(rows))
         yield Finding(
             f"{part}-full-stop",
-            f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of"
+            f"a full stop ends {n_true} of {len(rows)} true {part} captions and {n_all - n_true} of"
             f" {4 * len(rows)} hallucinated ones",
-            dots[0],
+            n_true,
         )

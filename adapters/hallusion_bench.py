@@ -66,10 +66,10 @@ from hqm import (
     Verdict,
     build_parallel,
     fill,
-    placed_records,
+    located_records,
     read_records,
     released_file,
-    take,
+    required_field,
     template_in,
     yes_no_tally,
 )
@@ -86,14 +86,14 @@ _TYPES = {
 }
 _KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
-_BARE = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
 
 
-def _by_likeness(same: float | None, if_same: str, otherwise: str) -> str | None:
+def _by_likeness(matches_first: float | None, if_same: str, if_different: str) -> str | None:
     """The cause of an error, by whether two answers say the same; None where nobody judged that."""
-    if same is None:
+    if matches_first is None:
         return None
-    return if_same if same else otherwise
+    return if_same if matches_first else if_different
 
 
 class HallusionBench(Benchmark):
@@ -114,28 +114,28 @@ class HallusionBench(Benchmark):
         """
         path = self.data / "HallusionBench.json"
         items: dict[str, Item] = {}
-        for place, record in placed_records(path):
-            item = self._item(record, place)
+        for location, record in located_records(path):
+            item = self._item(record, location)
             if item.id in items:
-                raise DataError(f"the question {item.id} stands twice", location=place)
+                raise DataError(f"the question {item.id} stands twice", location=location)
             items[item.id] = item
         return Form("original", _sized(items.values()))
 
     @staticmethod
-    def _item(record: dict[str, Any], place: str) -> Item:
-        parts = [str(take(record, key, place)) for key in _KEYS]
+    def _item(record: dict[str, Any], location: str) -> Item:
+        parts = [str(required_field(record, key, location)) for key in _KEYS]
         category, kind, group, figure, question = parts
-        truth = {"0": "no", "1": "yes"}.get(str(take(record, "gt_answer", place)))
+        truth = {"0": "no", "1": "yes"}.get(str(required_field(record, "gt_answer", location)))
         if truth is None or kind not in _TYPES:
             raise DataError(
                 "its gt_answer or subcategory is unknown",
-                location=place,
+                location=location,
                 remedy="Take the file of the release.",
             )
         name = record.get("filename")
         return Item(
             "_".join(parts),
-            str(take(record, "question", place)),
+            str(required_field(record, "question", location)),
             "yes_no",
             truth,
             str(name).removeprefix("./") if name else None,
@@ -147,13 +147,13 @@ class HallusionBench(Benchmark):
                 "subcategory": kind,
                 "figure": figure,
                 "pair": "_".join((category, kind, group, question)),
-                "visual": str(take(record, "visual_input", place)),
-                "details": str(take(record, "gt_answer_details", place)),
+                "visual": str(required_field(record, "visual_input", location)),
+                "details": str(required_field(record, "gt_answer_details", location)),
             },
         )
 
     def parallel(self, form: Form) -> Form:
-        """The questions turned round, without those that have both answers or that ask with
+        """The negated questions, without those that have both answers or that ask with
         "which".
         """
         return build_parallel(self._of_one_answer(form))
@@ -165,8 +165,8 @@ class HallusionBench(Benchmark):
     def _of_one_answer(self, form: Form) -> Form:
         truths: dict[tuple[str, str], set[str]] = defaultdict(set)
         for item in form.items:
-            truths[self._asked_of(item)].add(str(item.target))
-        torn = [item for item in form.items if len(truths[self._asked_of(item)]) > 1]
+            truths[self._question_key(item)].add(str(item.target))
+        torn = [item for item in form.items if len(truths[self._question_key(item)]) > 1]
         return replace(
             form,
             items=tuple(item for item in form.items if item not in torn),
@@ -184,7 +184,7 @@ class HallusionBench(Benchmark):
         )
 
     @staticmethod
-    def _asked_of(item: Item) -> tuple[str, str]:
+    def _question_key(item: Item) -> tuple[str, str]:
         return item.image or item.cluster, " ".join(item.prompt.split())
 
     def subsets(self, item: Item) -> list[str]:
@@ -211,7 +211,9 @@ class HallusionBench(Benchmark):
         """
         return tuple(metrics_of(self.scoring))
 
-    def _verdict(self, item: Item, code: int, read: str, same: float | None = None) -> Verdict:
+    def _verdict(
+        self, item: Item, code: int, read: str, matches_first: float | None = None
+    ) -> Verdict:
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
@@ -231,8 +233,8 @@ class HallusionBench(Benchmark):
         }
         if not text_only(item):
             tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
-        if same is not None:
-            tally["same"] = same
+        if matches_first is not None:
+            tally["same"] = matches_first
         return Verdict(float(right), tally, "ok", read)
 
     def score(self, item: Item, response: Response) -> Verdict:
@@ -242,7 +244,7 @@ class HallusionBench(Benchmark):
         read = super().score(item, response)
         return self._verdict(item, int(read.value), read.read) if read.value is not None else read
 
-    def beside(self, item: Item) -> tuple[str, ...]:
+    def context_items(self, item: Item) -> tuple[str, ...]:
         """The same question asked with figure 0."""
         first = f"{item.cluster}_0_{item.id.rpartition('_')[2]}"
         return () if item.meta["figure"] == "0" else (first,)
@@ -264,14 +266,16 @@ class HallusionBench(Benchmark):
                 "unparsed", f"the judge says neither correct, incorrect nor unclear: {reply[:80]!r}"
             )
         texts = list(response.detail.get("beside", {}).values())
-        same = None
+        matches_first = None
         if code == 0 and texts:
             prompt = fill(self.prompt("consistency"), prediction=response.text, first=texts[0])
             try:
-                same = self._read_consistency(await ask("judge", prompt))
+                matches_first = self._read_consistency(await ask("judge", prompt))
             except NoReply:
-                same = None  # its correctness stands; the error is left out of the diagnosis
-        return self._verdict(item, code, _WORDS[str(code)], same)
+                matches_first = (
+                    None  # its correctness stands; the error is left out of the diagnosis
+                )
+        return self._verdict(item, code, _WORDS[str(code)], matches_first)
 
     def _read_correctness(self, reply: str) -> int | None:
         reading = reply.lower()
@@ -318,20 +322,20 @@ class HallusionBench(Benchmark):
             return "vi" if item.part == "VD" else "lh"
         if first is None:
             return None
-        before = _code(first[1])
-        same = verdict.tally.get("same")
+        first_code = _code(first[1])
+        matches_first = verdict.tally.get("same")
         if self.mode == "rule":
-            same = float(verdict.read == first[1].read)
+            matches_first = float(verdict.read == first[1].read)
         if item.part == "VD":
-            if code == 0 and before == 1:
-                return _by_likeness(same, "mixed", "vi")
+            if code == 0 and first_code == 1:
+                return _by_likeness(matches_first, "mixed", "vi")
             return "vi"
-        if before == 0:
+        if first_code == 0:
             if code == 2:
                 return "mixed"
-            return _by_likeness(same, "lh", "mixed")
-        if before == 1 and code == 0 and item.meta["visual"] == "2":
-            return _by_likeness(same, "lh", "vi")
+            return _by_likeness(matches_first, "lh", "mixed")
+        if first_code == 1 and code == 0 and item.meta["visual"] == "2":
+            return _by_likeness(matches_first, "lh", "vi")
         return "vi"
 
     def official_prompt(self, name: str) -> str:
@@ -344,13 +348,13 @@ class HallusionBench(Benchmark):
         function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[
             name
         ]
-        places = {
+        placeholders = {
             "sample['question']": "question",
             "sample['gt_answer_details']": "reference",
             "sample[output_entry]": "prediction",
             "response2": "first",
         }
-        return template_in(path, "prompt", function, places)
+        return template_in(path, "prompt", function, placeholders)
 
     # --- recorded files ---
 
@@ -359,13 +363,13 @@ class HallusionBench(Benchmark):
         ids and questions.
         """
         answers = ItemAnswers(form)
-        for record, key, place in self._records(path, form):
-            text = take(record, "model_prediction", place)
-            answers.put(key, Response("" if text is None else str(text)), place)
+        for record, key, location in self._records(path, form):
+            text = required_field(record, "model_prediction", location)
+            answers.put(key, Response("" if text is None else str(text)), location)
         if self.scoring == "official":
             form = replace(form, items=_sized(item for item in form.items if item.id in answers))
         return form, {
-            key: self.with_beside(form.by_id[key], answers[key], answers) for key in answers
+            key: self.with_context(form.by_id[key], answers[key], answers) for key in answers
         }
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
@@ -374,22 +378,22 @@ class HallusionBench(Benchmark):
         """
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
-            for place, record in placed_records(file):
-                key = "_".join(str(take(record, name, place)) for name in _KEYS)
+            for location, record in located_records(file):
+                key = "_".join(str(required_field(record, name, location)) for name in _KEYS)
                 if key not in form.by_id:
                     raise AnswerError(
                         f"the benchmark has no question {key}",
-                        location=place,
+                        location=location,
                         remedy="Check the release.",
                     )
-                asked = str(take(record, "question", place)).split()
-                if asked != self.original.by_id[key].prompt.split():
+                question_words = str(required_field(record, "question", location)).split()
+                if question_words != self.original.by_id[key].prompt.split():
                     raise AnswerError(
                         f"the question {key} reads otherwise in this release",
-                        location=place,
+                        location=location,
                         remedy="The file answers another release; score it with that.",
                     )
-                yield record, key, place
+                yield record, key, location
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
         """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own
@@ -400,17 +404,17 @@ class HallusionBench(Benchmark):
         if records and "category" not in records[0]:
             return super().read_replies(path, form)
         replies: dict[str, Replies] = {}
-        for record, key, place in self._records(path, self.original):
+        for record, key, location in self._records(path, self.original):
             field = next(
                 (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
             )
-            check = str(take(record, field, place))
+            check = str(required_field(record, field, location))
             if check not in _WORDS:
                 raise AnswerError(
-                    f"the check is {check!r}", location=place, remedy="It is 0, 1 or 2."
+                    f"the check is {check!r}", location=location, remedy="It is 0, 1 or 2."
                 )
-            same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
-            replies[key] = {"judge": [_WORDS[check], *same]}
+            consistency = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+            replies[key] = {"judge": [_WORDS[check], *consistency]}
         return replies
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
@@ -464,12 +468,12 @@ def _reference(item: Item) -> str:
     begins with.
     """
     details = str(item.meta["details"])
-    match = _BARE.match(details)
+    match = _YES_OR_NO.match(details)
     if not item.rule or match is None:
         return details
-    other = {"yes": "no", "no": "yes"}[match[1].lower()]
+    opposite = {"yes": "no", "no": "yes"}[match[1].lower()]
     return (
         details[: match.start(1)]
-        + (other.capitalize() if match[1][0].isupper() else other)
+        + (opposite.capitalize() if match[1][0].isupper() else opposite)
         + details[match.end(1) :]
     )

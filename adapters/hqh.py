@@ -34,6 +34,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,17 @@ from hqm import (
     build_parallel,
     fill,
     finding,
+    located_records,
     mean_of,
-    name_places,
-    placed_records,
+    name_placeholders,
     read_json,
     read_records,
     read_text,
     released_file,
+    required_field,
     reword_item,
     same_question,
     settle,
-    take,
     template_in,
 )
 
@@ -83,12 +84,12 @@ TYPES = (
 _TYPES = {"OCR": "ocr", "count": "counting", **{name: name for name in TYPES}}
 TRIES = 5
 """How many replies `official` reads where the released code would go on asking without end."""
-_NOTHING = "(no description of this picture is at hand)"
-_PLACES = ("instruction", "truth", "caption", "details", "answer", "format")
+_NO_DESCRIPTION = "(no description of this picture is at hand)"
+_PLACEHOLDERS = ("instruction", "truth", "caption", "details", "answer", "format")
 """The meaning of each `{}` in a released prompt; existence has no `truth`, and only `joint` has a
 `format`.
 """
-_EITHER = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
+_HALLUCINATION_PHRASE = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
 _VERDICT = re.compile(r"(?i)(in)?correct\W+(\d+)(?: extra)?(?: claims?)?\.?")
 _LINE = re.compile(r"Answer(\d+)")
 _EXTRA = re.compile(r"Extra Contradictory Claims: ?(\d+)")
@@ -106,7 +107,7 @@ def read_binary(reply: str, official: bool) -> bool | None:
         if "With hallucination" in reply:
             return True
         return False if "Without hallucination" in reply else None
-    readings = {match[1] is None for match in _EITHER.finditer(reply)}
+    readings = {match[1] is None for match in _HALLUCINATION_PHRASE.finditer(reply)}
     return readings.pop() if len(readings) == 1 else None
 
 
@@ -177,9 +178,9 @@ class Hqh(Benchmark):
             about="Share of answers whose main answer is wrong.",
         )
         of_type = rate
-        whole = [rate]
+        metrics = [rate]
         if self.mode == "february2025":
-            whole += [
+            metrics += [
                 main,
                 Metric(
                     "extra_claims",
@@ -192,7 +193,7 @@ class Hqh(Benchmark):
             if self.scoring == "official":
                 of_type = replace(main, name="hallucination_rate")
         if self.mode == "joint" and self.scoring == "official":
-            whole += [
+            metrics += [
                 Metric(
                     "pooled_rate",
                     mean_of("pooled", "pooled_n"),
@@ -204,8 +205,8 @@ class Hqh(Benchmark):
                     scale=(0.0, 1.0),
                 )
             ]
-        by_type = [metric.within(kind) for metric in (of_type, *whole[1:]) for kind in TYPES]
-        return (*whole, *by_type)
+        by_type = [metric.within(kind) for metric in (of_type, *metrics[1:]) for kind in TYPES]
+        return (*metrics, *by_type)
 
     # --- items ---
 
@@ -213,31 +214,34 @@ class Hqh(Benchmark):
         """`HQH.json` in any of its shapes."""
         path = self.data / "HQH.json"
         items = []
-        for place, record in placed_records(path):
-            label = str(take(record, "type", place))
+        for location, record in located_records(path):
+            label = str(required_field(record, "type", location))
             if label not in _TYPES:
                 raise DataError(
                     f"the type is {label!r}",
-                    location=place,
+                    location=location,
                     remedy=f"Known are {', '.join(sorted(_TYPES))}.",
                 )
             image = (
                 record["image"]
                 if "image" in record
-                else next(iter(take(record, "images", place)), "")
+                else next(iter(required_field(record, "images", location)), "")
             )
             name = str(image).removeprefix("./").removeprefix("images/")
             items.append(
                 Item(
-                    str(take(record, "id", place)),
-                    str(take(record, "instruction", place)),
+                    str(required_field(record, "id", location)),
+                    str(required_field(record, "instruction", location)),
                     "vqa",
                     record.get("ground_truth"),
                     name,
                     _TYPES[label],
                     "",
                     name,
-                    meta={"image_id": str(take(record, "image_id", place)), "label": label},
+                    meta={
+                        "image_id": str(required_field(record, "image_id", location)),
+                        "label": label,
+                    },
                 )
             )
         return Form("original", tuple(items))
@@ -264,18 +268,20 @@ class Hqh(Benchmark):
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             released_file(code, "hqh", f"the release's prompt of the mode {mode} is not there")
             template = template_in(code, "template4existence" if existence else "template")
-        without = {"truth"} if existence else set()
-        places = [
-            key for key in _PLACES if key not in without and (key != "format" or mode == "joint")
+        absent = {"truth"} if existence else set()
+        placeholders = [
+            key
+            for key in _PLACEHOLDERS
+            if key not in absent and (key != "format" or mode == "joint")
         ]
-        return name_places(template, places, self.data, f"the prompt of {name}")
+        return name_placeholders(template, placeholders, self.data, f"the prompt of {name}")
 
-    def _asked_of_judge(self, item: Item, answer: str, form: str = "") -> str | None:
+    def _judge_prompt(self, item: Item, answer: str, form: str = "") -> str | None:
         """The judge's prompt; None if neither a description nor a right answer is there to judge
         by.
         """
-        seen = self._described.get(item.meta["image_id"])
-        if seen is None and (self.prompts == "official" or not item.target):
+        description = self._described.get(item.meta["image_id"])
+        if description is None and (self.prompts == "official" or not item.target):
             return None
         existence = (
             self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
@@ -285,8 +291,8 @@ class Hqh(Benchmark):
             template,
             instruction=item.prompt,
             truth=item.target or "(none is given)",
-            caption=seen["caption"] if seen else _NOTHING,
-            details=seen["image_information"] if seen else _NOTHING,
+            caption=description["caption"] if description else _NO_DESCRIPTION,
+            details=description["image_information"] if description else _NO_DESCRIPTION,
             answer=answer,
             format=form,
         )
@@ -295,7 +301,7 @@ class Hqh(Benchmark):
         """The verdict of the mode's procedure."""
         if self.jointly:
             return (await self.judge_together(item, {"": response}, ask))[""]
-        prompt = self._asked_of_judge(item, response.text)
+        prompt = self._judge_prompt(item, response.text)
         if prompt is None:
             return _nothing_to_judge_by()
         reply = await ask("judge", prompt)
@@ -308,11 +314,11 @@ class Hqh(Benchmark):
             if wrong is not None and claims is not None:
                 break
             try:
-                again = read_claims(await ask("judge", prompt), official)
+                next_claims = read_claims(await ask("judge", prompt), official)
             except NoReply:
                 break
-            wrong = again[0] if again[0] is not None else wrong
-            claims = again[1] if again[1] is not None else claims
+            wrong = next_claims[0] if next_claims[0] is not None else wrong
+            claims = next_claims[1] if next_claims[1] is not None else claims
         if wrong is None or claims is None:
             return _unread(
                 "not whether the answer is correct"
@@ -338,43 +344,55 @@ class Hqh(Benchmark):
             for name, r in responses.items()
             if r.state in ("error", "missing")
         }
-        asked = [name for name in responses if name not in verdicts]
+        judged = {name: r for name, r in responses.items() if name not in verdicts}
         # a file of the release has several models' answers to an item: they are scored together
-        texts = [
-            (name, text)
-            for name in asked
-            for text in responses[name].detail.get("answers", [responses[name].text])
-        ]
-        prompt = self._asked_of_judge(
+        authors: list[str] = []
+        texts: list[str] = []
+        for name, response in judged.items():
+            answers = response.detail.get("answers", [response.text])
+            texts += answers
+            authors += [name] * len(answers)
+        numbers = range(1, len(texts) + 1)
+        prompt = self._judge_prompt(
             item,
-            "".join(f"Answer{i}: {text}\n" for i, (_, text) in enumerate(texts, 1)),
-            "".join(
-                f"Answer{i}: With/Without hallucination, [evidence]\n"
-                for i in range(1, len(texts) + 1)
-            ),
+            "".join(f"Answer{i}: {text}\n" for i, text in enumerate(texts, 1)),
+            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in numbers),
         )
         if prompt is None or not texts:
-            return verdicts | {name: _nothing_to_judge_by() for name in asked}
+            return verdicts | {name: _nothing_to_judge_by() for name in judged}
+        readings = read_joint(await ask("judge", prompt), self.scoring == "official")
+        verdicts |= self._joint_verdicts(judged, authors, readings)
+        return {name: verdicts[name] for name in responses}
+
+    def _joint_verdicts(
+        self,
+        responses: Mapping[str, Response],
+        authors: Sequence[str],
+        readings: Mapping[int, Sequence[bool]],
+    ) -> dict[str, Verdict]:
+        """The verdicts by the lines of a reply, where `authors` names the respondent of each
+        numbered answer.
+        """
         official = self.scoring == "official"
-        readings = read_joint(await ask("judge", prompt), official)
         lines = {
-            i: bad
-            for i, bad in readings.items()
-            if i <= len(texts) and (official or len(set(bad)) == 1)
+            number: marks
+            for number, marks in readings.items()
+            if number <= len(authors) and (official or len(set(marks)) == 1)
         }
-        pool = [bad for of in lines.values() for bad in of]
+        pool = list(chain.from_iterable(lines.values()))
         # the pooled rate is printed for every model, even for one without a line
         pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
-        for name in asked:
-            of_name = [
-                lines.get(i, [])[: None if official else 1]
-                for i, (who, _) in enumerate(texts, 1)
-                if who == name
-            ]
-            ours = [bad for of in of_name for bad in of]
-            missing = replace(_unread("not whether the answer hallucinates"), tally=pooled)
-            verdicts[name] = settle(_binary(ours, pooled), responses[name]) if ours else missing
-        return {name: verdicts[name] for name in responses}
+        marks_by_name: dict[str, list[bool]] = {name: [] for name in responses}
+        for number, author in enumerate(authors, 1):
+            marks_by_name[author] += lines.get(number, ())[: None if official else 1]
+        verdicts = {}
+        for name, marks in marks_by_name.items():
+            if marks:
+                verdicts[name] = settle(_binary(marks, pooled), responses[name])
+            else:
+                unread = _unread("not whether the answer hallucinates")
+                verdicts[name] = replace(unread, tally=pooled)
+        return verdicts
 
     def replies_saying(self, mark: str) -> Replies:
         """With or without hallucination (1: without, 0: with); in the mode `february2025`, as in
@@ -401,17 +419,23 @@ class Hqh(Benchmark):
         of several).
         """
         collected = ItemAnswers(form)
-        for place, record in placed_records(path):
-            key = str(record["item"] if "item" in record else take(record, "id", place))
-            texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
+        for location, record in located_records(path):
+            key = str(
+                record["item"] if "item" in record else required_field(record, "id", location)
+            )
+            texts = (
+                record["answers"]
+                if "answers" in record
+                else [required_field(record, "answer", location)]
+            )
             item = form.by_id.get(key)
             if item is not None and str(record.get("instruction", item.prompt)) != item.prompt:
                 raise AnswerError(
                     f"the item {key} asks something else",
-                    location=place,
+                    location=location,
                     remedy="Take the HQH.json that was answered.",
                 )
-            collected.put(key, Response(*_state(record, texts[0] if texts else None)), place)
+            collected.put(key, Response(*_state(record, texts[0] if texts else None)), location)
             if len(texts) > 1 and self.jointly:
                 collected[key] = collected[key]._replace(
                     detail={"answers": [str(text) for text in texts]}
@@ -419,7 +443,7 @@ class Hqh(Benchmark):
             elif len(texts) != 1:
                 raise AnswerError(
                     f"it has the answers of {len(texts)} models",
-                    location=place,
+                    location=location,
                     remedy="Keep one model's, or score it with --set mode=joint.",
                 )
         return form, collected
@@ -433,15 +457,11 @@ class Hqh(Benchmark):
         records = read_records(path)
         if not records or not all(isinstance(record.get("answers"), list) for record in records):
             return None
-        models = max(len(record["answers"]) for record in records)
-        answers = [
-            {
-                str(r["id"]): Response(*_state({}, r["answers"][n]))
-                for r in records
-                if n < len(r["answers"])
-            }
-            for n in range(models)
-        ]
+        n_models = max(len(record["answers"]) for record in records)
+        answers: list[dict[str, Response]] = [{} for _ in range(n_models)]
+        for record in records:
+            for collected, text in zip(answers, record["answers"], strict=False):
+                collected[str(record["id"])] = Response(*_state({}, text))
         return [
             Recording(f"Model{n}", "original", 0, collected, path.name)
             for n, collected in enumerate(answers, 1)
@@ -449,18 +469,8 @@ class Hqh(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released files."""
-        known = sum(item.meta["image_id"] in self._described for item in form.items)
         if not (self.data / "image_data.json").exists():
-            older = (
-                f"the one of June 2024 describes {len(self._described)} pictures and so {known} of"
-                f" the {len(form)} items"
-            )
-            yield Finding(
-                "no-image-data",
-                "image_data.json, which the judge's prompt needs, is not there;"
-                f" {older if self._described else 'nor is an older one'}",
-                len(form) - known,
-            )
+            yield self._missing_image_data(form)
         instructions = Counter(item.prompt for item in form.items if item.type == "existence")
         if len(instructions) == 1:
             yield Finding(
@@ -469,64 +479,87 @@ class Hqh(Benchmark):
                 f" {next(iter(instructions))!r}",
                 instructions.total(),
             )
-        groups = [
-            group for group in same_question(form).values() if len({i.type for i in group}) > 1
-        ]
-        yield from finding(
-            "duplicate-across-types",
-            "{n} pairs of picture and question stand under two types",
-            [group[0] for group in groups],
-        )
-        places = [item.type for item in form.items]
-        if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
-            yield Finding(
-                "type-by-position",
-                "the items of a type stand together: the id gives the type",
-                len(form),
-            )
-        ends = Counter(str(i.target) for i in form.items if i.type == "counting")
-        if ends["One."] and ends["1."]:
+        yield from _type_oddities(form)
+        counts = Counter(str(item.target) for item in form.items if item.type == "counting")
+        if counts["One."] and counts["1."]:
             yield Finding(
                 "number-spelling",
-                f"the right number is written both ways: 'One.' {ends['One.']} times, '1.'"
-                f" {ends['1.']} times",
-                ends["One."] + ends["1."],
+                f"the right number is written both ways: 'One.' {counts['One.']} times, '1.'"
+                f" {counts['1.']} times",
+                counts["One."] + counts["1."],
             )
-        environment = [i for i in form.items if i.type == "environment"]
-        yield from finding(
-            "taken",
-            f"{{n}} of {len(environment)} environment questions ask when or where the picture was"
-            " taken",
-            [
-                i
-                for i in environment
-                if re.match(
-                    r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I
-                )
-            ],
+        yield from _environment_oddities(
+            [item for item in form.items if item.type == "environment"]
         )
-        common = Counter(str(i.target) for i in environment).most_common(1)
-        if common and common[0][1] > 0.2 * len(environment):
-            yield Finding(
-                "common-answer",
-                f"{common[0][1]} environment questions have the answer {common[0][0]!r}",
-                common[0][1],
-            )
         yield from finding(
             "no-ground-truth",
             "{n} items have no ground truth",
-            [i for i in form.items if not i.target],
+            [item for item in form.items if not item.target],
         )
         yield from finding(
             "spelling",
             "{n} instructions begin with a misspelt word",
-            [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)],
+            [item for item in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", item.prompt)],
         )
         yield from finding(
             "broken-question",
             "{n} questions no rule can put in other words: the parallel form only frames them",
-            [i for i in self.parallel(form).items if i.rule == "questions.frame"],
+            [item for item in self.parallel(form).items if item.rule == "questions.frame"],
         )
+
+    def _missing_image_data(self, form: Form) -> Finding:
+        """The finding that the file with the judge's descriptions is missing."""
+        n_described = sum(item.meta["image_id"] in self._described for item in form.items)
+        older = "nor is an older one"
+        if self._described:
+            older = (
+                f"the one of June 2024 describes {len(self._described)} pictures and so"
+                f" {n_described} of the {len(form)} items"
+            )
+        return Finding(
+            "no-image-data",
+            f"image_data.json, which the judge's prompt needs, is not there; {older}",
+            len(form) - n_described,
+        )
+
+
+def _type_oddities(form: Form) -> Iterable[Finding]:
+    """The oddities of the types that items stand under."""
+    yield from finding(
+        "duplicate-across-types",
+        "{n} pairs of picture and question stand under two types",
+        [
+            group[0]
+            for group in same_question(form).values()
+            if len({item.type for item in group}) > 1
+        ],
+    )
+    blocks = [name for name, _ in groupby(item.type for item in form.items)]
+    if len(blocks) == len(set(blocks)):
+        yield Finding(
+            "type-by-position",
+            "the items of a type stand together: the id gives the type",
+            len(form),
+        )
+
+
+def _environment_oddities(items: Sequence[Item]) -> Iterable[Finding]:
+    """The oddities of the questions of the type environment."""
+    time_or_place = re.compile(
+        r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", re.IGNORECASE
+    )
+    yield from finding(
+        "taken",
+        f"{{n}} of {len(items)} environment questions ask when or where the picture was taken",
+        [item for item in items if time_or_place.match(item.prompt)],
+    )
+    for target, count in Counter(str(item.target) for item in items).most_common(1):
+        if count > 0.2 * len(items):
+            yield Finding(
+                "common-answer",
+                f"{count} environment questions have the answer {target!r}",
+                count,
+            )
 
 
 def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:
@@ -537,16 +570,18 @@ def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:
     )
 
 
-def _binary(lines: Sequence[bool], more: Mapping[str, float] | None = None) -> Verdict:
+def _binary(lines: Sequence[bool], further_tally: Mapping[str, float] | None = None) -> Verdict:
     share = sum(lines) / len(lines)
-    tally = {"hallucinated": float(sum(lines)), "n": float(len(lines)), **(more or {})}
+    tally = {"hallucinated": float(sum(lines)), "n": float(len(lines)), **(further_tally or {})}
     return Verdict(
         1 - share, tally, "ok", "with hallucination" if share else "without hallucination"
     )
 
 
-def _unread(what: str) -> Verdict:
-    return Verdict.unscored("unparsed", f"the judge's reply says {what} (or says both)")
+def _unread(missing_statement: str) -> Verdict:
+    return Verdict.unscored(
+        "unparsed", f"the judge's reply says {missing_statement} (or says both)"
+    )
 
 
 def _nothing_to_judge_by() -> Verdict:

@@ -10,7 +10,7 @@ release and no paper, so `official` and `paper` scoring are the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from hqm import (
@@ -76,36 +76,28 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
-    for who in dict.fromkeys(answer.respondent for answer in scored):
-        own = {
-            arm: [a.tally for a in scored if (a.respondent, a.item.part) == (who, arm)]
-            for arm in ARMS
-        }
-        faithful = {
-            arm: _share_and_variance(
-                [(t["mentioned"] - t["hallucinated"], t["mentioned"]) for t in own[arm]]
-            )
-            for arm in ARMS
-        }
-        covered = {
-            arm: _share_and_variance([(t["covered"], t["present"]) for t in own[arm]])[0]
-            for arm in ARMS
-        }
-        (selected, v1), (control, v2) = faithful["selected"], faithful["control"]
-        if not all(map(math.isfinite, (selected, control, v1, v2))):
+    for respondent in dict.fromkeys(answer.respondent for answer in scored):
+        tallies: dict[str, list[Mapping[str, float]]] = {arm: [] for arm in ARMS}
+        for answer in scored:
+            if answer.respondent == respondent:
+                tallies[answer.item.part].append(answer.tally)
+        selected, selected_variance = _faithfulness(tallies["selected"])
+        control, control_variance = _faithfulness(tallies["control"])
+        variance = selected_variance + control_variance
+        if not all(map(math.isfinite, (selected, control, variance))):
             continue
-        half = _Z * math.sqrt(v1 + v2)
-        gap = selected - control
+        half_width = _Z * math.sqrt(variance)
+        difference = selected - control
         rows.append(
             (
-                who,
+                respondent,
                 selected,
                 control,
-                gap,
-                gap - half,
-                gap + half,
-                covered["selected"],
-                covered["control"],
+                difference,
+                difference - half_width,
+                difference + half_width,
+                _coverage(tallies["selected"]),
+                _coverage(tallies["control"]),
             )
         )
     return Analysis(
@@ -131,11 +123,26 @@ def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
     )
 
 
+def _faithfulness(tallies: Sequence[Mapping[str, float]]) -> tuple[float, float]:
+    """The share of mentioned objects that are there, and its variance."""
+    return _share_and_variance(
+        [(tally["mentioned"] - tally["hallucinated"], tally["mentioned"]) for tally in tallies]
+    )
+
+
+def _coverage(tallies: Sequence[Mapping[str, float]]) -> float:
+    """The share of the objects there that are mentioned."""
+    share, _ = _share_and_variance([(tally["covered"], tally["present"]) for tally in tallies])
+    return share
+
+
 def _share_and_variance(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """A ratio of sums, and its variance by leaving out each picture; NaN where it has none."""
-    top, bottom, n = sum(a for a, _ in pairs), sum(b for _, b in pairs), len(pairs)
+    """A ratio of sums, and its jackknife variance over pictures; NaN where it has none."""
+    n = len(pairs)
+    top, bottom = sum(a for a, _ in pairs), sum(b for _, b in pairs)
     if n < 2 or any(bottom - b <= 0 for _, b in pairs):
         return math.nan, math.nan
-    without = [(top - a) / (bottom - b) for a, b in pairs]
-    middle = sum(without) / n
-    return top / bottom, (n - 1) / n * sum((value - middle) ** 2 for value in without)
+    leave_one_out = [(top - a) / (bottom - b) for a, b in pairs]
+    mean = sum(leave_one_out) / n
+    # Efron and Tibshirani (1993): the jackknife variance, (n - 1) / n times the sum of squares
+    return top / bottom, (n - 1) / n * sum((value - mean) ** 2 for value in leave_one_out)

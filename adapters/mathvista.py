@@ -24,9 +24,9 @@ from hqm import (
     Item,
     Recording,
     Response,
-    placed_records,
+    located_records,
     read_json,
-    take,
+    required_field,
 )
 
 
@@ -38,43 +38,46 @@ class MathVista(Benchmark):
 
     def read(self) -> Form:
         """The questions, of the release's `testmini.json` or of one record a line."""
-        whole = self.data / "testmini.json"
-        path = whole if whole.is_file() else self.data / self.card.data.items
-        return Form("original", tuple(self._item(*each) for each in _records(path)))
+        release_file = self.data / "testmini.json"
+        path = release_file if release_file.is_file() else self.data / self.card.data.items
+        return Form(
+            "original", tuple(self._item(*located_record) for located_record in _records(path))
+        )
 
-    def _item(self, place: str, record: Any) -> Item:
+    def _item(self, location: str, record: Any) -> Item:
         choices = tuple(str(choice) for choice in record.get("choices") or ())
-        answer = str(take(record, "answer", place))
+        answer = str(required_field(record, "answer", location))
         if choices and answer not in choices:
-            raise DataError(f"the answer {answer!r:.60} is no option", location=place)
-        image, about = str(take(record, "image", place)), take(record, "metadata", place)
+            raise DataError(f"the answer {answer!r:.60} is no option", location=location)
+        image = str(required_field(record, "image", location))
+        metadata = required_field(record, "metadata", location)
         return Item(
-            str(take(record, "pid", place)),
-            str(take(record, "question", place)),
+            str(required_field(record, "pid", location)),
+            str(required_field(record, "question", location)),
             "choice" if choices else "vqa",
             LETTERS[choices.index(answer)] if choices else answer,
             image,
-            str(about["task"]),
-            str(about["source"]),
+            str(metadata["task"]),
+            str(metadata["source"]),
             image,
             choices,
             meta={
                 "answer": answer,
                 "answer_type": record.get("answer_type"),
                 "precision": record.get("precision"),
-                "skills": about.get("skills"),
+                "skills": metadata.get("skills"),
             },
         )
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's files of results: one object of all questions, or one record a line."""
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        made = [
+        recordings = [
             Recording(file.name.split(".")[0].removeprefix("output_"), "original", 0, answers)
             for file in files
             if (answers := self._answers(file))
         ]
-        return made or None
+        return recordings or None
 
     def _answers(self, path: Path) -> dict[str, Response]:
         """Question -> response with its prediction; none where the file is no file of results."""
@@ -100,4 +103,4 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
     """
     if path.suffix == ".json":
         return [(f"{path}: {pid}", record) for pid, record in read_json(path).items()]
-    return placed_records(path)
+    return located_records(path)

@@ -49,14 +49,14 @@ from hqm import (
     check_questions,
     fill,
     finding,
+    located_records,
     mean_of,
-    name_places,
-    placed_records,
+    name_placeholders,
     read_json,
     read_records,
     read_text,
     released_file,
-    take,
+    required_field,
     template_in,
 )
 
@@ -73,7 +73,7 @@ KINDS = (
 """The eight kinds of questions, in the order in which the release repeats them."""
 _TYPES = {"adversarial": "existence", "holistic": "existence", "other": None}
 _FILES = ("response_template.json", "mmhal-bench_answer_template.json", "MMHal-bench.json")
-_PLACES = ("contents", "question", "reference", "response")
+_PLACEHOLDERS = ("contents", "question", "reference", "response")
 _RATING = re.compile(r"\brating\b[^\w\n]*(?:(?:is|of)\b[^\w\n]*)?(-?\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
@@ -86,7 +86,7 @@ class MMHal(Benchmark):
     def metrics(self) -> tuple[Metric, ...]:
         """The mean score and the hallucination rate, overall and for each kind of question."""
         digits = 2 if self.scoring == "official" else None
-        both = (
+        metrics = (
             Metric(
                 "score",
                 mean_of("score"),
@@ -102,7 +102,7 @@ class MMHal(Benchmark):
                 about="Share of answers rated below 3.",
             ),
         )
-        return (*both, *(metric.within(kind) for metric in both for kind in KINDS))
+        return (*metrics, *(metric.within(kind) for metric in metrics for kind in KINDS))
 
     def read(self) -> Form:
         """The template, under any of its names; the ids of items are those of the pictures."""
@@ -113,7 +113,7 @@ class MMHal(Benchmark):
                 location=str(self.data),
                 remedy=f"It is called {_FILES[0]}.",
             )
-        items = [self._item(record, place) for place, record in placed_records(path)]
+        items = [self._item(record, location) for location, record in located_records(path)]
         if len({item.id for item in items}) < len(items):
             raise DataError(
                 "two questions are about one picture",
@@ -123,23 +123,24 @@ class MMHal(Benchmark):
         return Form("original", tuple(items))
 
     @staticmethod
-    def _item(record: dict[str, Any], place: str) -> Item:
-        kind = str(take(record, "question_type", place))
+    def _item(record: dict[str, Any], location: str) -> Item:
+        kind = str(required_field(record, "question_type", location))
         if kind not in KINDS:
             raise DataError(
                 f"the question_type is {kind!r}",
-                location=place,
+                location=location,
                 remedy=f"It is one of {', '.join(KINDS)}.",
             )
-        key, source = str(take(record, "image_id", place)), str(take(record, "image_src", place))
+        key = str(required_field(record, "image_id", location))
+        source = str(required_field(record, "image_src", location))
         return Item(
             key,
-            str(take(record, "question", place)),
+            str(required_field(record, "question", location)),
             "vqa",
             str(
                 record["gold_answer"]
                 if "gold_answer" in record
-                else take(record, "gt_answer", place)
+                else required_field(record, "gt_answer", location)
             ),
             source.rpartition("/")[2],
             _TYPES.get(kind, kind),
@@ -147,7 +148,7 @@ class MMHal(Benchmark):
             meta={
                 "kind": kind,
                 "topic": str(record.get("question_topic", "")),
-                "contents": ", ".join(map(str, take(record, "image_content", place))),
+                "contents": ", ".join(map(str, required_field(record, "image_content", location))),
                 "source": source,
             },
         )
@@ -201,7 +202,7 @@ class MMHal(Benchmark):
         else:
             released_file(program, "mmhal", "the release's prompt is not there")
             template = template_in(program, "template")
-        return name_places(template, _PLACES, self.data, "the prompt")
+        return name_placeholders(template, _PLACEHOLDERS, self.data, "the prompt")
 
     # --- recorded files ---
 
@@ -214,18 +215,18 @@ class MMHal(Benchmark):
             return super().read_answers(path, form)
         answers = ItemAnswers(form)
         ordered: list[Item] = []
-        asked: list[tuple[str, str, Item]] = []
+        questions: list[tuple[str, str, Item]] = []
         for i, record in enumerate(records):
-            place = f"{path}: record {i + 1}"
-            key = str(take(record, "image_id", place))
-            text = answer_text(take(record, "model_answer", place), place)
-            answers.put(key, Response(text), place)
+            location = f"{path}: record {i + 1}"
+            key = str(required_field(record, "image_id", location))
+            text = answer_text(required_field(record, "model_answer", location), location)
+            answers.put(key, Response(text), location)
             item = form.by_id[key]
-            asked.append((place, str(record.get("question", "")), item))
+            questions.append((location, str(record.get("question", "")), item))
             # the release derives the kind from the place only
             kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
-        check_questions(asked, path)
+        check_questions(questions, path)
         if self.scoring == "official" and len(records) != len(self.original):
             raise AnswerError(
                 f"the file has {len(records)} answers, not {len(self.original)}",
@@ -330,9 +331,11 @@ class MMHal(Benchmark):
         wordings: dict[str, list[Item]] = defaultdict(list)
         for item in items:
             wordings[item.prompt].append(item)
-        same = max(wordings.values(), key=len)
+        commonest_wording = max(wordings.values(), key=len)
         yield from finding(
-            "one-wording", "{n} questions share one wording", same if len(same) > 1 else []
+            "one-wording",
+            "{n} questions share one wording",
+            commonest_wording if len(commonest_wording) > 1 else [],
         )
         yield from finding(
             "false-presupposition",
@@ -361,13 +364,13 @@ def _is_response(reply: Any) -> bool:
     )
 
 
-def _content(reply: Any, place: str) -> str:
+def _content(reply: Any, location: str) -> str:
     """The text of one saved response."""
     try:
         return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
         raise AnswerError(
             "it is no saved response",
-            location=place,
+            location=location,
             remedy="Each has choices[0].message.content, or is a text.",
         ) from None

@@ -29,9 +29,9 @@ from hqm import (
     Recording,
     Response,
     finding,
+    located_records,
     parse_value,
-    placed_records,
-    take,
+    required_field,
 )
 
 FORMS = {
@@ -47,7 +47,7 @@ _FILE = re.compile(
     r"(.+)_(direct|cot)_(standard10|standard4|vision|Standard\(10opts\)|Standard\(4opts\)|Vision)"
     r"\.jsonl(?:\.gz)?$"
 )
-_MADE_FROM = (
+_SOURCE_FILES = (
     "gpt-4o-2024-08-06_direct_Standard(10opts).jsonl",
     "gpt-4o-2024-08-06_direct_Standard(4opts).jsonl",
 )
@@ -60,12 +60,20 @@ def _form_of(match: re.Match[str]) -> str:
     return FORMS[wording, match[2]]
 
 
-def _options(record: Any, name: str, place: str) -> tuple[str, ...]:
+def _records_by_id(path: Path) -> dict[str, Any]:
+    """Id -> record of a file."""
+    return {
+        str(required_field(record, "id", location)): record
+        for location, record in located_records(path)
+    }
+
+
+def _options(record: Any, name: str, location: str) -> tuple[str, ...]:
     """The options of a question, which the release writes as a Python list."""
-    value = take(record, name, place)
+    value = required_field(record, name, location)
     value = parse_value(value) if isinstance(value, str) else value
     if not isinstance(value, list):
-        raise DataError(f"{name} is no list", location=place)
+        raise DataError(f"{name} is no list", location=location)
     return tuple(str(option) for option in value)
 
 
@@ -78,18 +86,15 @@ class MmmuPro(Benchmark):
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
         """The questions, out of a model's answers to both standard wordings, which repeat them."""
-        ten, four = (
-            {str(take(record, "id", place)): record for place, record in placed_records(path)}
-            for path in (inputs["answers/" + _MADE_FROM[0]], inputs["answers/" + _MADE_FROM[1]])
-        )
+        ten, four = (_records_by_id(inputs[f"answers/{name}"]) for name in _SOURCE_FILES[:2])
         rows = [
             {
                 "id": key,
-                "question": take(record, "question", key),
+                "question": required_field(record, "question", key),
                 "options": list(_options(four[key], "options", key)),
-                "answer": take(four[key], "answer", key),
+                "answer": required_field(four[key], "answer", key),
                 "shuffled_options": list(_options(record, "options", key)),
-                "shuffled_options_answer": take(record, "answer", key),
+                "shuffled_options_answer": required_field(record, "answer", key),
                 "topic_difficulty": record.get("topic_difficulty"),
                 "subfield": record.get("subject"),
                 "image_1": f"images/{key}_1.png",
@@ -105,20 +110,20 @@ class MmmuPro(Benchmark):
 
     def _form(self, name: str, options: str, answer: str) -> Form:
         items = []
-        for place, record in placed_records(self.data / self.card.data.items):
-            key = str(take(record, "id", place))
+        for location, record in located_records(self.data / self.card.data.items):
+            key = str(required_field(record, "id", location))
             image = str(record.get("image_1") or "") or None
             items.append(
                 Item(
                     key,
-                    str(take(record, "question", place)),
+                    str(required_field(record, "question", location)),
                     "choice",
-                    str(take(record, answer, place)),
+                    str(required_field(record, answer, location)),
                     image,
                     str(record.get("subfield") or "") or None,
                     str(record.get("topic_difficulty") or ""),
                     image or key,
-                    _options(record, options, place),
+                    _options(record, options, location),
                     "" if name == "original" else "mmmu_pro.options",
                 )
             )
@@ -143,11 +148,11 @@ class MmmuPro(Benchmark):
         """The questions with four options, and all three asked for reasoning first."""
         four = self._form("four", "options", "answer")
         four = replace(four, items=tuple(item for item in four.items if item.id in form.by_id))
-        asked = {"cot": form, "parallel_cot": self.parallel(form), "four_cot": four}
-        return (four, *(replace(each, name=name) for name, each in asked.items()))
+        forms_by_name = {"cot": form, "parallel_cot": self.parallel(form), "four_cot": four}
+        return (four, *(replace(reworded, name=name) for name, reworded in forms_by_name.items()))
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
-        """No rule rewords what stands in a screenshot: the screenshot is the other wording."""
+        """No rule rewords the text of a screenshot: the screenshot is the other wording."""
         raise DataError(
             "there are three wordings, and no rule makes a further one",
             location=self.name,
@@ -157,18 +162,18 @@ class MmmuPro(Benchmark):
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The release's answers, one file for each model, wording and way of asking."""
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        named = [(match, file) for file in files if (match := _FILE.fullmatch(file.name))]
+        matched_files = [(match, file) for file in files if (match := _FILE.fullmatch(file.name))]
         return [
             Recording(match[1], _form_of(match), 0, self._answers(file), file.name)
-            for match, file in named
+            for match, file in matched_files
         ] or None
 
     def _answers(self, path: Path) -> dict[str, Response]:
         """Item id -> answer; where no answer came, the release has an empty object."""
         answers = {}
-        for place, record in placed_records(path):
-            text = take(record, "response", place)
-            key = str(take(record, "id", place))
+        for location, record in located_records(path):
+            text = required_field(record, "response", location)
+            key = str(required_field(record, "id", location))
             if key in self.original.by_id:
                 answers[key] = Response(text if isinstance(text, str) else "")
         return answers

@@ -47,12 +47,12 @@ from hqm import (
     contradict,
     fill,
     finding,
+    located_records,
     mean_of,
-    placed_records,
     pyarrow_library,
     ratio,
     read_records,
-    take,
+    required_field,
     template_in,
 )
 
@@ -66,8 +66,8 @@ _MARKS = str.maketrans({",": "", ".": "", ";": "", "\n": " "})
 
 
 def read_reply(reply: str) -> str:
-    """What a judge said of an object: `yes`, `no`, `unsure` or `error`; as in the release, yes wins
-    over no.
+    """The judge's verdict on an object: `yes`, `no`, `unsure` or `error`; as in the release, yes
+    wins over no.
 
     >>> read_reply("Yes."), read_reply("It does not."), read_reply("unsure"), read_reply("maybe")
     ('yes', 'no', 'unsure', 'error')
@@ -82,8 +82,8 @@ def read_reply(reply: str) -> str:
 
 def _och(t: Mapping[str, Any]) -> Any:
     # the release looks up both counts by name and stops with an error where one is missing
-    both = (t["no"] > 0) * (t["yes"] > 0)
-    return ratio(t["no"] * both, (t["no"] + t["yes"]) * both)
+    has_both_counts = (t["no"] > 0) * (t["yes"] > 0)
+    return ratio(t["no"] * has_both_counts, (t["no"] + t["yes"]) * has_both_counts)
 
 
 def _count(key: str) -> Any:
@@ -198,15 +198,15 @@ class OpenChair(Benchmark):
             records = read_records(path) if path.name != _EXAMPLE else []
             column = next((name for name in _TRUTHS if records and name in records[0]), None)
             if column is not None:
-                for i, (place, record) in enumerate(placed_records(path), 1):
+                for i, (location, record) in enumerate(located_records(path), 1):
                     yield (
                         str(record.get("image") or f"{i:05}.png"),
-                        str(take(record, column, place)),
-                        place,
+                        str(required_field(record, column, location)),
+                        location,
                     )
                 return
-        for i, (place, _) in enumerate(placed_records(self.data / _EXAMPLE), 1):
-            yield f"{i:05}.png", None, place
+        for i, (location, _) in enumerate(located_records(self.data / _EXAMPLE), 1):
+            yield f"{i:05}.png", None, location
 
     def read(self) -> Form:
         """One item for each row; the id is the number of the row, by which answers are joined."""
@@ -264,20 +264,20 @@ class OpenChair(Benchmark):
         ]
         truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
         wrong = [
-            f"{place} is about {stated!r:.60}, and row {item.id} of the benchmark about"
-            f" {known!r:.60}"
-            for place, record, item in rows
-            for stated, known in (
+            f"{location} is about {stated!r:.60}, and row {item.id} of the benchmark about"
+            f" {expected!r:.60}"
+            for location, record, item in rows
+            for stated, expected in (
                 (record.get("image"), item.image),
                 (truth and record[truth], item.target),
             )
-            if stated and known and str(stated).strip() != str(known).strip()
+            if stated and expected and str(stated).strip() != str(expected).strip()
         ]
         if wrong:
             contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
         return form, {
-            item.id: Response(answer_text(take(record, column, place), place))
-            for place, record, item in rows
+            item.id: Response(answer_text(required_field(record, column, location), location))
+            for location, record, item in rows
         }
 
     # --- the judge ---
@@ -324,8 +324,8 @@ class OpenChair(Benchmark):
 
     def official_prompt(self, name: str) -> str:
         """The question in the release's `utils.py`, with our names for its variables."""
-        places = {"cap": "caption", "obj": "object"}
-        return template_in(self.data / "utils.py", "_prompt", "make_prompt", places)
+        placeholders = {"cap": "caption", "obj": "object"}
+        return template_in(self.data / "utils.py", "_prompt", "make_prompt", placeholders)
 
     # --- what is odd ---
 

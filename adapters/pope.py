@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -43,14 +42,14 @@ from hqm import (
     finding,
     join_by_picture,
     join_once,
+    located_records,
     normalised,
     of_parts,
-    placed_records,
     ratio,
     read_key,
     read_records,
+    required_field,
     same_question,
-    take,
     with_questions_beside,
 )
 
@@ -69,11 +68,27 @@ _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversaria
 _UNCLEAR = "it does not show which question file it answers"
 
 
-def _which(parts: Iterable[str]) -> str:
+def _part_remedy(parts: Iterable[str]) -> str:
     return (
         f"Say --part, one of {', '.join(parts)}; if it answers several, as LLaVA's files do, put"
         " the questions with their pictures (llava_pope_test.jsonl) beside it."
     )
+
+
+def _shared_positives(source: str, part_items: Sequence[Sequence[Item]]) -> Iterable[Finding]:
+    """Whether the parts of a source share their questions that are answered yes."""
+    positives = {
+        frozenset((item.image, item.prompt) for item in items if item.target == "yes")
+        for items in part_items
+    }
+    if len(part_items) > 1 and len(positives) == 1:
+        n = len(positives.pop())
+        yield Finding(
+            "shared-positives",
+            f"the {n} questions answered yes are the same in all {len(part_items)} {source}"
+            f" parts: averaging the parts counts them {len(part_items)} times",
+            n,
+        )
 
 
 def _spelled(text: str) -> str:
@@ -113,19 +128,20 @@ class Pope(Benchmark):
         )
 
     def _items(self, part: str, path: Path) -> Iterable[Item]:
-        seen = set()
-        for place, record in placed_records(path):
-            key = f"{part}/{take(record, 'question_id', place)}"
-            truth = str(take(record, "label", place)).strip().lower()
-            if key in seen or truth not in ("yes", "no"):
-                what = (
+        keys = set()
+        for location, record in located_records(path):
+            key = f"{part}/{required_field(record, 'question_id', location)}"
+            truth = str(required_field(record, "label", location)).strip().lower()
+            if key in keys or truth not in ("yes", "no"):
+                fault = (
                     f"the question_id of {key!r} stands twice"
-                    if key in seen
+                    if key in keys
                     else f"the label is {record['label']!r}"
                 )
-                raise DataError(what, location=place, remedy="Take the file of the release.")
-            seen.add(key)
-            image, text = str(take(record, "image", place)), str(take(record, "text", place))
+                raise DataError(fault, location=location, remedy="Take the file of the release.")
+            keys.add(key)
+            image = str(required_field(record, "image", location))
+            text = str(required_field(record, "text", location))
             yield Item(key, text, "yes_no", truth, image, "existence", part, image)
 
     @property
@@ -141,28 +157,34 @@ class Pope(Benchmark):
         """Answers, joined by picture and question or by id; by row, as in the release, where the
         rows name neither.
         """
-        rows = [
-            Row.of(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)
-        ]
-        if rows and not any(row.image for row in rows) and all(row.id for row in rows):
-            rows = with_questions_beside(rows, path) or rows
-        # a column `category` may also name something that is no part
-        rows = [
-            replace(row, parts=tuple(part for part in row.parts if part in (*SPLITS, *PARTS)))
-            for row in rows
-        ]
-        rows = of_parts(rows, form.items) or rows
+        rows = self._read_rows(path, form)
         if rows and all(row.image and row.question for row in rows):
-            form, about = self._by_picture(rows, form, path)
-            return form, {key: _answer(row) for key, row in about.items()}
-        form = self._part_of(rows, form, path)
-        named = self._by_id(rows, form)
-        if named is not None:
-            check_rows([(row, form.by_id[key]) for key, row in named.items()], path, _spelled)
-            return form, {key: _answer(row) for key, row in named.items()}
+            form, pictured_rows = self._by_picture(rows, form, path)
+            return form, {key: _answer(row) for key, row in pictured_rows.items()}
+        form = self._answered_part(rows, form, path)
+        rows_by_item = self._by_id(rows, form)
+        if rows_by_item is not None:
+            item_rows = [(row, form.by_id[key]) for key, row in rows_by_item.items()]
+            check_rows(item_rows, path, _spelled)
+            return form, {key: _answer(row) for key, row in rows_by_item.items()}
         pairs = zip(rows, form.items, strict=False)
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
         return self._by_row(rows, form, path)
+
+    @staticmethod
+    def _read_rows(path: Path, form: Form) -> list[Row]:
+        """The rows of a file, with the questions of a file beside it, of the form's parts alone."""
+        records = enumerate(read_records(path), 1)
+        rows = [Row.of(record, f"{path}: record {i}") for i, record in records]
+        if rows and not any(row.image for row in rows) and all(row.id for row in rows):
+            rows = with_questions_beside(rows, path) or rows
+        # a column `category` may also name something that is no part
+        known_parts = (*SPLITS, *PARTS)
+        rows = [
+            replace(row, parts=tuple(part for part in row.parts if part in known_parts))
+            for row in rows
+        ]
+        return of_parts(rows, form.items) or rows
 
     def spelled(self, text: str) -> str:
         """The question without the typing error of the release's generator."""
@@ -178,10 +200,13 @@ class Pope(Benchmark):
         for part in parts:
             with suppress(AnswerError):
                 fitting.append(
-                    (form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled))
+                    (
+                        form.select_part(part),
+                        join_by_picture(rows, form.select_part(part).items, path, _spelled),
+                    )
                 )
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, location=str(path), remedy=_which(parts))
+            raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(parts))
         return fitting[0]
 
     @staticmethod
@@ -237,75 +262,67 @@ class Pope(Benchmark):
         )
 
     def decides(self, item: Item) -> str | None:
-        """The target; an answer beyond the last question is looked at by itself."""
+        """The target; an answer beyond the last question is scored by itself."""
         return None if item.target is None else str(item.target)
 
     @staticmethod
-    def _part_of(rows: list[Row], form: Form, path: Path) -> Form:
+    def _answered_part(rows: list[Row], form: Form, path: Path) -> Form:
         """The part whose questions the answers repeat, if no part was named."""
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or (rows and all(row.id in form.by_id for row in rows)):
             return form
-        asked = [normalised(_spelled(row.question)) for row in rows]
-        fitting = [
-            part
-            for part in parts
-            if asked
-            == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
-        ]
+        questions = [normalised(_spelled(row.question)) for row in rows]
+        fitting = []
+        for part in parts:
+            items = form.select_part(part).items[: len(questions)]
+            if questions == [normalised(_spelled(item.prompt)) for item in items]:
+                fitting.append(part)
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, location=str(path), remedy=_which(parts))
-        return form.only(fitting[0])
+            raise AnswerError(_UNCLEAR, location=str(path), remedy=_part_remedy(parts))
+        return form.select_part(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:
         """Oddities that users have stumbled on: copies with typing errors, shared positives, older
         sizes.
         """
-        parts = {
-            part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)
-        }
+        part_names = dict.fromkeys(item.part for item in form.items)
+        items_by_part = {part: form.select_part(part).items for part in part_names}
         yield from finding(
             "spelling",
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
-            [i for i in form.items if "imange" in i.prompt],
+            [item for item in form.items if "imange" in item.prompt],
         )
         yield from finding(
             "size",
             "{n} parts do not have the release's 3,000 questions (an older copy of random has"
             " 2,910)",
-            [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000],
+            [
+                f"{part}: {len(items)}"
+                for part, items in items_by_part.items()
+                if len(items) != 3000
+            ],
         )
         for source in SOURCES:
-            of_source = {part: items for part, items in parts.items() if part.startswith(source)}
-            positives = {
-                frozenset((i.image, i.prompt) for i in items if i.target == "yes")
-                for items in of_source.values()
-            }
-            if len(of_source) > 1 and len(positives) == 1:
-                n = len(next(iter(positives)))
-                yield Finding(
-                    "shared-positives",
-                    f"the {n} questions answered yes are the same in all {len(of_source)} {source}"
-                    f" parts: averaging the parts counts them {len(of_source)} times",
-                    n,
-                )
+            source_items = [
+                items for part, items in items_by_part.items() if part.startswith(source)
+            ]
+            yield from _shared_positives(source, source_items)
         yield from self._doubts(form)
         groups = same_question(form)
         if len(groups) < len(form):
-            yes = sum(group[0].target == "yes" for group in groups.values())
+            n_yes = sum(group[0].target == "yes" for group in groups.values())
             yield Finding(
                 "union",
-                f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes"
-                f" and {len(groups) - yes} no",
+                f"the union of the parts has {len(groups)} distinct questions, {n_yes} answered yes"
+                f" and {len(groups) - n_yes} no",
                 len(groups),
             )
-        names = Counter(
-            m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt))
-        )
+        matches = (re.match(r"Is there an? (.+) in the im", item.prompt) for item in form.items)
+        names = {match[1] for match in matches if match}
+        n_pictures = len({item.image for item in form.items})
         yield Finding(
             "objects",
-            f"{len(names)} object names are asked about, {len({i.image for i in form.items})}"
-            " pictures",
+            f"{len(names)} object names are asked about, {n_pictures} pictures",
             len(names),
         )
         share = sum(item.target == "yes" for item in form.items) / len(form)
@@ -321,7 +338,7 @@ class Pope(Benchmark):
         folder = self.data / "repope"
         if not folder.is_dir():
             return
-        key = read_key(folder, self, self.read()).within(form)
+        key = read_key(folder, self, self.read()).restricted_to(form)
         yield from finding(
             "repope-label",
             f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with"

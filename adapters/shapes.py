@@ -68,9 +68,9 @@ class Shapes(Benchmark):
                     # picture
                     with tempfile.NamedTemporaryFile(
                         dir=folder, suffix=".tmp", delete=False
-                    ) as part:
-                        draw(scene).save(part, "PNG")
-                    os.replace(part.name, folder / name)
+                    ) as unfinished:
+                        draw(scene).save(unfinished, "PNG")
+                    os.replace(unfinished.name, folder / name)
         except OSError as error:
             raise DataError(
                 f"the pictures cannot be drawn: {error.strerror}",

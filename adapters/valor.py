@@ -66,7 +66,7 @@ from hqm import (
     read_text,
     reading,
     released_file,
-    take,
+    required_field,
     texts_in,
 )
 
@@ -153,7 +153,7 @@ def _metrics() -> tuple[Metric, ...]:
             scale=(0.0, 1.0),
         ),
     )
-    return (*levels, *(level.within(part) for part in PARTS for level in levels))
+    return (*levels, *(level.within(subset) for subset in PARTS for level in levels))
 
 
 class Valor(Benchmark):
@@ -170,18 +170,18 @@ class Valor(Benchmark):
 
     # --- items ---
 
-    def _annotation(self, part: str) -> dict[str, Any]:
+    def _annotation(self, subset: str) -> dict[str, Any]:
         """Picture -> annotated features of a subset."""
         folder = self.data / "human_annotation"
         path = next(
-            (p for p in (folder / f"{part}.json", folder / f"{part}.jsonl") if p.exists()),
-            folder / f"{part}.json",
+            (p for p in (folder / f"{subset}.json", folder / f"{subset}.jsonl") if p.exists()),
+            folder / f"{subset}.json",
         )
-        if part != "object_existence":
+        if subset != "object_existence":
             return dict(read_json(path))
         records = enumerate(read_records(path), 1)
         return {
-            str(take(record, "image_id", f"{path}: record {i}")): take(
+            str(required_field(record, "image_id", f"{path}: record {i}")): required_field(
                 record, "gt_objects", f"{path}: record {i}"
             )
             for i, record in records
@@ -192,20 +192,20 @@ class Valor(Benchmark):
         `generation`.
         """
         items = []
-        for part in PARTS:
-            paths = [folder / f"{part}.txt" for folder in (self.data / "generation", self.data)]
+        for subset in PARTS:
+            paths = [folder / f"{subset}.txt" for folder in (self.data / "generation", self.data)]
             prompt = read_text(next((path for path in paths if path.exists()), paths[-1])).strip()
-            for picture, truth in self._annotation(part).items():
+            for picture, truth in self._annotation(subset).items():
                 image = f"{picture}.jpg"
                 items.append(
                     Item(
-                        f"{part}/{picture}",
+                        f"{subset}/{picture}",
                         prompt,
                         "caption",
                         truth,
                         image,
-                        _TYPES[part],
-                        part,
+                        _TYPES[subset],
+                        subset,
                         image,
                     )
                 )
@@ -237,7 +237,7 @@ class Valor(Benchmark):
         text = max(texts_in(path), key=len)
         if "{}" in text:
             text = "{caption}".join(
-                part.replace("{{", "{").replace("}}", "}") for part in text.split("{}")
+                segment.replace("{{", "{").replace("}}", "}") for segment in text.split("{}")
             )
         text = text.replace("[CAPTION]", "{caption}")
         return re.sub(
@@ -253,13 +253,13 @@ class Valor(Benchmark):
         except ValueError:
             if self.scoring == "official":
                 return None
-        inside = re.search(r"\{.*\}", reply, re.DOTALL)
-        return parse_value(inside[0]) if inside else None
+        braces = re.search(r"\{.*\}", reply, re.DOTALL)
+        return parse_value(braces[0]) if braces else None
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Extract the features, filter them, match them with the annotation, and count."""
-        official, caption, part = self.scoring == "official", response.text, item.part
-        if part == "relation_comparative":
+        official, caption, subset = self.scoring == "official", response.text, item.part
+        if subset == "relation_comparative":
             # a caption that repeats its second sentence is cut, and a refusal is not put to the
             # extractor
             pieces = caption.split(".")
@@ -269,39 +269,41 @@ class Valor(Benchmark):
             if caption.startswith(("Sorry", "I'm sorry")):
                 if not official:
                     return Verdict.unscored("refused", "the caption is a refusal")
-                return _verdict(part, item.target, "", {}, official)
+                return _verdict(subset, item.target, "", {}, official)
         reply = await ask(
-            "extractor", fill(self.prompt(f"extract_{part}"), caption=caption), schema=_OBJECT
+            "extractor", fill(self.prompt(f"extract_{subset}"), caption=caption), schema=_OBJECT
         )
         extracted = self._json(reply)
         if extracted is None:
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
             generated = (
-                _shown(part, extracted)
+                _matcher_input(subset, extracted)
                 if isinstance(extracted, dict) and extracted.get(FILTERED) is True
-                else prepared(part, extracted, official)
+                else prepared(subset, extracted, official)
             )
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
-            return _verdict(part, item.target, "", {}, official)
+            return _verdict(subset, item.target, "", {}, official)
         if not official and not isinstance(
-            generated, list if part in ("object_existence", "relation_positional") else dict
+            generated, list if subset in ("object_existence", "relation_positional") else dict
         ):
             return Verdict.unscored(
                 "unparsed", "the extractor's reply does not have the shape asked for"
             )
-        truth = list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
-        shown = str if self.prompts == "official" else json.dumps
+        truth = list(dict.fromkeys(item.target)) if subset == "object_existence" else item.target
+        to_text = str if self.prompts == "official" else json.dumps
         with reading(reply):
-            generated_text = shown(generated)
-        prompt = fill(self.prompt(f"match_{part}"), truth=shown(truth), generated=generated_text)
+            generated_text = to_text(generated)
+        prompt = fill(
+            self.prompt(f"match_{subset}"), truth=to_text(truth), generated=generated_text
+        )
         matched = self._json(await ask("matcher", prompt, schema=_OBJECT))
         if not isinstance(matched, dict):
             return Verdict.unscored("unparsed", "the matcher's reply is no JSON object")
         try:
-            return _verdict(part, item.target, generated, matched, official)
+            return _verdict(subset, item.target, generated, matched, official)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             return _misshapen("matcher", error)
 
@@ -309,44 +311,17 @@ class Valor(Benchmark):
         """The judge beside CHAIR, which finds objects by their words, on the captions of
         object_existence.
         """
-        items = [i for i in self.original.items if i.part == "object_existence"]
+        items = [item for item in self.original.items if item.part == "object_existence"]
         vocabulary = frozenset(name.lower() for item in items for name in item.target)
-        captions = [
-            a
-            for a in answers
-            if a.item.part == "object_existence" and a.value is not None and "generated" in a.tally
+        captions: dict[str, list[ScoredAnswer]] = {}
+        for answer in answers:
+            is_judged = answer.value is not None and "generated" in answer.tally
+            if answer.item.part == "object_existence" and is_judged:
+                captions.setdefault(answer.respondent, []).append(answer)
+        rows = [
+            (respondent, *_judge_and_chair(respondent_captions, vocabulary))
+            for respondent, respondent_captions in captions.items()
         ]
-        rows: list[tuple[str | float | int | None, ...]] = []
-        for who in dict.fromkeys(answer.respondent for answer in captions):
-            own = [answer for answer in captions if answer.respondent == who]
-            there = [{name.lower() for name in answer.item.target} for answer in own]
-            named = [set(mentioned(answer.text, vocabulary)) for answer in own]
-            by_words, covered = (
-                sum(map(len, named)),
-                sum(len(n & t) for n, t in zip(named, there, strict=True)),
-            )
-            by_judge = {
-                key: sum(a.tally[key] for a in own)
-                for key in ("generated", "faithful", "truth", "covered")
-            }
-            pairs = [
-                (a.value, len(n & t) / len(n))
-                for a, n, t in zip(own, named, there, strict=True)
-                if n and a.tally["generated"]
-            ]
-            rows.append(
-                (
-                    who,
-                    len(own),
-                    by_judge["faithful"] / by_judge["generated"] if by_judge["generated"] else None,
-                    covered / by_words if by_words else None,
-                    by_judge["covered"] / by_judge["truth"],
-                    covered / sum(map(len, there)),
-                    int(by_judge["generated"]),
-                    by_words,
-                    _pearson(pairs),
-                )
-            )
         yield Analysis(
             name="judge_and_chair",
             title="The judge and CHAIR on the same captions",
@@ -381,41 +356,48 @@ class Valor(Benchmark):
         first = next(iter(records[0].values()), None) if records else None
         if len(records) == 1 and isinstance(first, dict) and "generated_caption" in first:
             rows = [
-                (str(key), take(value, "generated_caption", f"{path}: {key}"))
+                (str(key), required_field(value, "generated_caption", f"{path}: {key}"))
                 for key, value in records[0].items()
             ]
         elif records and "image_id" in records[0]:
-            places = [(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
+            located_records = [
+                (record, f"{path}: record {i}") for i, record in enumerate(records, 1)
+            ]
             rows = [
-                (str(take(r, "image_id", p)), r.get("generated_caption", r.get("caption", "")))
-                for r, p in places
+                (
+                    str(required_field(r, "image_id", p)),
+                    r.get("generated_caption", r.get("caption", "")),
+                )
+                for r, p in located_records
             ]
         else:
             return super().read_answers(path, form)
-        part = self._part(path, [key for key, _ in rows], form)
-        responses = ItemAnswers(form.only(part))
+        subset = self._subset_of_pictures(path, [key for key, _ in rows], form)
+        responses = ItemAnswers(form.select_part(subset))
         for key, text in rows:
             caption = Response("" if text is None else str(text))
-            responses.put(f"{part}/{key}", caption, str(path))
+            responses.put(f"{subset}/{key}", caption, str(path))
         return responses.form, responses
 
-    def _part(self, path: Path, pictures: Sequence[str], form: Form) -> str:
+    def _subset_of_pictures(self, path: Path, pictures: Sequence[str], form: Form) -> str:
         """The subset that a file is about, found by its pictures and then by its name."""
-        fits = [part for part in PARTS if all(f"{part}/{key}" in form.by_id for key in pictures)]
+        fits = [
+            subset for subset in PARTS if all(f"{subset}/{key}" in form.by_id for key in pictures)
+        ]
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
-            named = [part for part in fits if part in text] or [
-                part for hint, part in _HINTS.items() if hint in text and part in fits
+            named_subsets = [subset for subset in fits if subset in text] or [
+                subset for hint, subset in _HINTS.items() if hint in text and subset in fits
             ]
-            fits = named if named else fits
+            fits = named_subsets if named_subsets else fits
         if len(fits) != 1:
-            what = (
+            fault = (
                 f"its pictures are in {' and '.join(fits)}"
                 if fits
                 else "it has pictures of no single subset"
             )
             raise AnswerError(
-                what,
+                fault,
                 location=str(path),
                 remedy="Name the subset with --part, or in the file's name.",
             )
@@ -439,17 +421,17 @@ class Valor(Benchmark):
                         {role: list(texts) for role, texts in roles.items()}
                     )
                 continue
-            part = self._part_of_steps(file, records, form)
+            subset = self._subset_of_steps(file, records, form)
             for record in records:
-                roles = replies.setdefault(f"{part}/{record['image_id']}", {})
-                for role, reply in _steps(part, record).items():
+                roles = replies.setdefault(f"{subset}/{record['image_id']}", {})
+                for role, reply in _steps(subset, record).items():
                     # the extraction file has the whole reply, a later file only what the filter
                     # left of it
                     if "response" in record or role not in roles:
                         roles[role] = [reply]
         return replies
 
-    def _part_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
+    def _subset_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
         """The subset that a file of a judging step is about, found by its fields and then by its
         pictures.
         """
@@ -468,104 +450,141 @@ class Valor(Benchmark):
             "clothes": "attribute_people",
             "total_num_of_objects": "attribute_object",
         }
-        named = [part for key, part in keys.items() if isinstance(answer, dict) and key in answer]
+        named_subsets = [
+            subset for key, subset in keys.items() if isinstance(answer, dict) and key in answer
+        ]
         return (
-            named[0] if named else self._part(path, [str(r.get("image_id")) for r in records], form)
+            named_subsets[0]
+            if named_subsets
+            else self._subset_of_pictures(path, [str(r.get("image_id")) for r in records], form)
         )
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the annotation."""
-        by_part = {part: form.only(part).items for part in PARTS}
-        for part, paper in (("attribute_people", 34), ("relation_comparative", 50)):
-            if len(by_part[part]) != paper:
+        items_by_subset = {subset: form.select_part(subset).items for subset in PARTS}
+        for subset, paper in (("attribute_people", 34), ("relation_comparative", 50)):
+            if len(items_by_subset[subset]) != paper:
                 yield Finding(
                     "count",
-                    f"{part} has {len(by_part[part])} pictures, the paper says {paper}",
-                    len(by_part[part]),
+                    f"{subset} has {len(items_by_subset[subset])} pictures, the paper says {paper}",
+                    len(items_by_subset[subset]),
                 )
-        objects = [i.target for i in by_part["object_existence"]]
-        listed, unique = sum(map(len, objects)), sum(len(set(o)) for o in objects)
-        yield Finding(
-            "repeated-object",
-            f"{listed} objects are listed, {unique} once repeats in a picture are dropped",
-            listed - unique,
-        )
-        unfiltered = {
-            i.id: prepared("object_existence", {"objects": i.target})
-            for i in by_part["object_existence"]
-        }
-        yield from finding(
-            "filtered-object",
-            "{n} annotated objects can never be covered: the filter takes them out of every"
-            " caption",
-            [
-                f"{i.id}: {word}"
-                for i in by_part["object_existence"]
-                for word in sorted({*i.target} - {*unfiltered[i.id]})
-            ],
-        )
-        described = [
-            (i, wearer) for i in by_part["attribute_people"] for wearer in i.target.values()
-        ]
-        pairs = [pair for _, wearer in described for pair in wearer["object"].split("),")]
-        lost = sum(pair.strip().endswith(")") for pair in pairs)
-        yield Finding(
-            "lost-pairs",
-            f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of"
-            " attribute_people: the last of every person",
-            lost,
-        )
-        yield from finding(
-            "misspelt-key",
-            "{n} people have no field 'person'",
-            [f"{i.id}: {', '.join(wearer)}" for i, wearer in described if "person" not in wearer],
-        )
+        yield from _object_oddities(items_by_subset["object_existence"])
+        yield from _people_oddities(items_by_subset["attribute_people"])
+        several_tuples = []
+        for item in items_by_subset["attribute_object"]:
+            texts = (text for text in item.target.values() if text.count("(") > 1)
+            several_tuples += [f"{item.id}: {text}" for text in texts]
         yield from finding(
             "several-tuples",
             "{n} objects have several tuples: any of them is right",
-            [
-                f"{i.id}: {text}"
-                for i in by_part["attribute_object"]
-                for text in i.target.values()
-                if text.count("(") > 1
-            ],
+            several_tuples,
         )
-        ranked = [
-            (i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()
-        ]
-        yield from finding(
-            "alternatives",
-            "{n} ranked objects have alternatives ('a / b')",
-            [f"{key}: {name}" for key, name in ranked if "/" in name],
-        )
-        yield from finding(
-            "spelling",
-            "{n} ranked objects are misspelt ('filed')",
-            [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)],
-        )
-        shared = {i.image for i in by_part["relation_positional"]} & {
-            i.image for i in by_part["relation_comparative"]
-        }
+        yield from _ranking_oddities(items_by_subset["relation_comparative"])
+        shared = {item.image for item in items_by_subset["relation_positional"]}
+        shared &= {item.image for item in items_by_subset["relation_comparative"]}
+        n_pictures = len({item.image for item in form.items})
         yield Finding(
             "shared-pictures",
-            f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation"
-            " subsets",
+            f"{n_pictures} pictures; {len(shared)} are in both relation subsets",
             len(shared),
         )
 
 
+def _object_oddities(items: Sequence[Item]) -> Iterable[Finding]:
+    """The oddities of object_existence."""
+    listed = sum(len(item.target) for item in items)
+    unique = sum(len(set(item.target)) for item in items)
+    yield Finding(
+        "repeated-object",
+        f"{listed} objects are listed, {unique} once repeats in a picture are dropped",
+        listed - unique,
+    )
+    filtered = []
+    for item in items:
+        retained = prepared("object_existence", {"objects": item.target})
+        filtered += [f"{item.id}: {word}" for word in sorted({*item.target} - {*retained})]
+    yield from finding(
+        "filtered-object",
+        "{n} annotated objects can never be covered: the filter takes them out of every caption",
+        filtered,
+    )
+
+
+def _people_oddities(items: Sequence[Item]) -> Iterable[Finding]:
+    """The oddities of attribute_people."""
+    described = [(item.id, wearer) for item in items for wearer in item.target.values()]
+    pairs = [pair for _, wearer in described for pair in wearer["object"].split("),")]
+    lost = sum(pair.strip().endswith(")") for pair in pairs)
+    yield Finding(
+        "lost-pairs",
+        f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of"
+        " attribute_people: the last of every person",
+        lost,
+    )
+    yield from finding(
+        "misspelt-key",
+        "{n} people have no field 'person'",
+        [f"{key}: {', '.join(wearer)}" for key, wearer in described if "person" not in wearer],
+    )
+
+
+def _ranking_oddities(items: Sequence[Item]) -> Iterable[Finding]:
+    """The oddities of relation_comparative."""
+    alternatives, misspelt = [], []
+    for item in items:
+        for name in item.target.values():
+            if "/" in name:
+                alternatives.append(f"{item.id}: {name}")
+            if re.search(r"\bfiled\b", name):
+                misspelt.append(f"{item.id}: {name}")
+    yield from finding(
+        "alternatives", "{n} ranked objects have alternatives ('a / b')", alternatives
+    )
+    yield from finding("spelling", "{n} ranked objects are misspelt ('filed')", misspelt)
+
+
+def _judge_and_chair(
+    captions: Sequence[ScoredAnswer], vocabulary: frozenset[str]
+) -> tuple[float | int | None, ...]:
+    """The row of a respondent in the table of the judge and CHAIR, without its name."""
+    by_judge = dict.fromkeys(("generated", "faithful", "truth", "covered"), 0.0)
+    n_mentioned = n_covered = n_annotated = 0
+    pairs = []
+    for caption in captions:
+        annotated = {name.lower() for name in caption.item.target}
+        names = set(mentioned(caption.text, vocabulary))
+        n_annotated += len(annotated)
+        n_mentioned += len(names)
+        n_covered += len(names & annotated)
+        for key in by_judge:
+            by_judge[key] += caption.tally[key]
+        if names and caption.tally["generated"]:
+            pairs.append((caption.value, len(names & annotated) / len(names)))
+    return (
+        len(captions),
+        by_judge["faithful"] / by_judge["generated"] if by_judge["generated"] else None,
+        n_covered / n_mentioned if n_mentioned else None,
+        by_judge["covered"] / by_judge["truth"],
+        n_covered / n_annotated,
+        int(by_judge["generated"]),
+        n_mentioned,
+        _pearson(pairs),
+    )
+
+
 def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
     """Pearson's r; None where there are fewer than three pairs or one side does not vary."""
-    known = [(x, y) for x, y in pairs if x is not None]
-    if len(known) < 3 or any(len(set(side)) < 2 for side in zip(*known, strict=True)):
+    judged_pairs = [(x, y) for x, y in pairs if x is not None]
+    if len(judged_pairs) < 3 or any(len(set(side)) < 2 for side in zip(*judged_pairs, strict=True)):
         return None
-    return correlation(*zip(*known, strict=True))
+    return correlation(*zip(*judged_pairs, strict=True))
 
 
 def _verdict(
-    part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool
+    subset: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool
 ) -> Verdict:
-    made = count(part, truth, generated, matched, official)
+    counts = count(subset, truth, generated, matched, official)
     names = (
         "generated",
         "faithful",
@@ -576,16 +595,17 @@ def _verdict(
         "faithfulness",
         "coverage",
     )
-    tally = {"n": 1.0, **{name: float(getattr(made, name)) for name in names}}
+    tally = {"n": 1.0, **{name: float(getattr(counts, name)) for name in names}}
     return Verdict(
-        made.faithfulness,
+        counts.faithfulness,
         tally,
         "ok",
-        f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered",
+        f"{counts.faithful} of {counts.generated} faithful,"
+        f" {counts.covered} of {counts.truth} covered",
     )
 
 
-def _shown(part: str, extracted: Mapping[str, Any]) -> Any:
+def _matcher_input(subset: str, extracted: Mapping[str, Any]) -> Any:
     """The features that the matcher was given, as they stand."""
     unfiltered = {key: value for key, value in extracted.items() if key != FILTERED}
     names = {
@@ -594,7 +614,7 @@ def _shown(part: str, extracted: Mapping[str, Any]) -> Any:
         "attribute_object": "objects",
         "attribute_people": "clothes",
     }
-    return unfiltered if part == "relation_comparative" else unfiltered[names[part]]
+    return unfiltered if subset == "relation_comparative" else unfiltered[names[subset]]
 
 
 def _misshapen(role: str, error: Exception) -> Verdict:
@@ -604,7 +624,7 @@ def _misshapen(role: str, error: Exception) -> Verdict:
     )
 
 
-def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
+def _steps(subset: str, record: Mapping[str, Any]) -> dict[str, str]:
     """Role -> reply, for the roles whose reply a record of the release's files has."""
     replies: dict[str, str] = {}
     words = record.get("generated_words", record.get("generated_obj_atts"))
@@ -617,16 +637,16 @@ def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
             "attribute_people": "clothes",
             "relation_positional": "relations",
         }
-        whole = part == "relation_comparative" or (
-            part == "relation_positional" and isinstance(words, dict)
+        is_unwrapped = subset == "relation_comparative" or (
+            subset == "relation_positional" and isinstance(words, dict)
         )
         # a file of the later steps has what the matcher was given: the filter ran before
         replies["extractor"] = json.dumps(
-            {**(words if whole else {wrap[part]: words}), FILTERED: True}
+            {**(words if is_unwrapped else {wrap[subset]: words}), FILTERED: True}
         )
     first = record.get("matched_objects", record.get("matched_att_obj"))
     if first is not None:
         replies["matcher"] = json.dumps(
-            {_KEYS[part]: first, "broader_concept": record.get("broader_concept", {})}
+            {_KEYS[subset]: first, "broader_concept": record.get("broader_concept", {})}
         )
     return replies

@@ -173,7 +173,7 @@ _IMPORTS = {
     "hqm.auditing.evidence": ("Evidence",),
     "hqm.benchmark.adapter": ("Benchmark",),
     "hqm.commands.in_python": ("RunResult",),
-    "hqm.commands.session": ("Plan",),
+    "hqm.commands.run_plan": ("Plan",),
     "hqm.comparison.measures": ("Comparison",),
     "hqm.decisions.short_form_folder": ("Shortened",),
     "hqm.store.database": ("Store",),

@@ -24,6 +24,7 @@ Names are loaded when they are first used, so that `import hqm` takes no time.
 """
 
 import os.path
+from typing import Any
 
 import lazy_loader
 
@@ -33,7 +34,18 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 if not os.path.isdir(os.path.join(_PACKAGE, "adapters")):
     __path__ = [*__path__, os.path.dirname(_PACKAGE)]
 
-__getattr__, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
+_load_exported, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Return an exported name, or one of version 0.2.0 that moved."""
+    try:
+        return _load_exported(name)
+    except AttributeError:
+        from hqm.moved_names import MOVED_NAMES, find_moved
+
+        return find_moved(__name__, name, MOVED_NAMES)
+
 
 __all__ = [
     "ACCURACY",

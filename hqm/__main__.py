@@ -1,6 +1,4 @@
-"""The program `hqm`, and `python -m hqm`: Ctrl-C is heard from the first line on, then the command
-line is loaded.
-"""
+"""The program `hqm`, and `python -m hqm`: Ctrl-C is handled before the command line is loaded."""
 
 from __future__ import annotations
 
@@ -9,23 +7,22 @@ import os
 import signal
 import sys
 
-_YOUNG = 1_000_000
-"""Values made between two searches for circles of values. Python's 700 is a third of the time of
-reading a million answers, and none of them is in a circle."""
+_GC_THRESHOLD = 1_000_000
+"""Allocations between two garbage collections of the youngest generation. With Python's 700, a
+third of the time of reading a million answers goes into them, and none is in a cycle."""
 
 
-def search_seldom() -> None:
-    """Have Python search seldom for circles of values."""
-    gc.set_threshold(_YOUNG, 50, 50)
+def collect_garbage_rarely() -> None:
+    """Raise the thresholds of Python's garbage collector."""
+    gc.set_threshold(_GC_THRESHOLD, 50, 50)
 
 
 def main() -> None:
     """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is
     130.
     """
-    search_seldom()
-    # numpy's products here are small: several threads on each wait for each other longer than they
-    # work
+    collect_garbage_rarely()
+    # the matrix products are small: several threads would wait for one another longer than work
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hqm.commands.interrupt import leave, watch
@@ -36,9 +33,9 @@ def main() -> None:
         try:
             run()
         except SystemExit as end:
-            if end.code == 130:  # threads that are still in a request are not waited for
+            if end.code == 130:  # without waiting for threads that are still in a request
                 leave(130)
-            # everything is done: Ctrl-C while Python takes itself apart would make a failure of it
+            # everything is written: Ctrl-C while Python shuts down would turn it into a failure
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             raise
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how one begins and ends."""
+"""The command line: its commands, and how a command starts and ends."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from hqm.version import __version__
 GROUP = "hqm.commands"
 """The group of entry points by which another package brings commands."""
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 """Errors of a write to a stream, which has no file's name."""
-_ROOM = "Make room, or send it elsewhere."
+_WRITE_REMEDY = "Make room, or send it elsewhere."
 
 _SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
@@ -68,13 +68,13 @@ COMMANDS = {
 }
 """Command -> module of `hqm.commands` and function; a module is imported when its command runs."""
 
-KEEPING = {
+STORED_WHEN_INTERRUPTED = {
     "audit": "What was answered is stored; go on with",
     "forms": "What was answered is stored; go on with",
     "import": "What was imported is stored; go on with",
     "fetch": "What was downloaded is kept; go on with",
 }
-"""What an interrupted command has stored. Commands that are not here write at their end."""
+"""The sentence about what an interrupted command has stored. All others write at their end."""
 
 
 def _program(
@@ -84,7 +84,7 @@ def _program(
             "--version",
             "-V",
             is_eager=True,
-            callback=lambda wanted: _show_version(wanted),
+            callback=lambda version: _show_version(version),
             help="Print the version.",
         ),
     ] = False,
@@ -104,8 +104,8 @@ def _program(
     pass
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(version: bool) -> None:
+    if version:
         print(f"hqm {__version__}")
         raise typer.Exit
 
@@ -132,38 +132,38 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
     Building one command is faster than building all.
     """
     if names is None:
-        others = {point.name for point in entry_points(group=GROUP)}
-        names = [*COMMANDS, *sorted(others - COMMANDS.keys())]
-    about = "A psychometric auditor for hallucination benchmarks of large vision-language models."
-    whole = typer.Typer(name="hqm", cls=CommandGroup, help=about, **_SETTINGS)
-    whole.callback()(_program)
+        plugins = {point.name for point in entry_points(group=GROUP)}
+        names = [*COMMANDS, *sorted(plugins - COMMANDS.keys())]
+    summary = "A psychometric auditor for hallucination benchmarks of large vision-language models."
+    app = typer.Typer(name="hqm", cls=CommandGroup, help=summary, **_SETTINGS)
+    app.callback()(_program)
     label = typer.Typer(name="label", cls=CommandGroup, help=_LABEL_HELP, **_SETTINGS)
     for name in names:
         group, _, word = name.rpartition(" ")
-        (label if group else whole).command(word, cls=GroupedCommand)(load_command(name))
+        (label if group else app).command(word, cls=GroupedCommand)(load_command(name))
     if label.registered_commands:
-        whole.add_typer(label)
-    return whole
+        app.add_typer(label)
+    return app
 
 
 def _parser(word: str) -> Callable[..., Any]:
     """Return the parser of a command line that begins with this word."""
-    named = [name for name in COMMANDS if name.partition(" ")[0] == word]
-    return get_command(program(named or None))
+    names = [name for name in COMMANDS if name.partition(" ")[0] == word]
+    return get_command(program(names or None))
 
 
 def main() -> None:
     """Run the command line; an error of HQM is one sentence and a non-zero exit status.
 
-    What is no error of HQM's own is a fault in the program: it ends with status 70, and a file
-    keeps what happened.
+    Any other error is a fault in the program: it ends with status 70, and a file keeps the
+    traceback.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         # a terminal, or a file's name, may not know every character that a benchmark has
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-        # whoever closed a stream wants the files all the same
+        # a closed stream is no reason not to write the files
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     help.prepare()
@@ -171,13 +171,15 @@ def main() -> None:
         try:
             _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
         finally:
-            # a failure to write what stands in the buffer is said as any other
+            # an error while the buffer is written is reported as any other
             sys.stdout.flush()
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except (Interrupted, KeyboardInterrupt) as end:
-        _say_interrupted(KEEPING.get(str(end), "Nothing was written; begin again with"))
+        _say_interrupted(
+            STORED_WHEN_INTERRUPTED.get(str(end), "Nothing was written; begin again with")
+        )
     except SystemExit as end:
         # typer ends without a word when Ctrl-C comes before the command's function has begun, or
         # after it has returned
@@ -185,14 +187,17 @@ def main() -> None:
             _say_interrupted("What was written is kept; the same command goes on, or begins again")
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
-            # what stands in the buffer would be written once more at the end
+        if isinstance(error, OSError) and error.errno in _WRITE_ERRORS and not error.filename:
+            # Python would write the buffer once more when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            print(f"hqm: the output cannot be written: {error.strerror}. {_ROOM}", file=sys.stderr)
+            print(
+                f"hqm: the output cannot be written: {error.strerror}. {_WRITE_REMEDY}",
+                file=sys.stderr,
+            )
             raise SystemExit(1) from None
         if isinstance(error, OSError) and error.filename and error.strerror:
-            # what the machine refuses is no fault of the program: a name that is too long, a folder
-            # that is closed
+            # an error of the file system is no fault of the program: a name that is too long, a
+            # folder without permission
             remedy = "Name another file or folder, or correct its permissions."
             print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
             raise SystemExit(1) from None
@@ -200,8 +205,8 @@ def main() -> None:
         raise SystemExit(FAILURE) from None
 
 
-def _say_interrupted(kept: str) -> NoReturn:
-    print(f"hqm: interrupted. {kept}\n  {command()}", file=sys.stderr)
+def _say_interrupted(sentence: str) -> NoReturn:
+    print(f"hqm: interrupted. {sentence}\n  {command()}", file=sys.stderr)
     raise SystemExit(130) from None
 
 

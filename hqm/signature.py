@@ -48,17 +48,14 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The content hash of a file, which is read in pieces, or of a folder's files with their
-    names.
-    """
+    """The content hash of a file, read in chunks, or of a folder's files with their names."""
     if path.is_dir():
-        return digest(
-            [[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()]
-        )
+        files = [file for file in sorted(path.iterdir()) if file.is_file()]
+        return digest([[file.name, digest_file(file)] for file in files])
     running = hashlib.blake2b(digest_size=_SIZE)
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            running.update(piece)
+        while chunk := file.read(1 << 20):
+            running.update(chunk)
     return TAG + running.hexdigest()
 
 
@@ -68,31 +65,30 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_all(parts: Iterable[str]) -> str:
+def digest_all(texts: Iterable[str]) -> str:
     """The hash of many texts in their order; they need not fit into memory together."""
     running = hashlib.blake2b(digest_size=_SIZE)
-    left = iter(parts)
-    # a thousand at a time: one call for a long text takes less than two for each part
-    while some := list(islice(left, 1000)):
-        running.update("\0".join([*some, ""]).encode("utf-8", "surrogatepass"))
+    texts = iter(texts)
+    # batches of a thousand: one call for a long text is faster than two calls for each text
+    while batch := list(islice(texts, 1000)):
+        running.update("\0".join([*batch, ""]).encode("utf-8", "surrogatepass"))
     return TAG + running.hexdigest()
 
 
 def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
-    """The seed of one request, which depends only on the base seed, who answers, the run and what
-    is asked.
+    """The seed of one request: a hash of the base seed, the respondent, the run and the question.
 
     An answer therefore does not depend on its batch, on the order, on resumption or on the number
-    of workers. Two respondents never share a seed: with one stream for all, they would draw high
-    and low together, and the noise between two runs, which every reliability takes to be each
-    respondent's own, would be common to all of them.
+    of workers. Two respondents never share a seed: with one stream for all, their answers would
+    vary together, and the residual variance between two runs, which every reliability takes to be
+    independent between respondents, would be common to all of them.
 
     Parameters
     ----------
     base, run, ask
-        The base seed, the run, and the digest of what is asked.
+        The base seed, the run, and the digest of the question.
     respondent
-        Who answers, without how it is reached: `hqm.respondents.base.who_answers`.
+        The respondent's identity, without its address: `hqm.respondents.base.who_answers`.
 
     Examples
     --------
@@ -106,8 +102,9 @@ def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
 
 
 def short_signature(signature: str) -> str:
-    """Twelve characters that stand for a signature in a sentence or a table; `hqm report --verify`
-    finds the whole one in an audit.
+    """Twelve characters that abbreviate a signature in a sentence or a table.
+
+    `hqm report --verify` finds the full signature in an audit.
 
     >>> short_signature("benchmark:pope@1|answers:0")
     'fb3dee031250'
@@ -115,12 +112,11 @@ def short_signature(signature: str) -> str:
     return hashlib.sha256(signature.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def sign(parts: Mapping[str, object]) -> str:
-    """Write a signature: `key:value` parts joined by `|`; a part without a value is left out.
+def sign(values: Mapping[str, object]) -> str:
+    """Write a signature: `key:value` pairs joined by `|`, without those that have no value.
 
     >>> sign({"benchmark": "pope@08d957b", "run": 0, "judge": None})
     'benchmark:pope@08d957b|run:0'
     """
-    return "|".join(
-        f"{key}:{value}" for key, value in parts.items() if value is not None and value != ""
-    )
+    present = {key: value for key, value in values.items() if value is not None and value != ""}
+    return "|".join(f"{key}:{value}" for key, value in present.items())

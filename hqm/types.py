@@ -17,16 +17,14 @@ from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, has_words, storable
 
-_HAIR = 1e-9
-"""By how much rounding may pass the end of a range."""
+_ROUNDING = 1e-9
+"""By how much rounding may exceed the end of a range."""
 Count = Annotated[int, Field(ge=0, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 Width = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)] | None
-Share = Annotated[float, Field(strict=True, ge=-_HAIR, le=1 + _HAIR)] | None
-Correlation = Annotated[float, Field(strict=True, ge=-1 - _HAIR, le=1 + _HAIR)] | None
-"""Numbers as a file has them: exact, in the range that they can have, and null for a number that
-does not exist.
-"""
+Share = Annotated[float, Field(strict=True, ge=-_ROUNDING, le=1 + _ROUNDING)] | None
+Correlation = Annotated[float, Field(strict=True, ge=-1 - _ROUNDING, le=1 + _ROUNDING)] | None
+"""Numbers of a file: strictly typed, within their range, null for one that does not exist."""
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
 State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]
@@ -34,10 +32,10 @@ Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_app
 
 TASKS: tuple[Task, ...] = get_args(Task)
 STATES: tuple[State, ...] = get_args(State)
-"""How an answer came out: read (`ok`), read although it was cut at the limit of tokens
-(`truncated`), not readable (`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not
-given (`error`), never asked (`missing`). Only `ok` and `truncated` are answers:
-`hqm.scoring.rules` counts the rest."""
+"""How an answer ended: read (`ok`), read although it was cut at the limit of tokens (`truncated`),
+not readable (`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not given
+(`error`), never asked (`missing`). Only `ok` and `truncated` are answers: `hqm.scoring.rules`
+counts the others."""
 
 HALLUCINATION_TYPES = (
     "attribute",
@@ -107,19 +105,19 @@ class Item:
         _make_storable(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The item as JSON data, empty fields left out."""
+        """The item as JSON data, without its empty fields."""
         data: dict[str, Any] = {}
-        for name in _names(self):
+        for name in _field_names(self):
             value = getattr(self, name)
-            # most are texts
-            if value if type(value) is str else value not in (None, "", (), {}):
-                data[name] = (
-                    list(value)
-                    if isinstance(value, tuple)
-                    else dict(value)
-                    if name == "meta"
-                    else value
-                )
+            # most fields are texts, whose truth is cheaper than a comparison; a target of 0 is none
+            # of the empty values and stays
+            if not value and (type(value) is str or value in (None, "", (), {})):
+                continue
+            if isinstance(value, tuple):
+                value = list(value)
+            elif name == "meta":
+                value = dict(value)
+            data[name] = value
         return data
 
     @classmethod
@@ -127,43 +125,41 @@ class Item:
         return cls(**{**data, "options": tuple(data.get("options", ()))})
 
 
-def _names(value: Item | Judgement) -> tuple[str, ...]:
-    """The names of a value's fields, which a million values ask for."""
+def _field_names(value: Item | Judgement) -> tuple[str, ...]:
+    """The names of a value's fields; `dataclasses.fields` is too slow for a million values."""
     names: tuple[str, ...] = type(value).__dict__["__slots__"]
     return names
 
 
 def _make_storable(value: Item | Judgement) -> None:
-    """Replace, while a value is made, the characters in its texts that no store can hold."""
-    for name in _names(value):
+    """Replace the characters in the texts of a new value that no store can hold."""
+    for name in _field_names(value):
         text = getattr(value, name)
         if not text or (isinstance(text, str) and text.isascii() and "\0" not in text):
             continue
-        clean = (
-            tuple(map(storable, text))
-            if name == "options"
-            else storable(text)
-            if isinstance(text, str)
-            else text
-        )
+        clean = text
+        if name == "options":
+            clean = tuple(map(storable, text))
+        elif isinstance(text, str):
+            clean = storable(text)
         if clean != text:
             object.__setattr__(value, name, clean)
 
 
-def types_in(items: Iterable[Item], claimed: Iterable[str] = ()) -> tuple[str, ...]:
-    """The types by which items are looked at: the eight of hallucination, or, where an item or the
-    card has another one, the benchmark's own.
+def types_in(items: Iterable[Item], card_types: Iterable[str] = ()) -> tuple[str, ...]:
+    """The types by which items are grouped: the eight of hallucination, or, where an item or the
+    card has another one, those of the benchmark.
 
     >>> types_in([Item("1", "?", "vqa", type="algebra")], ["geometry"])
     ('geometry', 'algebra')
     """
-    own = tuple(dict.fromkeys([*claimed, *(item.type for item in items if item.type)]))
-    return HALLUCINATION_TYPES if set(own) <= set(HALLUCINATION_TYPES) else own
+    types = tuple(dict.fromkeys([*card_types, *(item.type for item in items if item.type)]))
+    return HALLUCINATION_TYPES if set(types) <= set(HALLUCINATION_TYPES) else types
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that a form could not take over, and why."""
+    """An item that a form leaves out, and why."""
 
     id: str
     prompt: str
@@ -187,7 +183,7 @@ class Form:
         """The content hash of the form: equal hashes mean equal questions, targets and types."""
         return digest_all(digest(item.to_dict()) for item in self.items)
 
-    def only(self, part: str) -> Form:
+    def select_part(self, part: str) -> Form:
         """The items of one part."""
         return replace(self, items=tuple(item for item in self.items if item.part == part))
 
@@ -232,43 +228,40 @@ class Cell:
     """
 
     def __str__(self) -> str:
-        named = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return "|".join(f"{name}={value}" for name, value in named if value != "")
+        facets = [(facet.name, getattr(self, facet.name)) for facet in fields(self)]
+        return "|".join(f"{name}={value}" for name, value in facets if value != "")
 
     @classmethod
     def parse(cls, text: str) -> Cell:
         """Read a cell from its text."""
-        known = {f.name for f in fields(cls)}
-        given: dict[str, Any] = {}
-        for part in filter(None, text.split("|")):
-            name, equals, value = part.partition("=")
-            if not equals or name not in known:
+        names = sorted(facet.name for facet in fields(cls))
+        values: dict[str, Any] = {}
+        for facet in filter(None, text.split("|")):
+            name, equals, value = facet.partition("=")
+            if not equals or name not in names:
                 remedy = (
-                    "Write facets as name=value joined by '|'; the names are"
-                    f" {', '.join(sorted(known))}."
+                    f"Write facets as name=value joined by '|'; the names are {', '.join(names)}."
                 )
-                raise UsageError(f"{part!r} is no facet of an administration", remedy=remedy)
-            given[name] = value
-        if "run" in given:
-            if not given["run"].isdecimal():
+                raise UsageError(f"{facet!r} is no facet of an administration", remedy=remedy)
+            values[name] = value
+        if "run" in values:
+            if not values["run"].isdecimal():
                 raise UsageError(
-                    f"run {given['run']!r} is no whole number", remedy="Write run=0, run=1, ..."
+                    f"run {values['run']!r} is no whole number", remedy="Write run=0, run=1, ..."
                 )
-            given["run"] = int(given["run"])
-        if given.get("resolution") and not is_scale(given["resolution"]):
-            what = (
-                f"the resolution {given['resolution']!r:.40} is no percentage of the pictures' size"
-            )
-            raise UsageError(what, remedy="Write resolution=1 to resolution=99.")
-        return cls(**given)
+            values["run"] = int(values["run"])
+        resolution = values.get("resolution")
+        if resolution and not is_scale(resolution):
+            message = f"the resolution {resolution!r:.40} is no percentage of the pictures' size"
+            raise UsageError(message, remedy="Write resolution=1 to resolution=99.")
+        return cls(**values)
 
-    def differing(self, other: Cell) -> tuple[str, ...]:
+    def differing(self, cell: Cell) -> tuple[str, ...]:
         """The facets in which two cells differ."""
-        return tuple(
-            f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)
-        )
+        names = [facet.name for facet in fields(self)]
+        return tuple(name for name in names if getattr(self, name) != getattr(cell, name))
 
-    def facet(self, other: Cell) -> str:
+    def facet(self, cell: Cell) -> str:
         """The one facet in which two cells differ.
 
         >>> Cell().facet(Cell(run=1))
@@ -279,19 +272,18 @@ class Cell:
         DesignError
             They differ in no facet, or in more than one.
         """
-        differing = self.differing(other)
-        if len(differing) != 1:
-            many = (
-                "no facet" if not differing else f"{len(differing)} facets ({', '.join(differing)})"
-            )
+        facets = self.differing(cell)
+        if len(facets) != 1:
+            difference = f"{len(facets)} facets ({', '.join(facets)})" if facets else "no facet"
             raise DesignError(
-                f"{self} and {other} differ in {many}",
+                f"{self} and {cell} differ in {difference}",
                 remedy="Compare administrations that differ in exactly one facet.",
             )
-        return differing[0]
+        return facets[0]
 
 
-def _administration(text: str) -> str:
+def _check_administration(text: str) -> str:
+    """The text itself, if it is that of a cell."""
     try:
         Cell.parse(text)
     except HQMError as error:
@@ -299,7 +291,7 @@ def _administration(text: str) -> str:
     return text
 
 
-Administration = Annotated[str, AfterValidator(_administration)]
+Administration = Annotated[str, AfterValidator(_check_administration)]
 """A `Cell` as text."""
 
 
@@ -314,11 +306,10 @@ class _Fields(NamedTuple):
 
 
 class Response(_Fields):
-    """What a respondent answered: the text, how the answer ended and why, and what was measured
-    meanwhile.
+    """An answer of a respondent: its text, how it ended and why, and what was measured.
 
-    A named tuple, because a store may hold millions. What no store and no file could hold is
-    replaced when a response is made, and `detail["replaced"]` says so.
+    A named tuple, because a store may hold millions. Characters and numbers that no store can hold
+    are replaced when a response is made, and `detail["replaced"]` says so.
 
     >>> Response("Yes \\ud800")
     Response(text='Yes \ufffd', state='ok', reason='', detail={'replaced': 'what cannot be stored'})
@@ -335,15 +326,22 @@ class Response(_Fields):
         reason: str = "",
         detail: Mapping[str, Any] = MappingProxyType({}),
     ) -> Self:
-        clean, why = storable(text), storable(reason)
-        kept = (
-            storable(detail if isinstance(detail, Mapping) else {"detail": detail})
-            if detail
-            else detail
-        )
-        if clean is not text or why is not reason or kept is not detail:
-            kept = {**kept, "replaced": REPLACED}
-        return super().__new__(cls, clean, state, why, kept)
+        storable_text = storable(text)
+        storable_reason = storable(reason)
+        storable_detail = detail
+        if detail:
+            # a detail that was read from a file may be no mapping
+            storable_detail = storable(
+                detail if isinstance(detail, Mapping) else {"detail": detail}
+            )
+        # `storable` returns the value itself where nothing was replaced
+        if (
+            storable_text is not text
+            or storable_reason is not reason
+            or storable_detail is not detail
+        ):
+            storable_detail = {**storable_detail, "replaced": REPLACED}
+        return super().__new__(cls, storable_text, state, storable_reason, storable_detail)
 
     @classmethod
     def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]
@@ -351,7 +349,7 @@ class Response(_Fields):
 
     @property
     def outcome(self) -> State:
-        """How it came out: its state, but `cut` or `empty` where it holds no word of an answer."""
+        """How the answer ended: its state, but `cut` or `empty` where it holds no word."""
         if self.state in ("ok", "truncated") and not has_words(self.text):
             return "cut" if self.state == "truncated" else "empty"
         return self.state
@@ -359,7 +357,7 @@ class Response(_Fields):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said of one response: the raw reply, and the label that was read from it."""
+    """The verdict of a judge on one response: the raw reply, and the label read from it."""
 
     judge: str
     item: str
@@ -375,7 +373,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A scored answer: its value on the item, what the total sums, and how it came out.
+    """A scored answer: its value on the item, what the total sums, and how the answer ended.
 
     `value` and `tally` are None and empty for an answer that was not scored; it is then counted
     under its state.
@@ -385,7 +383,7 @@ class Verdict:
     tally: Mapping[str, float] = field(default_factory=dict)
     state: State = "ok"
     read: str = ""
-    """What was read out of the answer ("yes", "B", ...)."""
+    """The answer as it was read ("yes", "B", ...)."""
     reason: str = ""
 
     @property
@@ -394,16 +392,16 @@ class Verdict:
 
     @classmethod
     def unscored(cls, state: State, reason: str = "") -> Verdict:
-        """An answer kept out of the mean, with its reason."""
+        """The verdict on an answer that the mean leaves out, with its reason."""
         return cls(None, {}, state, "", reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval that says what it generalises over and how it was made.
+    """A confidence interval, the population it generalises to and its method.
 
-    An infinite `high` is one-sided: the value is at least `low`, and nothing is said of how much
-    higher it may be. JSON has null in its place.
+    An infinite `high` is one-sided: the value is at least `low`, and no upper bound is claimed.
+    JSON has null in its place.
     """
 
     low: float
@@ -417,7 +415,7 @@ class Interval:
 
     @property
     def one_sided(self) -> bool:
-        """Whether it is a lower end alone."""
+        """Whether the interval has a lower bound only."""
         return self.high == math.inf
 
 
@@ -447,30 +445,40 @@ class Estimate:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def interval(self, inference: str) -> Interval | None:
-        return next((i for i in self.intervals if i.inference == inference), None)
+        """The interval of one kind of inference, or None."""
+        for interval in self.intervals:
+            if interval.inference == inference:
+                return interval
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as `audit.json` has it; a number that does not exist is null."""
-        spans = self.intervals
+        bounds: dict[str, list[float | None]] = {}
+        methods: dict[str, str] = {}
+        for interval in self.intervals:
+            bounds[interval.inference] = [finite(interval.low), finite(interval.high)]
+            methods[interval.inference] = f"{interval.method}, {interval.level:g}"
         return {
-            **{f.name: getattr(self, f.name) for f in fields(self)},
+            **{column.name: getattr(self, column.name) for column in fields(self)},
             "value": finite(self.value),
-            "intervals": {i.inference: [finite(i.low), finite(i.high)] for i in spans},
+            "intervals": bounds,
             "flags": list(self.flags),
             "detail": dict(self.detail),
-            "methods": {i.inference: f"{i.method}, {i.level:g}" for i in spans},
+            "methods": methods,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Estimate:
-        rest = {k: v for k, v in data.items() if k not in {"intervals", "methods", "flags"}}
+        values = dict(data)
+        for name in ("intervals", "methods", "flags"):
+            values.pop(name, None)
         intervals = []
         for inference, (low, high) in data["intervals"].items():
             method, _, level = data["methods"][inference].rpartition(", ")
             low = math.nan if low is None else low
             high = math.inf if high is None else high
             intervals.append(Interval(low, high, inference, method, float(level)))
-        return cls(**rest, intervals=tuple(intervals), flags=tuple(data["flags"]))
+        return cls(**values, intervals=tuple(intervals), flags=tuple(data["flags"]))
 
 
 def finite(value: float | None) -> float | None:
@@ -479,8 +487,7 @@ def finite(value: float | None) -> float | None:
 
 
 def json_data(value: Any) -> Any:
-    """Nested data as JSON has it: lists for tuples, keys as text, None for numbers that JSON does
-    not have.
+    """Nested data for JSON: lists for tuples, keys as text, None for NaN and infinities.
 
     >>> json_data({1: (0.5, float("nan"))})
     {'1': [0.5, None]}

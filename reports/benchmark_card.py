@@ -11,20 +11,26 @@ from dataclasses import dataclass
 from typing import TypeGuard
 from xml.sax.saxutils import escape
 
-from hqm.reports.phrases import counted, in_units, in_words, is_share, listed
-from hqm.reports.sentences import MARKS, QUESTIONS, headline, mend_lines, seven
+from hqm.reports.phrases import difference_with_unit, is_share, join_names, plain_text, pluralise
+from hqm.reports.sentences import (
+    QUESTIONS,
+    STATUS_SYMBOLS,
+    answer_questions,
+    headline,
+    remedy_lines,
+)
 from hqm.reports.tables import (
     Table,
     Text,
+    administration_name,
     capital,
-    cell,
+    decimals_of,
     estimate_text,
-    find,
+    find_estimate,
+    finite_number,
     interval_in_words,
-    known,
-    leading,
+    leading_metric,
     percent,
-    places,
 )
 
 from hqm import (
@@ -34,36 +40,38 @@ from hqm import (
     Gate,
     Policy,
     by_people,
-    hold_against,
+    check_against,
+    find_remedies,
     short_signature,
-    to_mend,
 )
 
 # --- ten lines for a terminal ---
 
-IN_A_WORD: Mapping[str, str] = {question: question for question in QUESTIONS} | {
+QUESTION_SHORT_NAMES: Mapping[str, str] = {question: question for question in QUESTIONS} | {
     "more": "more items"
 }
 """A question -> its word where a line is short."""
 
 
-def brief(audit: BenchmarkAudit, room: int = 110) -> str:
+def brief(audit: BenchmarkAudit, width: int = 110) -> str:
     """The audit in about ten lines: its size, the verdict, seven answers, the statement."""
-    models, head = counted(len(audit.respondents), "model"), headline(audit)
+    head = headline(audit)
+    items = pluralise(audit.n_items, "item")
+    models = pluralise(len(audit.respondents), "model")
     lines = [
-        f"{audit.title}   {counted(audit.n_items, 'item')} · {models} · {leading(audit)}",
-        textwrap.fill(f"{MARKS[head.code]} {head.text}", room, subsequent_indent="  "),
+        f"{audit.title}   {items} · {models} · {leading_metric(audit)}",
+        textwrap.fill(f"{STATUS_SYMBOLS[head.code]} {head.text}", width, subsequent_indent="  "),
     ]
-    for answer in seven(audit):
-        beginning = f"{MARKS[answer.code]} {IN_A_WORD[answer.question]:10} "
+    for answer in answer_questions(audit):
+        beginning = f"{STATUS_SYMBOLS[answer.code]} {QUESTION_SHORT_NAMES[answer.question]:10} "
         sentence = textwrap.shorten(
-            in_words(answer.sentences),
-            max(room - len(beginning), 20),
+            plain_text(answer.sentences),
+            max(width - len(beginning), 20),
             placeholder=" ...",
             break_on_hyphens=False,
         )
         lines.append(beginning + sentence)
-    line = textwrap.fill(f"statement  {audit.statement}", room, subsequent_indent="  ")
+    line = textwrap.fill(f"statement  {audit.statement}", width, subsequent_indent="  ")
     return "\n".join([*lines, line])
 
 
@@ -83,7 +91,7 @@ class Quote:
     signature: str
 
 
-_OVER = {
+_GENERALISATIONS = {
     "fixed_models": "for these respondents on other items like these",
     "model_population": "for other respondents like these",
     "items": "over items like these",
@@ -97,50 +105,22 @@ def quotes(audit: BenchmarkAudit, version: str) -> tuple[Quote, ...]:
 
 
 def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
-    metric = leading(audit)
-    where = f"{audit.title} (version {audit.version})"
-    rho = find(audit, "test_retest.rho_g", metric)
+    metric = leading_metric(audit)
+    benchmark_name = f"{audit.title} (version {audit.version})"
+    rho = find_estimate(audit, "test_retest.rho_g", metric)
     if _usable(rho):
         yield _quote(
             audit,
             version,
             "Repeatability",
             rho,
-            f"When {where} is asked again with another seed, the reliability of {metric} from one"
+            f"When {benchmark_name} is asked again with another seed, the reliability of {metric}"
+            " from one"
             " run (rho_G) is {value}",
         )
-    for name in dict.fromkeys(
-        e.other
-        for e in audit.all_estimates
-        if e.indicator == "parallel_forms.icc_a1" and e.metric == metric
-    ):
-        icc, shift = (
-            find(audit, f"parallel_forms.{statistic}", metric, name)
-            for statistic in ("icc_a1", "mean_shift")
-        )
-        if _usable(icc):
-            yield _quote(
-                audit,
-                version,
-                f"Another wording: {cell(name)}",
-                icc,
-                f"Between the wordings of {where} (original and {cell(name)}), the agreement of"
-                f" {metric}, ICC(A,1), is {{value}}",
-            )
-        if _usable(shift):
-            unit = (
-                f", which is {in_units(audit, metric, shift.value)}"
-                if is_share(audit, metric)
-                else f" in units of {metric}"
-            )
-            yield _quote(
-                audit,
-                version,
-                f"Shift by the wording: {cell(name)}",
-                shift,
-                f"In the wording “{cell(name)}” of {where}, the mean {metric} differs from that of"
-                f" the original by {{value}}{unit}",
-            )
+    for estimate in audit.all_estimates:
+        if estimate.indicator == "parallel_forms.icc_a1" and estimate.metric == metric:
+            yield from _wording_quotes(audit, version, estimate)
     for r in audit.all_estimates:
         if (
             r.indicator == "criterion.pearson"
@@ -153,35 +133,70 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
                 version,
                 "Agreement with people",
                 r,
-                f"On {where}, {metric} correlates {{value}} (Pearson's r) with people's labels of"
+                f"On {benchmark_name}, {metric} correlates {{value}} (Pearson's r) with people's"
+                " labels of"
                 " the same answers",
             )
-    pairs = find(audit, "discriminability.separable_pairs", metric)
+    pairs = find_estimate(audit, "discriminability.separable_pairs", metric)
     if _usable(pairs):
-        apart, of = (known(pairs.detail.get(key)) for key in ("apart", "pairs"))
+        n_separated, n_pairs = (finite_number(pairs.detail.get(key)) for key in ("apart", "pairs"))
         count = (
-            f"{apart:,.0f} of the {of:,.0f}" if apart is not None and of else percent(pairs.value)
+            f"{n_separated:,.0f} of the {n_pairs:,.0f}"
+            if n_separated is not None and n_pairs
+            else percent(pairs.value)
         )
         yield _quote(
             audit,
             version,
             "Separation",
             pairs,
-            f"On {where}, {count} pairs of these respondents differ in {metric} by more than the"
+            f"On {benchmark_name}, {count} pairs of these respondents differ in {metric} by more"
+            " than the"
             " choice of items explains (paired tests, 5% after Holm)",
         )
-    blind = find(audit, "solvability.blind_accuracy", metric)
+    blind = find_estimate(audit, "solvability.blind_accuracy", metric)
     if _usable(blind):
-        base = known(blind.detail.get("baseline"))
-        beside = f", where the commonest answer reaches {percent(base)}" if base is not None else ""
+        base = finite_number(blind.detail.get("baseline"))
+        baseline_note = (
+            f", where the commonest answer reaches {percent(base)}" if base is not None else ""
+        )
         yield _quote(
             audit,
             version,
             "The questions alone",
             blind,
-            f"From the words of the questions of {where} alone, a classifier"
+            f"From the words of the questions of {benchmark_name} alone, a classifier"
             f" predicts {percent(blind.value)} of the right answers of items that it was not"
-            f" trained on{beside}",
+            f" trained on{baseline_note}",
+        )
+
+
+def _wording_quotes(audit: BenchmarkAudit, version: str, icc: Estimate) -> Iterator[Quote]:
+    """The agreement with another wording, and the shift of the mean by it."""
+    metric = icc.metric
+    benchmark_name = f"{audit.title} (version {audit.version})"
+    wording = administration_name(icc.other)
+    if _usable(icc):
+        yield _quote(
+            audit,
+            version,
+            f"Another wording: {wording}",
+            icc,
+            f"Between the wordings of {benchmark_name} (original and {wording}), the agreement of"
+            f" {metric}, ICC(A,1), is {{value}}",
+        )
+    shift = find_estimate(audit, "parallel_forms.mean_shift", metric, icc.other)
+    if _usable(shift):
+        unit = f" in units of {metric}"
+        if is_share(audit, metric):
+            unit = f", which is {difference_with_unit(audit, metric, shift.value)}"
+        yield _quote(
+            audit,
+            version,
+            f"Shift by the wording: {wording}",
+            shift,
+            f"In the wording “{wording}” of {benchmark_name}, the mean {metric} differs from that"
+            f" of the original by {{value}}{unit}",
         )
 
 
@@ -192,23 +207,24 @@ def _usable(estimate: Estimate | None) -> TypeGuard[Estimate]:
 def _quote(
     audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str
 ) -> Quote:
-    spans = [
-        f"{interval_in_words(span, places(estimate))} {over}"
-        for kind, over in _OVER.items()
-        if (span := estimate.interval(kind)) is not None
+    intervals = [
+        f"{interval_in_words(interval, decimals_of(estimate))} {generalisation}"
+        for kind, generalisation in _GENERALISATIONS.items()
+        if (interval := estimate.interval(kind)) is not None
     ]
     generalises = (
-        "; ".join(spans)
+        "; ".join(intervals)
         or "no interval: it describes these respondents and items, and nothing else"
     )
-    made = (
+    source = (
         f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items; HQM {version},"
         f" signature {short_signature(estimate.signature)}"
     )
     return Quote(
         title=title,
         sentence=(
-            f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
+            f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises};"
+            f" {source})."
         ),
         short=short_signature(estimate.signature),
         signature=estimate.signature,
@@ -219,10 +235,10 @@ def bibtex(audit: BenchmarkAudit, version: str) -> str:
     """BibTeX of the benchmark, as its card cites it, of the paper that introduced the framework,
     and of HQM.
     """
-    return "\n".join((_of_benchmark(audit), _PAPER, _SOFTWARE.replace("VERSION", version)))
+    return "\n".join((_benchmark_entry(audit), _PAPER, _SOFTWARE.replace("VERSION", version)))
 
 
-def _of_benchmark(audit: BenchmarkAudit) -> str:
+def _benchmark_entry(audit: BenchmarkAudit) -> str:
     citation, url = audit.release.get("citation", ""), audit.release.get("url", "")
     if citation.lstrip().startswith("@"):
         return f"{citation.strip()}\n"
@@ -258,9 +274,9 @@ _SOFTWARE = """@software{hqm,
 """
 
 
-_ADVICE = 3
+_MAX_ADVICE = 3
 """How many pieces of advice a card has."""
-_LONGEST = 220
+_MAX_ANSWER_CHARS = 220
 """Characters of an answer on a card."""
 
 
@@ -270,31 +286,35 @@ def quality_card(audit: Audit, policy: Policy) -> str:
 
 
 def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
-    gate = hold_against(Audit((benchmark,), audit.command, audit.record, audit.hqm_version), policy)
+    gate = check_against(
+        Audit((benchmark,), audit.command, audit.record, audit.hqm_version), policy
+    )
     rows = [
-        f"| {answer.asked} | {MARKS[answer.code]} {_cell(in_words(answer.sentences))} |"
-        for answer in seven(benchmark, policy)
+        f"| {answer.question_text} | {STATUS_SYMBOLS[answer.code]}"
+        f" {_cell(plain_text(answer.sentences))} |"
+        for answer in answer_questions(benchmark, policy)
     ]
-    missing = unmeasured(gate)
-    lines = mend_lines(benchmark, to_mend(benchmark))[:_ADVICE]
+    missing = unmeasured_tests(gate)
+    lines = remedy_lines(benchmark, find_remedies(benchmark))[:_MAX_ADVICE]
     advice = [f"{line.title}. {line.sentence} {line.remedy}" for line in lines]
     signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
-    made = ", ".join(
+    signatures = ", ".join(f"{title.lower()} `{short}`" for title, short in signed.items())
+    sizes = ", ".join(
         (
-            counted(benchmark.n_items, "item"),
-            *([counted(benchmark.images, "picture")] if benchmark.images else ()),
-            counted(len(benchmark.respondents), "respondent"),
+            pluralise(benchmark.n_items, "item"),
+            *([pluralise(benchmark.images, "picture")] if benchmark.images else ()),
+            pluralise(len(benchmark.respondents), "respondent"),
         )
     )
     text = [
         f"## Quality card: {_cell(benchmark.title)}",
         "",
         (
-            f"`{benchmark.benchmark}@{benchmark.version}`: {made}. Audited with HQM"
+            f"`{benchmark.benchmark}@{benchmark.version}`: {sizes}. Audited with HQM"
             f" {audit.hqm_version}."
         ),
         "",
-        f"**{_cell(headline(benchmark, policy).text)}** {said(gate)}",
+        f"**{_cell(headline(benchmark, policy).text)}** {gate_sentence(gate)}",
         "",
         f"For a caption: {benchmark.statement.markdown}",
         "",
@@ -302,7 +322,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         "|---|---|",
         *rows,
         "",
-        f"Not measured: {listed(missing) if missing else 'nothing that the policy asks for'}.",
+        f"Not measured: {join_names(missing) if missing else 'nothing that the policy asks for'}.",
         *(
             ["", "To fix first:", "", *(f"{i}. {_cell(text)}" for i, text in enumerate(advice, 1))]
             if advice
@@ -310,8 +330,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         ),
         "",
         (
-            "Signatures:"
-            f" {', '.join(f'{title.lower()} `{short}`' for title, short in signed.items()) or 'none'}."
+            f"Signatures: {signatures or 'none'}."
             " `hqm report audit.json --verify SIGNATURE` resolves each."
         ),
         "",
@@ -322,28 +341,29 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
 def _cell(text: str) -> str:
     """Text in one cell of Markdown."""
     plain = " ".join(text.split())
-    plain = plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rsplit(' ', 1)[0]} …"
+    if len(plain) > _MAX_ANSWER_CHARS:
+        plain = f"{plain[:_MAX_ANSWER_CHARS].rsplit(' ', 1)[0]} …"
     for character in "\\|*_`[]<>":
         plain = plain.replace(character, f"\\{character}")
     return plain
 
 
-def unmeasured(gate: Gate) -> list[str]:
+def unmeasured_tests(gate: Gate) -> list[str]:
     """What the policy asks for and the audit has not measured."""
     return [test.what for test in gate.tests if test.outcome == "NOT MEASURED"]
 
 
-def said(gate: Gate) -> str:
-    """What a policy comes to, in a sentence.
+def gate_sentence(gate: Gate) -> str:
+    """Whether an audit passes a policy, with the number of tests by outcome, in a sentence.
 
-    >>> said(Gate("default", ()))
+    >>> gate_sentence(Gate("default", ()))
     'Policy “default”: not passed; nothing was tested.'
     """
     if not gate.tests:
         return f"Policy “{gate.policy}”: not passed; nothing was tested."
     outcomes = [test.outcome for test in gate.tests]
     counts = (
-        f"{outcomes.count('PASS')} of {counted(len(outcomes), 'test')} passed,"
+        f"{outcomes.count('PASS')} of {pluralise(len(outcomes), 'test')} passed,"
         f" {outcomes.count('FAIL')} failed, {outcomes.count('NOT MEASURED')} not measured"
     )
     open_ = outcomes.count("UNDECIDED")
@@ -355,37 +375,46 @@ def badge(audit: Audit, policy: Policy) -> str:
     """A badge as SVG that needs nothing else: the policy, whether it is passed, and how much was
     not measured.
     """
-    gate = hold_against(audit, policy)
-    failed, missing = (
-        [t for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
-    )
-    right = "passed" if gate.passed else f"{len(failed)} failed" if failed else "not passed"
+    gate = check_against(audit, policy)
+    n_failed = sum(test.outcome == "FAIL" for test in gate.tests)
+    missing = [test for test in gate.tests if test.outcome == "NOT MEASURED"]
+    right = "not passed"
+    colour = "#59636d"
+    if gate.passed:
+        right = "passed"
+        colour = "#1d6b3a"
+    elif n_failed:
+        right = f"{n_failed} failed"
+        colour = "#9c3d0a"
     if missing:
         right += f", {len(missing)} not measured"
-    named = list(dict.fromkeys(f"{t.benchmark}: {t.what}" for t in missing))
-    return _drawn(
+    description = gate_sentence(gate)
+    if missing:
+        names = dict.fromkeys(f"{test.benchmark}: {test.what}" for test in missing)
+        description += f" Not measured: {join_names(list(names))}."
+    return _badge_svg(
         f"HQM {policy.name}",
         right,
-        colour="#1d6b3a" if gate.passed else "#9c3d0a" if failed else "#59636d",
-        about=f"{said(gate)} {'Not measured: ' + listed(named) + '.' if named else ''}".strip(),
+        colour=colour,
+        description=description,
     )
 
 
-def _drawn(left: str, right: str, colour: str, about: str) -> str:
-    first, other = _width(left), _width(right)
+def _badge_svg(left: str, right: str, colour: str, description: str) -> str:
+    first, second = _width(left), _width(right)
     parts: Sequence[str] = (
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + other}" height="20"'
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + second}" height="20"'
             f' role="img" aria-label="{escape(f"{left}: {right}", {chr(34): "&quot;"})}">'
         ),
-        f"<title>{escape(about)}</title>",
+        f"<title>{escape(description)}</title>",
         (
-            f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{other}"'
+            f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{second}"'
             f' height="20" fill="{colour}"/>'
         ),
         '<g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">',
         f'<text x="6" y="14" textLength="{first - 12}">{escape(left)}</text>',
-        f'<text x="{first + 6}" y="14" textLength="{other - 12}">{escape(right)}</text>',
+        f'<text x="{first + 6}" y="14" textLength="{second - 12}">{escape(right)}</text>',
         "</g></svg>",
     )
     return "\n".join(parts) + "\n"
@@ -408,7 +437,7 @@ _OUTCOMES = {
 def gate_table(gate: Gate) -> Table:
     """Every test of the policy: what did not pass first, with what to do."""
     order = tuple(_OUTCOMES)
-    return Table.of(
+    return Table.for_page(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
         ("Outcome", "Test", "What was held against what", "What to do"),
         rows=tuple(
@@ -436,7 +465,7 @@ def gate_table(gate: Gate) -> Table:
     )
 
 
-def of_benchmark(gate: Gate, benchmark: BenchmarkAudit) -> Gate:
+def gate_of_benchmark(gate: Gate, benchmark: BenchmarkAudit) -> Gate:
     """The tests of one benchmark."""
     return Gate(
         gate.policy, tuple(test for test in gate.tests if test.benchmark == benchmark.benchmark)

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from hqm.reports.comparison_answers import (
     difference_in_words,
+    forecast_sentences,
     forecast_table,
-    forecasts_said,
     indicator_name,
     largest_difference,
-    not_known,
+    measure_to_report,
     reversed_pairs,
-    strongest,
-    tests_said,
-    to_report,
+    strongest_claim,
+    test_sentences,
+    unknown_answers,
 )
-from hqm.reports.evidence_page import Part, environment
-from hqm.reports.latex_tables import measured
-from hqm.reports.paper import arrow, quality, with_rank
-from hqm.reports.phrases import Points, counted
+from hqm.reports.evidence_page import Subsection, environment
+from hqm.reports.latex_tables import number_cell
+from hqm.reports.paper import arrow, quality_table, with_rank
+from hqm.reports.phrases import Points, pluralise
 from hqm.reports.report_figures import (
     axis_end,
     budget_strip,
@@ -28,53 +28,51 @@ from hqm.reports.report_figures import (
     measured_sources,
     measures_figure,
 )
-from hqm.reports.sentences import SOURCES, largest
+from hqm.reports.sentences import SOURCES, largest_row
 from hqm.reports.side_tables import TOOLS_TITLE, harness_tables
-from hqm.reports.tables import Column, Table, Text, number, short
+from hqm.reports.tables import Column, Table, Text, number, short_name
 
 from hqm import Comparison, Measure
 from hqm.psychometrics import Coefficient, MetricsBesidePeople
 
 
-def comparison_tables(comparison: Comparison, *, every: bool = True) -> tuple[Table, ...]:
-    """Table 1 of a paper, and with `every` a table for everything else that was compared; tables
-    without rows are left out.
+def comparison_tables(comparison: Comparison, *, include_all: bool = True) -> tuple[Table, ...]:
+    """Table 1 of a paper, and with `include_all` a table for everything else that was compared;
+    tables without rows are left out.
     """
-    first = quality(comparison.measures, comparison, _protocol(comparison))
-    if not every:
-        return (first,)
+    table = quality_table(comparison.measures, comparison, _protocol(comparison))
+    if not include_all:
+        return (table,)
     makers = (_differences, _leaderboard, _agreement, forecast_table)
-    tables = (first, *(make(comparison) for make in makers), *harness_tables(comparison.tools))
+    tables = (table, *(make(comparison) for make in makers), *harness_tables(comparison.tools))
     return tuple(table for table in tables if table.rows)
 
 
-def p_value(p: float) -> Text:
+def p_value_cell(p: float) -> Text:
     """A p-value, with a bound where three digits would say 0.
 
-    >>> p_value(0.00004).text, p_value(0.0421).text
+    >>> p_value_cell(0.00004).text, p_value_cell(0.0421).text
     ('< 0.001', '0.042')
     """
-    shown = measured(p)
-    return (
-        replace(shown, text="< 0.001") if shown.value is not None and shown.value < 0.001 else shown
-    )
+    cell = number_cell(p)
+    return replace(cell, text="< 0.001") if cell.value is not None and cell.value < 0.001 else cell
 
 
-def _coefficient(coefficient: Coefficient | None) -> Text:
+def _coefficient_cell(coefficient: Coefficient | None) -> Text:
     return (
-        measured(None)
+        number_cell(None)
         if coefficient is None
-        else measured(coefficient.value, coefficient.low, coefficient.high)
+        else number_cell(coefficient.value, coefficient.low, coefficient.high)
     )
 
 
 def _protocol(comparison: Comparison) -> tuple[str, ...]:
-    many, families = len(comparison.respondents), len(set(comparison.families.values()))
-    related = f" of {families} families" if families < many else ""
-    tested = f"Tested over the same {counted(many, 'respondent')}{related}."
+    n_respondents, families = len(comparison.respondents), len(set(comparison.families.values()))
+    related = f" of {families} families" if families < n_respondents else ""
+    test_note = f"Tested over the same {pluralise(n_respondents, 'respondent')}{related}."
     if not comparison.respondents:
-        tested = "The respondents differ: nothing is tested."
-    return (tested, *(f"{line}." for line in comparison.protocol))
+        test_note = "The respondents differ: nothing is tested."
+    return (test_note, *(f"{line}." for line in comparison.protocol))
 
 
 def _differences(comparison: Comparison) -> Table:
@@ -84,16 +82,19 @@ def _differences(comparison: Comparison) -> Table:
             Text("own" if d.length is None else f"{number(d.length, 0)} items"),
             Text(d.first),
             Text(d.second),
-            measured(d.others.first),
-            measured(d.others.second),
-            measured(d.others.difference, d.these.low, d.these.high),
-            p_value(d.adjusted_these),
-            measured(d.others.difference, d.others.low, d.others.high),
-            p_value(d.adjusted_others),
+            number_cell(d.others.first),
+            number_cell(d.others.second),
+            number_cell(d.others.difference, d.these.low, d.these.high),
+            p_value_cell(d.adjusted_these),
+            number_cell(d.others.difference, d.others.low, d.others.high),
+            p_value_cell(d.adjusted_others),
         )
         for d in comparison.differences
     )
-    these, others = "These respondents (fixed facet)", "Other respondents (random facet)"
+    fixed_heading, random_heading = (
+        "These respondents (fixed facet)",
+        "Other respondents (random facet)",
+    )
     return Table(
         "differences",
         "Tests of the differences between measures.",
@@ -104,10 +105,10 @@ def _differences(comparison: Comparison) -> Table:
             Column("Second", "text"),
             Column("first value"),
             Column("second value"),
-            Column("difference", "interval", these),
-            Column("p (Holm)", "number", these),
-            Column("difference", "interval", others),
-            Column("p (Holm)", "number", others),
+            Column("difference", "interval", fixed_heading),
+            Column("p (Holm)", "number", fixed_heading),
+            Column("difference", "interval", random_heading),
+            Column("p (Holm)", "number", random_heading),
         ),
         rows=rows,
         notes=(
@@ -119,28 +120,31 @@ def _differences(comparison: Comparison) -> Table:
                 " respondents first, and of others only if these differ. A common length assumes"
                 " equally good items (Spearman-Brown)."
             ),
-            *(tests_said(comparison) if rows else ()),
+            *(test_sentences(comparison) if rows else ()),
         ),
     )
 
 
 def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
     """A sentence for every difference that is more than chance, the largest first, with the
-    population that its test is about.
+    population of its test.
     """
-    whom = {
+    population_words = {
         (True, True): "for these respondents and for others",
         (True, False): "for these respondents",
         (False, True): "for other respondents",
     }
     sentences = []
     for d in sorted(comparison.differences, key=lambda d: -abs(d.others.difference)):
-        shown = d.adjusted_these < 0.05, d.adjusted_others < 0.05
-        if shown not in whom:
+        outcome = d.adjusted_these < 0.05, d.adjusted_others < 0.05
+        if outcome not in population_words:
             continue
-        at = "" if d.length is None else f" at {number(d.length, 0)} items"
+        length_note = "" if d.length is None else f" at {number(d.length, 0)} items"
         pair = f"{d.first} {number(d.others.first)}, {d.second} {number(d.others.second)}"
-        sentences.append(f"{indicator_name(d.indicator)}{at}: {pair}; they differ {whom[shown]}.")
+        sentences.append(
+            f"{indicator_name(d.indicator)}{length_note}: {pair}; they differ"
+            f" {population_words[outcome]}."
+        )
     for c in comparison.closer:
         if c.adjusted < 0.05:
             nearer, farther = (c.first, c.second) if c.test.difference > 0 else (c.second, c.first)
@@ -159,13 +163,13 @@ def _leaderboard(comparison: Comparison) -> Table:
         columns += [score, Column("ranks", "text", m.label)]
     rows = []
     for name in order:
-        entries = [Text(short(name))]
+        entries = [Text(short_name(name))]
         for m in comparison.measures:
             low, high = comparison.ranks.get(m.label, {}).get(name, (0, 0))
-            shown = measured(m.scores[name], *m.intervals.get(name, (None, None)))
+            score_cell = number_cell(m.scores[name], *m.intervals.get(name, (None, None)))
             entries += [
-                with_rank(shown, (low, high), len(order)),
-                Text("–" if not low else str(low) if low == high else f"{low}–{high}"),
+                with_rank(score_cell, (low, high), len(order)),
+                Text(_rank_range(low, high)),
             ]
         rows.append(tuple(entries))
     return Table(
@@ -184,22 +188,29 @@ def _leaderboard(comparison: Comparison) -> Table:
     )
 
 
+def _rank_range(low: int, high: int) -> str:
+    """The ranks that a respondent may have; 0 stands for none."""
+    if low < high:
+        return f"{low}–{high}"
+    return str(low or "–")
+
+
 def _agreement(comparison: Comparison) -> Table:
-    apart = {(s.first, s.second): s for s in comparison.separations}
+    separations = {(s.first, s.second): s for s in comparison.separations}
     rows = []
     for agreement in comparison.agreements:
-        pair = apart.get((agreement.first, agreement.second))
+        pair = separations.get((agreement.first, agreement.second))
         rows.append(
             (
                 Text(agreement.first),
                 Text(agreement.second),
-                _coefficient(agreement.pearson),
-                _coefficient(agreement.tau),
-                measured(agreement.corrected),
-                measured(None if pair is None else pair.both, digits=0),
-                measured(None if pair is None else len(pair.opposed), digits=0),
-                measured(None if pair is None else len(pair.only_first), digits=0),
-                measured(None if pair is None else len(pair.only_second), digits=0),
+                _coefficient_cell(agreement.pearson),
+                _coefficient_cell(agreement.tau),
+                number_cell(agreement.corrected),
+                number_cell(None if pair is None else pair.n_both, digits=0),
+                number_cell(None if pair is None else len(pair.opposed), digits=0),
+                number_cell(None if pair is None else len(pair.only_first), digits=0),
+                number_cell(None if pair is None else len(pair.only_second), digits=0),
             )
         )
     separated = "Pairs of respondents separated"
@@ -229,37 +240,44 @@ def _agreement(comparison: Comparison) -> Table:
     )
 
 
-_PARTS: dict[str, tuple[tuple[str, ...], Callable[[Comparison], Sequence[str]]]] = {
-    "Pairs of measures, tested": (("differences",), lambda made: tests_said(made)),
-    "Which to trust for whom, at equal cost": (("forecast",), lambda made: forecasts_said(made)),
-    "Leaderboards, and do they agree?": (
-        ("leaderboards", "agreement"),
-        lambda made: [reversed_pairs(made)] if made.separations else [],
-    ),
-    TOOLS_TITLE: (("harness", "harness_rows"), lambda made: []),
+def _reversed_pair_sentences(comparison: Comparison) -> Sequence[str]:
+    """The sentence about pairs in opposite orders, where pairs were tested."""
+    return [reversed_pairs(comparison)] if comparison.separations else []
+
+
+def _no_sentences(_comparison: Comparison) -> Sequence[str]:
+    return ()
+
+
+_SECTIONS: dict[str, tuple[tuple[str, ...], Callable[[Comparison], Sequence[str]]]] = {
+    "Pairs of measures, tested": (("differences",), test_sentences),
+    "Which to trust for whom, at equal cost": (("forecast",), forecast_sentences),
+    "Leaderboards, and do they agree?": (("leaderboards", "agreement"), _reversed_pair_sentences),
+    TOOLS_TITLE: (("harness", "harness_rows"), _no_sentences),
 }
+"""Section -> the names of its tables, and what writes its remarks."""
 
 
-def parts(comparison: Comparison) -> tuple[Part, ...]:
+def sections(comparison: Comparison) -> tuple[Subsection, ...]:
     """The evidence, in the order of the questions."""
-    made = {table.name: table for table in comparison_tables(comparison)}
-    every = []
-    for title, (names, shows) in _PARTS.items():
-        tables = tuple(made[name] for name in names if name in made)
+    tables_by_name = {table.name: table for table in comparison_tables(comparison)}
+    subsections = []
+    for title, (names, write_remarks) in _SECTIONS.items():
+        tables = tuple(tables_by_name[name] for name in names if name in tables_by_name)
         if tables:
-            every.append(Part(title, tables, remarks=shows(comparison)))
-    return tuple(every)
+            subsections.append(Subsection(title, tables, remarks=write_remarks(comparison)))
+    return tuple(subsections)
 
 
 def budget_heading(measures: Sequence[Measure]) -> str:
     """The largest band of all measures, in one line."""
     bands = {}
     for measure in measures:
-        points, budget = Points.of_scores([*measure.scores.values()]), measure.budget
-        top = largest(budget.rows) if budget else None
+        points, budget = Points.for_scores([*measure.scores.values()]), measure.budget
+        top = largest_row(budget.rows) if budget else None
         if top is not None and top.half is not None:
-            what = f"{SOURCES[top.source][0].lower()} can move one model of {measure.label}"
-            bands[f"{what} by {points.said(top.half)} points"] = top.half * points.factor
+            claim = f"{SOURCES[top.source][0].lower()} can move one model of {measure.label}"
+            bands[f"{claim} by {points.format(top.half)} points"] = top.half * points.factor
     if not bands:
         return "What could move the scores was not measured"
     return f"The largest error: {max(bands, key=lambda words: bands[words])}"
@@ -269,10 +287,10 @@ def strips(comparison: Comparison) -> dict[str, str]:
     """The error budget of every measure that has one, by its name, on one axis, for a narrow
     page.
     """
-    known = [(m, m.budget) for m in comparison.measures if m.budget is not None]
-    points = {m.label: Points.of_scores([*m.scores.values()]) for m, _ in known}
-    end = max((axis_end(own, points[m.label].factor) for m, own in known), default=1.0)
-    return {m.label: budget_strip(m.label, own, points[m.label], end) for m, own in known}
+    budgeted = [(m, m.budget) for m in comparison.measures if m.budget is not None]
+    points = {m.label: Points.for_scores([*m.scores.values()]) for m, _ in budgeted}
+    end = max((axis_end(budget, points[m.label].factor) for m, budget in budgeted), default=1.0)
+    return {m.label: budget_strip(m.label, budget, points[m.label], end) for m, budget in budgeted}
 
 
 def render(comparison: Comparison) -> str:
@@ -281,22 +299,22 @@ def render(comparison: Comparison) -> str:
     """
     title, measures = budget_heading(comparison.measures), comparison.measures
     largest = largest_difference(comparison)
-    first = comparison_tables(comparison, every=False)[0]
+    table = comparison_tables(comparison, include_all=False)[0]
     return (
         environment("report.css")
         .get_template("compare.html")
         .render(
             comparison=comparison,
-            strongest=strongest(comparison),
+            strongest=strongest_claim(comparison),
             in_full="" if largest is None else difference_in_words(largest, comparison),
-            advice=to_report(comparison) if comparison.differences else None,
+            advice=measure_to_report(comparison) if comparison.differences else None,
             budget_title=title,
             budgets=measures_figure(measures, title) if measured_sources(measures) else "",
             strips=strips(comparison),
             coefficients=coefficients_figure(measures, "The same as coefficients"),
-            table=first,
-            parts=parts(comparison),
-            not_known=not_known(comparison),
+            table=table,
+            sections=sections(comparison),
+            unknown=unknown_answers(comparison),
             effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
         )
     )
@@ -310,7 +328,7 @@ _STATISTICS = {"pearson": "Pearson", "spearman": "Spearman", "tau_b": "Kendall"}
 def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
     """How metrics correlate with people over answers, and which differences are shown."""
     order = sorted(study.correlations, key=lambda name: -study.correlations[name].pearson.value)
-    first = Table.of(
+    first = Table.for_page(
         "Metrics beside people",
         ("Metric", *_STATISTICS.values()),
         [
@@ -322,17 +340,17 @@ def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
         ],
         (1, 2, 3),
         (
-            f"{counted(study.n, 'answer')} that every metric and people scored, about"
-            f" {counted(study.pictures, 'picture')}; 95% intervals over pictures."
+            f"{pluralise(study.n, 'answer')} that every metric and people scored, about"
+            f" {pluralise(study.pictures, 'picture')}; 95% intervals over pictures."
             + (f" {study.reason}." if study.reason else ""),
         ),
     )
     rows = [
         (
-            Text(f"{row.first} − {row.other}"),
+            Text(f"{row.first} − {row.second}"),
             Text(_STATISTICS[row.statistic]),
             _over_pictures(row.difference),
-            p_value(row.p),
+            p_value_cell(row.p),
         )
         for row in study.differences
     ]
@@ -340,10 +358,10 @@ def people_tables(study: MetricsBesidePeople) -> tuple[Table, ...]:
         return (first,)
     note = "The same answers and labels; pictures left out, p adjusted over the pairs (Holm)."
     columns = ("Difference", "Correlation", "Value", "p")
-    return first, Table.of("Which metric is closer to people", columns, rows, (2, 3), (note,))
+    return first, Table.for_page("Which metric is closer to people", columns, rows, (2, 3), (note,))
 
 
 def _over_pictures(value: Coefficient) -> Text:
-    ends = value.fixed
-    low, high = (value.low, value.high) if ends is None else (ends.low, ends.high)
-    return measured(value.value, low, high)
+    interval = value.fixed
+    low, high = (value.low, value.high) if interval is None else (interval.low, interval.high)
+    return number_cell(value.value, low, high)

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hqm.reports.latex_tables import measured
-from hqm.reports.phrases import counted, listed
+from hqm.reports.latex_tables import number_cell
+from hqm.reports.phrases import join_names, pluralise, verb_form
 from hqm.reports.tables import (
     FAMILIES,
     Column,
     Table,
     Text,
-    bracketed,
+    bracket_text,
     number,
-    short,
+    short_name,
     statistic_name,
 )
 
@@ -29,14 +29,14 @@ from hqm import Comparison, Difference, ForecastPair
 from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
 
 Outcome = Literal["first", "second", "not shown", "not tested"]
-_CHANCE = 0.05
+_ALPHA = 0.05
 _REPEATED = {
     "test_retest": "With another seed",
     "parallel_forms": "With another wording",
     "judge_consistency": "With the judge asked again",
 }
 """Families that ask whether a score repeats: where what varies stands in a sentence."""
-_BRIEF = {"rho_g": "rho_G", "icc_a1": "ICC(A,1)", "pearson": "r"}
+_STATISTIC_SYMBOLS = {"rho_g": "rho_G", "icc_a1": "ICC(A,1)", "pearson": "r"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Answer:
     sentences: tuple[str, ...]
 
 
-def compared(comparison: Comparison) -> str:
-    """What the measures are: benchmarks, metrics, parsers, judges or scorings of one benchmark;
-    `measure` for a mixture.
+def measure_noun(comparison: Comparison) -> str:
+    """What kind of measures are compared: benchmarks, metrics, parsers, judges or scorings of one
+    benchmark; `measure` for a mixture.
     """
     if len({m.benchmark for m in comparison.measures}) > 1:
         return "benchmark" if len({m.metric for m in comparison.measures}) == 1 else "measure"
@@ -67,41 +67,45 @@ def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
     """
     if not math.isfinite(adjusted):
         return "not tested"
-    if adjusted >= _CHANCE or not (test.low > 0 or test.high < 0):
+    # the adjusted test and the interval must agree
+    if adjusted >= _ALPHA or not (test.low > 0 or test.high < 0):
         return "not shown"
     return "first" if test.low > 0 else "second"
 
 
-def for_whom(difference: Difference) -> tuple[Outcome, Outcome]:
-    """What is shown of a difference for these respondents, and for others like them."""
+def outcomes_by_population(difference: Difference) -> tuple[Outcome, Outcome]:
+    """The outcome of a difference's two tests: for these respondents, and for other ones."""
     return outcome(difference.these, difference.adjusted_these), outcome(
         difference.others, difference.adjusted_others
     )
 
 
-def _of(comparison: Comparison, family: str, *, own: bool = True) -> list[Difference]:
+def _family_differences(
+    comparison: Comparison, family: str, *, own_length: bool = True
+) -> list[Difference]:
     """The tests of a family at the measures' own lengths, or at a common one."""
     return [
         d
         for d in comparison.differences
-        if d.indicator.partition(".")[0] == family and (d.length is None) == own
+        if d.indicator.partition(".")[0] == family and (d.length is None) == own_length
     ]
 
 
-def _higher(
-    comparison: Comparison, family: str, label: str, other: str, *, others: bool = False
+def _is_higher(
+    comparison: Comparison, family: str, label: str, rival: str, *, use_random: bool = False
 ) -> bool:
-    """Whether a family shows a measure to be higher than another, for these respondents or for
-    others.
+    """Whether a family's test shows one measure to be higher than another, for these respondents
+    or, with `use_random`, for other ones.
     """
     return any(
-        {d.first, d.second} == {label, other}
-        and for_whom(d)[1 if others else 0] == ("first" if d.first == label else "second")
-        for d in _of(comparison, family)
+        {d.first, d.second} == {label, rival}
+        and outcomes_by_population(d)[1 if use_random else 0]
+        == ("first" if d.first == label else "second")
+        for d in _family_differences(comparison, family)
     )
 
 
-def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
+def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
     """The measure that is shown to repeat better than every other with another seed; empty where
     there is none.
     """
@@ -110,9 +114,9 @@ def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
         label
         for label in labels
         if all(
-            _higher(comparison, "test_retest", label, other, others=others)
-            for other in labels
-            if other != label
+            _is_higher(comparison, "test_retest", label, rival, use_random=use_random)
+            for rival in labels
+            if rival != label
         )
     )
     return next(best, "")
@@ -120,55 +124,57 @@ def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
 
 def largest_difference(comparison: Comparison) -> Difference | None:
     """The largest difference that is shown, whatever source of error it belongs to."""
-    own = [d for d in comparison.differences if d.length is None and _shown(d)]
-    return max(own, key=lambda d: abs(d.others.difference), default=None)
+    differences = [d for d in comparison.differences if d.length is None and _has_winner(d)]
+    return max(differences, key=lambda d: abs(d.others.difference), default=None)
 
 
-def strongest(comparison: Comparison) -> str:
-    """The largest difference that is shown, in one line."""
+def strongest_claim(comparison: Comparison) -> str:
+    """The largest difference that a test shows, in one line."""
     if not comparison.respondents:
         return "These measures have different respondents: they stand side by side, untested."
     d = largest_difference(comparison)
     if d is None:
         return "It is not shown that any of these measures repeats better than another."
-    these, others = for_whom(d)
-    winner = these if these in _WON else others
+    fixed_outcome, random_outcome = outcomes_by_population(d)
+    winner = fixed_outcome if fixed_outcome in _SHOWN_OUTCOMES else random_outcome
     step = 1 if winner == "first" else -1
-    more, less = (d.first, d.second)[::step]
+    higher_label, lower_label = (d.first, d.second)[::step]
     high, low = (d.others.first, d.others.second)[::step]
     family, _, statistic = d.indicator.partition(".")
-    claim = f"{less} agrees less with people's labels than {more}"
+    claim = f"{lower_label} agrees less with people's labels than {higher_label}"
     if family in _REPEATED:
-        claim = f"{_REPEATED[family]}, {less} repeats less well than {more}"
-    whom = f"for these {len(comparison.respondents)} respondents"
-    if these not in _WON:
-        whom = "for other respondents"
-    elif these == others:
-        whom += " and for others like them"
-    name = _BRIEF.get(statistic, statistic)
-    said = f"{claim}: {name} {number(low)} against {number(high)}, {whom}."
-    return " ".join([said, *_the_other_way(comparison, d, less)])
+        claim = f"{_REPEATED[family]}, {lower_label} repeats less well than {higher_label}"
+    population = f"for these {len(comparison.respondents)} respondents"
+    if fixed_outcome not in _SHOWN_OUTCOMES:
+        population = "for other respondents"
+    elif fixed_outcome == random_outcome:
+        population += " and for others like them"
+    name = _STATISTIC_SYMBOLS.get(statistic, statistic)
+    sentence = f"{claim}: {name} {number(low)} against {number(high)}, {population}."
+    return " ".join([sentence, *_opposite_coefficients(comparison, d, lower_label)])
 
 
-def _the_other_way(comparison: Comparison, d: Difference, less: str) -> Iterator[str]:
-    """The coefficients of the same source of error that are higher for the lesser measure."""
+def _opposite_coefficients(
+    comparison: Comparison, d: Difference, lower_label: str
+) -> Iterator[str]:
+    """The coefficients of the same source of error on which the weaker measure is higher."""
     family = d.indicator.partition(".")[0]
-    for other in _of(comparison, family):
-        if {other.first, other.second} != {d.first, d.second}:
+    for difference in _family_differences(comparison, family):
+        if {difference.first, difference.second} != {d.first, d.second}:
             continue
-        label = {"first": other.first, "second": other.second}
-        if less in {label.get(outcome) for outcome in for_whom(other)}:
-            statistic = other.indicator.partition(".")[2]
-            high, low = sorted((other.others.first, other.others.second), reverse=True)
-            name = _BRIEF.get(statistic, statistic)
+        label = {"first": difference.first, "second": difference.second}
+        if lower_label in {label.get(outcome) for outcome in outcomes_by_population(difference)}:
+            statistic = difference.indicator.partition(".")[2]
+            high, low = sorted((difference.others.first, difference.others.second), reverse=True)
+            name = _STATISTIC_SYMBOLS.get(statistic, statistic)
             yield f"By {name} it is the other way round: {number(high)} against {number(low)}."
 
 
-_WON: tuple[Outcome, ...] = ("first", "second")
+_SHOWN_OUTCOMES: tuple[Outcome, ...] = ("first", "second")
 
 
-def _shown(difference: Difference) -> bool:
-    return any(outcome in _WON for outcome in for_whom(difference))
+def _has_winner(difference: Difference) -> bool:
+    return any(outcome in _SHOWN_OUTCOMES for outcome in outcomes_by_population(difference))
 
 
 def difference_in_words(d: Difference, comparison: Comparison) -> str:
@@ -177,51 +183,59 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
     """
     family, _, statistic = d.indicator.partition(".")
     varied = _REPEATED.get(family, "In agreement with people's labels")
-    at = (
+    length_note = (
         ""
         if d.length is None
         else f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
     )
-    these, others = for_whom(d)
+    fixed_outcome, random_outcome = outcomes_by_population(d)
     name = {"first": d.first, "second": d.second}
-    less = {"first": d.second, "second": d.first}
-    if these in name and others in name and these != others:
+    lower_label = {"first": d.second, "second": d.first}
+    if fixed_outcome in name and random_outcome in name and fixed_outcome != random_outcome:
         claim = (
-            f"{name[these]} is higher for these respondents, {name[others]} for others like them"
+            f"{name[fixed_outcome]} is higher for these respondents, {name[random_outcome]} for"
+            " others like them"
         )
-    elif these in name:
-        also = {
+    elif fixed_outcome in name:
+        qualifiers = {
             "not shown": f"; for others like them {_why_not_shown(d.others)}",
             "not tested": "; for others it was not tested",
         }
-        whom = also.get(others, " and for others like them")
-        claim = f"{name[these]} is higher than {less[these]} for these respondents{whom}"
-    elif others in name:
-        also = {
+        qualifier = qualifiers.get(random_outcome, " and for others like them")
+        claim = (
+            f"{name[fixed_outcome]} is higher than {lower_label[fixed_outcome]} for these"
+            f" respondents{qualifier}"
+        )
+    elif random_outcome in name:
+        qualifiers = {
             "not shown": f"; for these {_why_not_shown(d.these)}",
             "not tested": "; for these it was not tested",
         }
-        claim = f"{name[others]} is higher than {less[others]} for other respondents{also[these]}"
-    elif {these, others} == {"not tested"}:
+        qualifier = qualifiers[fixed_outcome]
+        claim = (
+            f"{name[random_outcome]} is higher than {lower_label[random_outcome]} for other"
+            f" respondents{qualifier}"
+        )
+    elif {fixed_outcome, random_outcome} == {"not tested"}:
         claim = f"{d.first} and {d.second} were not tested against each other"
     else:
         claim = f"it is not shown which of {d.first} and {d.second} is higher"
     digits = max(3, _digits(d.these), _digits(d.others))
     numbers = (
-        f"{_BRIEF.get(statistic, statistic)} {number(d.others.first, digits)} and"
+        f"{_STATISTIC_SYMBOLS.get(statistic, statistic)} {number(d.others.first, digits)} and"
         f" {number(d.others.second, digits)}"
     )
-    spans = [
-        f"{bracketed(test.low, test.high, digits)} for {whom}"
-        for test, whom in (
+    intervals = [
+        f"{bracket_text(test.low, test.high, digits)} for {qualifier}"
+        for test, qualifier in (
             (d.these, f"these {len(comparison.respondents)} on other items"),
             (d.others, "others like them"),
         )
         if math.isfinite(test.low)
     ]
-    interval = f"; 95% interval {', '.join(spans)}" if spans else "; no interval"
+    interval = f"; 95% interval {', '.join(intervals)}" if intervals else "; no interval"
     return (
-        f"{varied}{at}, {claim} ({numbers}, difference"
+        f"{varied}{length_note}, {claim} ({numbers}, difference"
         f" {number(d.others.difference, digits)}{interval})."
     )
 
@@ -234,7 +248,7 @@ def _why_not_shown(test: ReliabilityDifference) -> str:
 
 
 def _digits(test: ReliabilityDifference) -> int:
-    """How many decimals show the ends of the interval apart."""
+    """How many decimals it takes to print the two ends of the interval differently."""
     width = test.high - test.low
     return min(6, math.ceil(-math.log10(width / 2))) if math.isfinite(width) and width > 0 else 3
 
@@ -244,53 +258,55 @@ _CAVEAT = (
 )
 
 
-def to_report(comparison: Comparison) -> Answer:
+def measure_to_report(comparison: Comparison) -> Answer:
     """The measure that is shown to repeat best, unless a test shows another to be better in
     something else.
     """
-    what = compared(comparison)
-    question, best = f"Which {what} to report?", most_reliable(comparison)
-    against = [
-        (family, other.label)
+    noun = measure_noun(comparison)
+    question = f"Which {noun} to report?"
+    best = most_reliable(comparison)
+    rivals = [
+        (family, measure.label)
         for family in ("criterion", "parallel_forms", "judge_consistency")
-        for other in comparison.measures
+        for measure in comparison.measures
         if best
-        and other.label != best
+        and measure.label != best
         and any(
-            _higher(comparison, family, other.label, best, others=others)
-            for others in (False, True)
+            _is_higher(comparison, family, measure.label, best, use_random=use_random)
+            for use_random in (False, True)
         )
     ]
-    rest = [m.label for m in comparison.measures if m.label != best]
+    other_labels = [m.label for m in comparison.measures if m.label != best]
     judged = any("criterion" in d.indicator for d in comparison.differences)
     caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
-    if best and not against:
+    if best and not rivals:
         first = (
-            f"It is shown to repeat better than {listed(rest)}, and no test shows"
-            f" {listed(rest) if len(rest) == 1 else 'another'} to be better in anything else."
+            f"It is shown to repeat better than {join_names(other_labels)}, and no test shows"
+            f" {join_names(other_labels) if len(other_labels) == 1 else 'another'} to be better in"
+            " anything else."
         )
-        kept = [first, *_by_length(comparison, best), caveat]
-        return Answer(question, best, tuple(kept))
+        sentences = [first, *_by_length(comparison, best), caveat]
+        return Answer(question, best, tuple(sentences))
     if best:
         words = {
             "criterion": "agrees more with people's labels",
             "parallel_forms": "withstands another wording better",
             "judge_consistency": "repeats better when the judge is asked again",
         }
-        better = listed([f"{label} {words[family]}" for family, label in against])
-        verdict = listed([best, *dict.fromkeys(label for _, label in against)])
+        claims = join_names([f"{label} {words[family]}" for family, label in rivals])
+        verdict = join_names([best, *dict.fromkeys(label for _, label in rivals)])
         tail = (
             "Agreement with people weighs more than repeating."
-            if any(f == "criterion" for f, _ in against)
+            if any(f == "criterion" for f, _ in rivals)
             else "Which error matters depends on the use."
         )
         return Answer(
             question,
             f"{verdict}, side by side",
-            (f"{best} repeats better, but {better}. {tail}", caveat),
+            (f"{best} repeats better, but {claims}. {tail}", caveat),
         )
     advice = (
-        f"Choose the {what} by what it measures and by what earlier work reports, before looking at"
+        f"Choose the {noun} by what it measures and by what earlier work reports, before looking at"
         " the scores, and report the others beside it."
     )
     return Answer(question, "These tests do not decide", (advice, caveat))
@@ -298,34 +314,40 @@ def to_report(comparison: Comparison) -> Answer:
 
 def _by_length(comparison: Comparison, best: str) -> list[str]:
     """Where the advantage is that of a longer test, which other items could have too."""
-    tests = [d for d in _of(comparison, "test_retest", own=False) if best in (d.first, d.second)]
-    items = next(m.items for m in comparison.measures if m.label == best)
-    lost = [d for d in tests if for_whom(d)[0] != ("first" if d.first == best else "second")]
-    longer = [d.second if d.first == best else d.first for d in lost]
-    longer = [
-        label
-        for label in longer
-        if next(m.items for m in comparison.measures if m.label == label) < items
+    tests = [
+        d
+        for d in _family_differences(comparison, "test_retest", own_length=False)
+        if best in (d.first, d.second)
     ]
+    n_items = {measure.label: measure.items for measure in comparison.measures}
+    items = n_items[best]
+    lost = [
+        d
+        for d in tests
+        if outcomes_by_population(d)[0] != ("first" if d.first == best else "second")
+    ]
+    longer = [d.second if d.first == best else d.first for d in lost]
+    longer = [label for label in longer if n_items[label] < items]
     if not longer:
         return []
     return [
         f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
-        f" than {listed(longer)}: the advantage may be that of its {items:,} items."
+        f" than {join_names(longer)}: the advantage may be that of its {items:,} items."
     ]
 
 
-def not_known(comparison: Comparison) -> tuple[str, ...]:
-    """What was not tested, with its reason, and what limits every sentence before."""
+def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
+    """Which tests could not be made and why, what was not measured, and the comparison's notes."""
     sentences = []
-    for population, whom in (
+    for population, population_words in (
         ("fixed_models", "For these respondents"),
         ("model_population", "For other respondents"),
     ):
         if missing := comparison.tests[population].not_made:
             reasons = "; ".join(missing)
             sentences.append(
-                f"{whom}, {counted(sum(missing.values()), 'test')} could not be made: {reasons}."
+                f"{population_words}, {pluralise(sum(missing.values()), 'test')} could not be"
+                f" made: {reasons}."
             )
     families = {
         "parallel_forms": "another wording",
@@ -334,17 +356,17 @@ def not_known(comparison: Comparison) -> tuple[str, ...]:
     }
     labels = [m.label for m in comparison.measures]
     for family, words in families.items():
-        there = {
+        measured_labels = {
             label
             for indicator, by in comparison.indicators.items()
             if indicator.startswith(f"{family}.")
             for label in by
         }
-        lacking = [label for label in labels if label not in there]
+        lacking = [label for label in labels if label not in measured_labels]
         if lacking:
             sentences.append(
                 f"Not measured with {words}:"
-                f" {'none of them' if len(lacking) == len(labels) else listed(lacking)}."
+                f" {'none of them' if len(lacking) == len(labels) else join_names(lacking)}."
             )
     return (*sentences, *(_plain(note) for note in comparison.notes))
 
@@ -363,34 +385,36 @@ def reversed_pairs(comparison: Comparison) -> str:
     opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
     if not opposed:
         return "No pair of respondents that two measures both separate stands in opposite orders."
-    s, (better, worse) = opposed[0]
+    s, (higher, lower) = opposed[0]
     pairs = {frozenset(pair) for _, pair in opposed}
-    verb, them = ("stands", "it") if len(pairs) == 1 else ("stand", "them")
+    verb = verb_form(len(pairs), "stands", "stand")
+    them = verb_form(len(pairs), "it", "them")
     return (
-        f"{counted(len(pairs), 'pair')} of respondents {verb} in opposite orders by two measures"
-        f" that both separate {them}; the first: {short(better)} is better than {short(worse)} by"
+        f"{pluralise(len(pairs), 'pair')} of respondents {verb} in opposite orders by two measures"
+        f" that both separate {them}; the first: {short_name(higher)} is better than"
+        f" {short_name(lower)} by"
         f" {s.first}, and worse by {s.second}."
     )
 
 
-def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Text]) -> list[Text]:
-    """Mark the best and the second best number where tests set them apart from all the rest."""
+def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Text]) -> list[Text]:
+    """Mark the best and the second best number where tests separate them from all others."""
     labels = [m.label for m in comparison.measures]
-    known = sorted(
+    ranked = sorted(
         (i for i, e in enumerate(numbers) if e.value is not None),
         key=lambda i: -(numbers[i].value or 0.0),
     )
 
-    def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
+    def is_separated(i: int, rivals: Sequence[int]) -> bool:
+        return bool(rivals) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in rivals
         )
 
     marked = list(numbers)
-    if known and apart(known[0], known[1:]):
-        marked[known[0]] = replace(marked[known[0]], mark="best")
-        if apart(known[1], known[2:]):
-            marked[known[1]] = replace(marked[known[1]], mark="second")
+    if ranked and is_separated(ranked[0], ranked[1:]):
+        marked[ranked[0]] = replace(marked[ranked[0]], mark="best")
+        if is_separated(ranked[1], ranked[2:]):
+            marked[ranked[1]] = replace(marked[ranked[1]], mark="second")
     return marked
 
 
@@ -413,41 +437,44 @@ _POPULATIONS = {
 }
 
 
-def tests_said(comparison: Comparison) -> tuple[str, ...]:
-    """How many tests of each population were made, how many differences are more than chance, and
-    what was not tested.
+def test_sentences(comparison: Comparison) -> tuple[str, ...]:
+    """For each population: how many tests were made, how many differences are more than chance, and
+    which tests could not be made.
     """
     sentences = []
     for population, words in _POPULATIONS.items():
         count = comparison.tests[population]
-        if not count.made and not count.not_made:
+        if not count.n_tests and not count.not_made:
             continue
-        if count.made:
-            beyond = (
-                "1 is"
-                if count.beyond == 1
-                else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
-            )
-            said = (
-                f"{words}: of {counted(count.made, 'test')} made, {beyond} more than chance (Holm,"
+        if count.n_tests:
+            verb = "are" if count.beyond > 1 else "is"
+            beyond = f"{count.beyond or 'none'} {verb}"
+            sentence = (
+                f"{words}: of {pluralise(count.n_tests, 'test')} made, {beyond} more than chance"
+                " (Holm,"
                 " 5%)."
             )
         else:
-            said = f"{words}: no test was made."
+            sentence = f"{words}: no test was made."
         missing = sum(count.not_made.values())
         reasons = "; ".join(
             reason if n == missing else f"{reason} ({n} of them)"
             for reason, n in count.not_made.items()
         )
         sentences.append(
-            f"{said} Not made: {counted(missing, 'test')} ({reasons})." if missing else said
+            f"{sentence} Not made: {pluralise(missing, 'test')} ({reasons})."
+            if missing
+            else sentence
         )
     return tuple(sentences)
 
 
 # --- whom to trust each of two measures for, at equal cost ---
 
-_WHOM = {"these": "For these respondents over other items", "others": "For other respondents"}
+_POPULATION_WORDS = {
+    "these": "For these respondents over other items",
+    "others": "For other respondents",
+}
 
 
 def forecast_table(comparison: Comparison) -> Table:
@@ -459,9 +486,9 @@ def forecast_table(comparison: Comparison) -> Table:
                 (
                     Text(label),
                     Text(f"{pair.first}, {pair.second}"),
-                    measured(pair.cost, digits=0 if pair.unit == "answers" else 2),
-                    measured(pair.items[i], digits=0),
-                    measured(pair.pictures[i], digits=0),
+                    number_cell(pair.cost, digits=0 if pair.unit == "answers" else 2),
+                    number_cell(pair.items[i], digits=0),
+                    number_cell(pair.pictures[i], digits=0),
                     _figure(pair.g[i]),
                     _figure(pair.mdd[i]),
                     *(
@@ -500,7 +527,9 @@ def forecast_table(comparison: Comparison) -> Table:
 
 def _figure(figure: Coefficient) -> Text:
     low, high = (figure.fixed.low, figure.fixed.high) if figure.fixed is not None else (None, None)
-    return measured(figure.value, low, high) if math.isfinite(figure.value) else measured(None)
+    return (
+        number_cell(figure.value, low, high) if math.isfinite(figure.value) else number_cell(None)
+    )
 
 
 def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
@@ -511,25 +540,26 @@ def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
     return "" if pair.trusted(contest) else "not shown"
 
 
-def forecasts_said(comparison: Comparison) -> tuple[str, ...]:
+def forecast_sentences(comparison: Comparison) -> tuple[str, ...]:
     """A sentence for each pair and population: which measure to trust, or why neither."""
     sentences = []
     for pair in comparison.forecasts:
         cost = f"{number(pair.cost, 0 if pair.unit == 'answers' else 2)} {pair.unit}"
         for population, contest in (("these", pair.these), ("others", pair.others)):
-            whom = _WHOM[population]
+            population_words = _POPULATION_WORDS[population]
             if contest.reason:
                 sentences.append(
-                    f"{whom}, {pair.first} and {pair.second} cannot be forecast: {contest.reason}."
+                    f"{population_words}, {pair.first} and {pair.second} cannot be forecast:"
+                    f" {contest.reason}."
                 )
                 continue
             values = (
                 f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
             )
-            said = {
+            verdict = {
                 pair.first: f"trust {pair.first} rather than {pair.second}",
                 pair.second: f"trust {pair.second} rather than {pair.first}",
                 "": f"it is not shown which of {pair.first} and {pair.second} to trust",
             }[pair.trusted(contest)]
-            sentences.append(f"{whom}, {said} ({values}).")
+            sentences.append(f"{population_words}, {verdict} ({values}).")
     return tuple(sentences)

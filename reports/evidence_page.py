@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +23,22 @@ from hqm.reports import (
     tables,
     type_tables,
 )
-from hqm.reports.benchmark_card import bibtex, gate_table, of_benchmark, quotes
-from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
+from hqm.reports.benchmark_card import bibtex, gate_of_benchmark, gate_table, quotes
+from hqm.reports.drawings import Figure, administration_figures, figure_list
 from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.item_tables import FACETS, MARKS, as_shown, lists, to_read
+from hqm.reports.item_tables import (
+    FACETS,
+    REVIEW_MARKS,
+    example_for_page,
+    finding_lists,
+    reading_list,
+)
 from hqm.reports.phrases import Terms
-from hqm.reports.sentences import mend_lines
-from hqm.reports.tables import Table, short
+from hqm.reports.sentences import remedy_lines
+from hqm.reports.tables import Table, short_name
 from markupsafe import Markup, escape
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, indicator_named, to_mend
+from hqm import Audit, BenchmarkAudit, Gate, Policy, check_against, find_remedies, indicator_named
 
 if TYPE_CHECKING:
     import jinja2
@@ -45,24 +52,24 @@ def environment(style: str = "evidence.css") -> jinja2.Environment:
     """The templates of all pages, compiled once however many are written."""
     import jinja2
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["options"] = _unbroken
-    made.filters["short"] = short
+    templates.filters["options"] = _unbroken
+    templates.filters["short_name"] = short_name
 
     @jinja2.pass_context
-    def explained(context: jinja2.runtime.Context, text: str) -> Markup:
+    def explain_terms(context: jinja2.runtime.Context, text: str) -> Markup:
         return Markup(context["terms_met"].explain(text))  # escaped there
 
-    made.filters["terms"] = explained
+    templates.filters["terms"] = explain_terms
     # our own file, no data in it
-    made.globals["style"] = Markup((_TEMPLATES / style).read_text(encoding="utf-8"))
-    return made
+    templates.globals["style"] = Markup((_TEMPLATES / style).read_text(encoding="utf-8"))
+    return templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +111,8 @@ BRIEF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a benchmark's section: a heading, drawings and tables."""
+class Subsection:
+    """One subsection of a benchmark's evidence: a heading, drawings and tables."""
 
     title: str
     tables: Sequence[Table | None] = ()
@@ -124,20 +131,20 @@ class Part:
 
 
 def sections_of(audit: Audit, policy: Policy) -> list[dict[str, Any]]:
-    """The evidence on each benchmark, as the template shows it by name,
-    without the estimates that only the data hold.
+    """The evidence on each benchmark, as the template shows it by name, without the estimates that
+    only `audit.json` has.
     """
-    held = hold_against(audit, policy)
+    gate = check_against(audit, policy)
     return [
-        _section(_on_page(benchmark), i, held=held, version=audit.hqm_version)
+        _section(_keep_page_estimates(benchmark), i, gate=gate, version=audit.hqm_version)
         for i, benchmark in enumerate(audit.audits, 1)
     ]
 
 
-def _on_page(audit: BenchmarkAudit) -> BenchmarkAudit:
-    named = ((e, indicator_named(e.indicator)) for e in audit.all_estimates)
+def _keep_page_estimates(audit: BenchmarkAudit) -> BenchmarkAudit:
+    pairs = ((e, indicator_named(e.indicator)) for e in audit.all_estimates)
     return replace(
-        audit, all_estimates=tuple(e for e, kind in named if kind is None or kind.on_page)
+        audit, all_estimates=tuple(e for e, kind in pairs if kind is None or kind.on_page)
     )
 
 
@@ -150,9 +157,9 @@ def render(audit: Audit, sections: Sequence[Mapping[str, Any]]) -> str:
         .render(
             audit=audit,
             sections=sections,
-            marks=MARKS,
-            record=tables.record(audit),
-            identities=tables.identities(audit),
+            marks=REVIEW_MARKS,
+            record=tables.record_table(audit),
+            identities=tables.identity_table(audit),
             signatures=_signatures(audit.audits),
             terms_met=Terms(),
             script=code.text,
@@ -176,61 +183,80 @@ def _section(
     audit: BenchmarkAudit,
     i: int,
     *,
-    held: Gate,
+    gate: Gate,
     version: str,
 ) -> dict[str, Any]:
     numbered = [
-        replace(part, anchor=f"b{i}-{part.anchor or n}", tables=list(filter(None, part.tables)))
-        for n, part in enumerate(_parts(audit), 1)
+        replace(
+            subsection,
+            anchor=f"b{i}-{subsection.anchor or n}",
+            tables=list(filter(None, subsection.tables)),
+        )
+        for n, subsection in enumerate(_subsections(audit), 1)
     ]
-    groups = [part for part in numbered if part.tables or part.figures or part.remarks]
-    facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
-    answerers = [a["respondent"] for example in audit.examples for a in example["answers"]]
-    reading = to_read(audit)
-    failing = [name for read in reading for name in read["fails"]]
-    places = {group.title: group.anchor for group in groups} | {"Quote this": f"b{i}-quote"}
+    groups = [
+        subsection
+        for subsection in numbered
+        if subsection.tables or subsection.figures or subsection.remarks
+    ]
+    facets: list[str] = []
+    respondents: list[str] = []
+    for example in audit.examples:
+        facets += example["facets"]
+        respondents += [answer["respondent"] for answer in example["answers"]]
+    items = reading_list(audit)
+    failing = chain.from_iterable(item["fails"] for item in items)
+    anchors = {group.title: group.anchor for group in groups} | {"Quote this": f"b{i}-quote"}
+    if items:
+        anchors["Read these items"] = f"b{i}-read"
+    metrics = {name: details.get("about") for name, details in audit.metrics.items()}
     return {
         "audit": audit,
         "anchor": f"b{i}",
-        "places": places | ({"Read these items": f"b{i}-read"} if reading else {}),
-        "metrics": [(name, of["about"]) for name, of in audit.metrics.items() if of.get("about")],
+        "anchors": anchors,
+        "metrics": [(name, about) for name, about in metrics.items() if about],
         "groups": groups,
-        "examples": [as_shown(audit, example) for example in audit.examples],
-        "facets": [(facet, FACETS.get(facet, facet)) for facet in facets],
+        "examples": [example_for_page(audit, example) for example in audit.examples],
+        "facets": [(facet, FACETS.get(facet, facet)) for facet in _distinct(facets)],
         "types": _distinct(str(example["type"]) for example in audit.examples),
-        "respondents": [(name, short(name)) for name in _distinct(answerers)],
-        "gate": gate_table(of_benchmark(held, audit)),
-        "mend": mend_lines(audit, to_mend(audit)),
+        "respondents": _with_short_names(respondents),
+        "gate": gate_table(gate_of_benchmark(gate, audit)),
+        "remedies": remedy_lines(audit, find_remedies(audit)),
         "quotes": quotes(audit, version),
         "bibtex": bibtex(audit, version),
-        "to_read": reading,
-        "reasons": _distinct(read["why"] for read in reading),
-        "read_types": _distinct(read["type"] for read in reading),
-        "failing": [(name, short(name)) for name in _distinct(failing)],
+        "to_read": items,
+        "reasons": _distinct(item["why"] for item in items),
+        "read_types": _distinct(item["type"] for item in items),
+        "failing": _with_short_names(failing),
         # whether the answers are held against a key that a reader can correct
         "can_be_marked": audit.task in ("yes_no", "choice"),
-        "lists": lists(audit, f"b{i}"),
+        "lists": finding_lists(audit, f"b{i}"),
         # a hash of what the scores were made of: marks on other data are other marks
-        "made": tables.anchor(score_tables.made_of(audit)),
+        "made": tables.anchor(score_tables.score_signature(audit)),
     }
+
+
+def _with_short_names(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Each name once, with its short form."""
+    return [(name, short_name(name)) for name in _distinct(names)]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _parts(audit: BenchmarkAudit) -> list[Part]:
-    """The parts of a benchmark's section, in the order of the page."""
-    metric, made_of = next(iter(audit.metrics)), score_tables.made_of(audit)
+def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
+    """The subsections of a benchmark's evidence, in the order of the page."""
+    metric, signature = next(iter(audit.metrics)), score_tables.score_signature(audit)
     harness = side_tables.harness_tables(audit.tools)
     return [
-        Part("Error budget", evidence_tables.budget_tables(audit), anchor="budget"),
+        Subsection("Error budget", evidence_tables.budget_tables(audit), anchor="budget"),
         *_short_form(audit),
-        Part(
+        Subsection(
             "Reliability by source of error",
             [evidence_tables.reliability(audit), score_tables.warnings(audit)],
         ),
-        Part(
+        Subsection(
             "Leaderboard and tied sets",
             [
                 score_tables.leaderboard(audit),
@@ -239,8 +265,8 @@ def _parts(audit: BenchmarkAudit) -> list[Part]:
                 ),
             ],
         ),
-        Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)]),
-        Part(
+        Subsection(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)]),
+        Subsection(
             "Types",
             [
                 type_tables.coverage(audit),
@@ -250,113 +276,119 @@ def _parts(audit: BenchmarkAudit) -> list[Part]:
             anchor="types",
             pairs=audit.pairs,
         ),
-        Part("What a total rests on", *type_tables.rests_on(audit), anchor="structure"),
-        Part(
+        Subsection(
+            "What a total rests on", *type_tables.structure_tables(audit), anchor="structure"
+        ),
+        Subsection(
             type_tables.TITLE,
             type_tables.analysis_tables(audit),
             type_tables.analysis_figures(audit),
         ),
-        Part(
+        Subsection(
             "First and other administrations compared", figures=list(administration_figures(audit))
         ),
         *_bias(audit),
-        Part(side_tables.RESOLUTION_TITLE, side_tables.resolution_tables(audit)),
-        Part("Length of the answers", [score_tables.lengths(audit)]),
+        Subsection(side_tables.RESOLUTION_TITLE, side_tables.resolution_tables(audit)),
+        Subsection("Length of the answers", [score_tables.lengths(audit)]),
         _people(audit),
         _judges(audit),
         _variance(audit),
-        _items(audit, metric, made_of),
+        _items(audit, metric, signature),
         _questions_alone(audit),
-        Part("Unscored answers", [score_tables.states(audit)], anchor="states"),
-        Part(side_tables.TOOLS_TITLE, [table for table in harness if table.rows]),
-        Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)]),
-        Part("All estimates", estimates_by_family(audit)),
+        Subsection("Unscored answers", [score_tables.states(audit)], anchor="states"),
+        Subsection(side_tables.TOOLS_TITLE, [table for table in harness if table.rows]),
+        Subsection("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)]),
+        Subsection("All estimates", estimates_by_family(audit)),
     ]
 
 
-def _short_form(audit: BenchmarkAudit) -> list[Part]:
-    lost = side_tables.remarks(audit)
-    both = [side_tables.full_scores(audit), side_tables.losses(audit)]
-    return [Part(side_tables.SHORT_FORM_TITLE, both, remarks=lost)] if lost else []
+def _short_form(audit: BenchmarkAudit) -> list[Subsection]:
+    remarks = side_tables.remarks(audit)
+    form_tables = [side_tables.full_scores(audit), side_tables.losses(audit)]
+    return (
+        [Subsection(side_tables.SHORT_FORM_TITLE, form_tables, remarks=remarks)] if remarks else []
+    )
 
 
-def _bias(audit: BenchmarkAudit) -> list[Part]:
+def _bias(audit: BenchmarkAudit) -> list[Subsection]:
     if audit.task not in ("yes_no", "choice"):
         return []
     bias = score_tables.response_bias(audit)
-    lacking = (
+    remark = (
         "d′, c and acquiescence were not measured: they need a form whose right answers are"
         " reversed."
     )
-    both = [score_tables.yes_ratios(audit), bias]
-    return [Part("Response bias", both, remarks=[] if bias else [lacking])]
+    bias_tables = [score_tables.yes_ratios(audit), bias]
+    return [Subsection("Response bias", bias_tables, remarks=[] if bias else [remark])]
 
 
-def _questions_alone(audit: BenchmarkAudit) -> Part:
-    blind = tables.find(audit, "solvability.blind_accuracy")
-    known = blind is not None and blind.value is not None
-    return Part(
+def _questions_alone(audit: BenchmarkAudit) -> Subsection:
+    blind = tables.find_estimate(audit, "solvability.blind_accuracy")
+    is_measured = blind is not None and blind.value is not None
+    return Subsection(
         "What the questions alone give away",
-        evidence_tables.blind(audit),
-        remarks=[] if known else [evidence_tables.not_measured(blind, "Blind solvability was")],
+        evidence_tables.blind_tables(audit),
+        remarks=[]
+        if is_measured
+        else [evidence_tables.not_measured_remark(blind, "Blind solvability was")],
         anchor="blind",
     )
 
 
-def _people(audit: BenchmarkAudit) -> Part:
-    compared = evidence_tables.criterion(audit)
-    remark = score_tables.scored_by_people(audit) or (
+def _people(audit: BenchmarkAudit) -> Subsection:
+    compared = evidence_tables.criterion_table(audit)
+    remark = score_tables.people_scores_note(audit) or (
         "No people labelled answers; to compare the scores with people,"
         f" {evidence_tables.SOURCES['criterion'][3]}."
     )
-    return Part(
+    return Subsection(
         "People",
-        [score_tables.judged(audit), compared, evidence_tables.oracle(audit)],
+        [score_tables.judged_table(audit), compared, evidence_tables.oracle_table(audit)],
         remarks=[] if compared else [remark],
     )
 
 
-def _judges(audit: BenchmarkAudit) -> Part:
+def _judges(audit: BenchmarkAudit) -> Subsection:
     if not any("judge=" in name and "judge=rule" not in name for name in audit.cells):
         remark = (
             "No model judges this benchmark. A rule scores it and gives the same verdict every"
             " time."
         )
-        return Part("Judges", remarks=[remark])
-    again = evidence_tables.family_table(
+        return Subsection("Judges", remarks=[remark])
+    judge_table = evidence_tables.family_table(
         audit,
         ["judge_consistency", "judge_agreement"],
         "The judge asked again, and another judge",
     )
-    return Part("Judges", [again, evidence_tables.stages(audit)])
+    return Subsection("Judges", [judge_table, evidence_tables.stages_table(audit)])
 
 
-def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
+def _items(audit: BenchmarkAudit, metric: str, signature: str) -> Subsection:
     item_map, count = drawings.item_map(audit, metric)
-    discrimination = tables.find(audit, "items.discrimination", metric)
-    what = "Difficulty and discrimination were"
-    return Part(
+    discrimination = tables.find_estimate(audit, "items.discrimination", metric)
+    subject = "Difficulty and discrimination were"
+    return Subsection(
         "Items",
         [
             item_tables.flagged_items(audit),
         ],
         [
-            *drawn_if_any(
+            *figure_list(
                 item_map,
                 f"Item map: {count:,} items by difficulty and discrimination. A larger point"
                 " stands for several items, a diamond for a flagged item.",
-                made_of,
+                signature,
             ),
         ],
-        [] if item_map else [evidence_tables.not_measured(discrimination, what)],
+        [] if item_map else [evidence_tables.not_measured_remark(discrimination, subject)],
     )
 
 
-def _variance(audit: BenchmarkAudit) -> Part:
+def _variance(audit: BenchmarkAudit) -> Subsection:
     studies = [
-        made(e)
+        make_table(e)
         for e in evidence_tables.crossed(audit)
-        for made in (evidence_tables.components, evidence_tables.decision)
+        for make_table in (evidence_tables.components_table, evidence_tables.d_study_table)
     ]
     reasons = (
         e.reason
@@ -364,7 +396,7 @@ def _variance(audit: BenchmarkAudit) -> Part:
         if e.indicator.startswith("generalizability.") and e.reason
     )
     reason = next(reasons, "they need a second seed, form or judge")
-    return Part(
+    return Subsection(
         "Where the variance comes from, and what you would need",
         [*studies, evidence_tables.family_table(audit, ["consistency"], "Internal consistency")],
         remarks=[] if studies else [f"The G study and the D-study were not measured: {reason}."],

@@ -8,32 +8,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.phrases import Points, listed, no_end, no_use, shown_with_unit
-from hqm.reports.sentences import IN_A_LINE, how_to_measure
+from hqm.reports.phrases import (
+    Points,
+    is_unbounded_end,
+    join_names,
+    reason_withheld,
+    text_with_unit,
+)
 from hqm.reports.sentences import SOURCES as SOURCE_NAMES
+from hqm.reports.sentences import how_to_measure, short_source_names
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
     Table,
     Text,
-    by_oracle,
+    administration_name,
     capital,
-    cell,
+    decimals_of,
     estimate_text,
     family_title,
-    find,
+    find_estimate,
+    finite_number,
     flag_words,
-    interval,
-    known,
-    leading,
-    least,
+    interval_text,
+    is_by_oracle,
+    leading_metric,
     lost_note,
+    lower_end,
     meaning_of,
     number,
     p_value,
     percent,
-    places,
-    short,
+    short_name,
     shown_interval,
     statistic_name,
 )
@@ -111,32 +117,34 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 """Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number
 is shown), how to measure it.
 """
-_OF_PICTURES = ("blindness", "resolution")
+_PICTURE_FAMILIES = ("blindness", "resolution")
 
 
 def budget_tables(audit: BenchmarkAudit) -> list[Table]:
     """The numbers of the report's error budget and of its gaps, for every audited metric."""
-    made = []
+    tables = []
     for metric, budget in audit.budget.items():
-        points = Points.of(audit, metric)
+        points = Points.for_metric(audit, metric)
         lines = []
         for row in (row for row in budget.rows if row.status != "not_applicable"):
-            own = [f"{short(name)} {points.said(move)}" for name, move in row.moves.items()]
+            moves = [
+                f"{short_name(name)} {points.format(move)}" for name, move in row.moves.items()
+            ]
             note = row.reason or (
                 f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
             )
-            cells = (
+            row_cells = (
                 SOURCE_NAMES[row.source][0],
-                points.said(row.half),
-                points.said(row.any_wording) if row.any_wording is not None else "",
-                points.said(row.shift, sign=True),
-                points.ends(row.low, row.high),
-                ", ".join(own),
+                points.format(row.half),
+                points.format(row.any_wording) if row.any_wording is not None else "",
+                points.format(row.shift, sign=True),
+                points.format_interval(row.low, row.high),
+                ", ".join(moves),
                 note,
             )
-            lines.append(tuple(map(Text, cells)))
-        made.append(
-            Table.of(
+            lines.append(tuple(map(Text, row_cells)))
+        tables.append(
+            Table.for_page(
                 f"Error budget of {metric}, in points",
                 ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
                 tuple(lines),
@@ -147,20 +155,21 @@ def budget_tables(audit: BenchmarkAudit) -> list[Table]:
                 ),
             )
         )
-        gaps = [
-            (
-                f"{short(gap.first)} – {short(gap.other)}",
-                points.said(gap.gap),
-                points.ends(gap.low, gap.high),
-                listed([IN_A_LINE[source] for source in gap.clear]),
-                listed([IN_A_LINE[source] for source in gap.not_clear]),
-            )
-            for gap in budget.gaps
-        ]
         columns = ("Neighbours", "Gap", "95 %, other items", "Clear of", "Not clear of")
-        rows_of_gaps = tuple(tuple(map(Text, row)) for row in gaps)
-        made.append(Table.of(f"Gaps of the leaderboard by {metric}", columns, rows_of_gaps, (1, 2)))
-    return made
+        gap_rows = []
+        for gap in budget.gaps:
+            cells = (
+                f"{short_name(gap.first)} – {short_name(gap.other)}",
+                points.format(gap.gap),
+                points.format_interval(gap.low, gap.high),
+                join_names(short_source_names(gap.clear)),
+                join_names(short_source_names(gap.not_clear)),
+            )
+            gap_rows.append(tuple(map(Text, cells)))
+        tables.append(
+            Table.for_page(f"Gaps of the leaderboard by {metric}", columns, gap_rows, (1, 2))
+        )
+    return tables
 
 
 def reliability(audit: BenchmarkAudit) -> Table:
@@ -169,14 +178,19 @@ def reliability(audit: BenchmarkAudit) -> Table:
     """
     rows: list[tuple[Text, ...]] = []
     absent: list[tuple[Text, ...]] = []
-    for family, (name, plain, better, remedy) in SOURCES.items():
-        if family in _OF_PICTURES and not audit.images:
+    for family, (name, unadjusted, adjusted, remedy) in SOURCES.items():
+        if family in _PICTURE_FAMILIES and not audit.images:
             continue
         measured = [
-            (Text(name, small=_against(other, family)), Text(metric), *row)
+            (Text(name, small=_comparison_text(administration, family)), Text(metric), *row)
             for metric in audit.metrics
-            for named, other in _others(audit, family, metric)
-            if (row := _source(audit, named, metric, other, plain, better)) is not None
+            for own_family, administration in _compared_administrations(audit, family, metric)
+            if (
+                row := _reliability_cells(
+                    audit, own_family, metric, administration, unadjusted, adjusted
+                )
+            )
+            is not None
         ]
         rows += measured
         if not measured and remedy:
@@ -189,7 +203,7 @@ def reliability(audit: BenchmarkAudit) -> Table:
                     *(Text("") for _ in range(6)),
                 )
             )
-    return Table.of(
+    return Table.for_page(
         "Reliability by source of error",
         columns=(
             "What varies",
@@ -217,71 +231,94 @@ def _belongs(estimate: Estimate, family: str) -> bool:
     """Whether an estimate is one of the family; what older audits call a criterion by an oracle is
     the oracle's.
     """
-    return family == ("oracle" if by_oracle(estimate) else estimate.indicator.partition(".")[0])
+    return family == ("oracle" if is_by_oracle(estimate) else estimate.indicator.partition(".")[0])
 
 
-def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[tuple[str, str]]:
+def _compared_administrations(
+    audit: BenchmarkAudit, family: str, metric: str
+) -> list[tuple[str, str]]:
     """The administrations that a family compares with the reference, each with the family that its
     estimates name; test-retest has one row for all its runs."""
-    seen = dict.fromkeys(
+    pairs = dict.fromkeys(
         (e.indicator.partition(".")[0], e.other)
         for e in audit.all_estimates
         if _belongs(e, family) and e.metric == metric
     )
-    return list(seen)[:1] if family == "test_retest" else list(seen)
+    return list(pairs)[:1] if family == "test_retest" else list(pairs)
 
 
-def _against(other: str, family: str) -> str:
-    if family == "generalizability" and other:
-        return f"one run; crossed with {' & '.join(map(cell, other.split(' & ')))}"
-    if not other or family in ("test_retest", "consistency"):
+def _crossed_names(administrations: str) -> str:
+    return " & ".join(map(administration_name, administrations.split(" & ")))
+
+
+def _comparison_text(administration: str, family: str) -> str:
+    if family == "generalizability" and administration:
+        return f"one run; crossed with {_crossed_names(administration)}"
+    if not administration or family in ("test_retest", "consistency"):
         return ""
     try:
-        return cell(other)
+        return administration_name(administration)
     except ValueError:
         return ""
 
 
-def _pick(
-    audit: BenchmarkAudit, family: str, statistic: str, metric: str, other: str
+def _pick_estimate(
+    audit: BenchmarkAudit, family: str, statistic: str, metric: str, administration: str
 ) -> Estimate | None:
     name = f"{family}.{statistic}"
+    # test-retest has one row for all its runs, whichever of them an estimate names
     candidates = [e for e in audit.all_estimates if (e.indicator, e.metric) == (name, metric)]
     return next(
-        (e for e in candidates if e.other == other),
+        (e for e in candidates if e.other == administration),
         candidates[0] if candidates and family == "test_retest" else None,
     )
 
 
-def _source(
-    audit: BenchmarkAudit, family: str, metric: str, other: str, plain: str, better: Sequence[str]
+def _reliability_cells(
+    audit: BenchmarkAudit,
+    family: str,
+    metric: str,
+    administration: str,
+    unadjusted_name: str,
+    adjusted_names: Sequence[str],
 ) -> tuple[Text, ...] | None:
-    first = _pick(audit, family, plain, metric, other)
-    known = [e for name in better if (e := _pick(audit, family, name, metric, other)) is not None]
-    second = next((e for e in known if e.value is not None), known[0] if known else None)
-    if (first is None or first.value is None) and (second is None or second.value is None):
+    unadjusted = _pick_estimate(audit, family, unadjusted_name, metric, administration)
+    candidates = [
+        e
+        for name in adjusted_names
+        if (e := _pick_estimate(audit, family, name, metric, administration)) is not None
+    ]
+    adjusted = next(
+        (e for e in candidates if e.value is not None), candidates[0] if candidates else None
+    )
+    if (unadjusted is None or unadjusted.value is None) and (
+        adjusted is None or adjusted.value is None
+    ):
         return None
-    floor = _pick(audit, family, "noise_floor", metric, other)
-    length = _pick(audit, family, "rho_g_1000", metric, other)
-    agreed = _pick(audit, family, "icc_a1", metric, other)
-    spans = second if second is not None and second.value is not None else first
+    floor = _pick_estimate(audit, family, "noise_floor", metric, administration)
+    length = _pick_estimate(audit, family, "rho_g_1000", metric, administration)
+    agreement = _pick_estimate(audit, family, "icc_a1", metric, administration)
+    bounded = adjusted if adjusted is not None and adjusted.value is not None else unadjusted
     return (
-        named(first),
-        named(second),
-        Text(_spans(spans), small=" · ".join(x for x in [_status(first), _status(second)] if x)),
-        *(named(estimate, plain=True) for estimate in (floor, length, agreed)),
+        estimate_with_name(unadjusted),
+        estimate_with_name(adjusted),
+        Text(
+            _interval_lines(bounded),
+            small=" · ".join(x for x in [_status(unadjusted), _status(adjusted)] if x),
+        ),
+        *(estimate_with_name(estimate, plain=True) for estimate in (floor, length, agreement)),
     )
 
 
-def named(estimate: Estimate | None, plain: bool = False) -> Text:
-    """An estimate with the name of its statistic below it."""
+def estimate_with_name(estimate: Estimate | None, plain: bool = False) -> Text:
+    """An estimate's cell with the name of its statistic in small print."""
     if estimate is None:
         return Text(DASH, "not measured", True)
-    shown = estimate_text(estimate)
+    cell = estimate_text(estimate)
     if estimate.value is None:
-        shown = replace(shown, text="no number", muted=True)
+        cell = replace(cell, text="no number", muted=True)
     return replace(
-        shown, small="" if plain else statistic_name(estimate.indicator.partition(".")[2])
+        cell, small="" if plain else statistic_name(estimate.indicator.partition(".")[2])
     )
 
 
@@ -291,37 +328,41 @@ def _status(estimate: Estimate | None) -> str:
     return f"{statistic_name(estimate.indicator.partition('.')[2])}: {estimate.reason}"
 
 
-def _spans(estimate: Estimate | None) -> str:
+def _interval_lines(estimate: Estimate | None) -> str:
     if estimate is None:
         return ""
-    named_spans = (
+    populations = (
         ("these respondents", "fixed_models"),
         ("others like them", "model_population"),
         ("items", "items"),
     )
-    spans = [
-        f"{interval(span, places(estimate))} {name}"
-        for name, kind in named_spans
-        if (span := shown_interval(estimate, kind))
+    lines = [
+        f"{interval_text(interval, decimals_of(estimate))} {name}"
+        for name, kind in populations
+        if (interval := shown_interval(estimate, kind))
     ]
-    return "\n".join(spans)
+    return "\n".join(lines)
 
 
-def components(estimate: Estimate) -> Table | None:
+def components_table(estimate: Estimate) -> Table | None:
     """The G study of one crossed design: how much of the variance each facet contributes."""
     rows = estimate.detail.get("components")
     if not rows:
         return None
     table = []
-    total = sum(max(0.0, known(row.get("variance")) or 0.0) for row in rows)
+    total = sum(max(0.0, finite_number(row.get("variance")) or 0.0) for row in rows)
     for row in rows:
-        share = known(row.get("share"))
-        low, high = known(row.get("low")), known(row.get("high"))
-        shown = "" if low is None or high is None else interval(Interval(low, high, "items", ""), 5)
+        share = finite_number(row.get("share"))
+        low, high = finite_number(row.get("low")), finite_number(row.get("high"))
+        interval = (
+            ""
+            if low is None or high is None
+            else interval_text(Interval(low, high, "items", ""), 5)
+        )
         if low is not None and high is not None and high > 100 * total:
             # with two levels of a facet, chi-square leaves its variance without an upper end that
             # means anything
-            shown = f"from {number(low, 5)}, no upper end"
+            interval = f"from {number(low, 5)}, no upper end"
         table.append(
             (
                 Text(_facet(str(row.get("facet", "")))),
@@ -329,8 +370,8 @@ def components(estimate: Estimate) -> Table | None:
                     percent(share, 1),
                     bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
                 ),
-                Text(number(known(row.get("variance")), 5)),
-                Text(shown),
+                Text(number(finite_number(row.get("variance")), 5)),
+                Text(interval),
             )
         )
     notes = (
@@ -339,12 +380,13 @@ def components(estimate: Estimate) -> Table | None:
             " errors of some kind."
         ),
         (
-            f"{cell(estimate.first)} and {' & '.join(map(cell, estimate.other.split(' & ')))}."
+            f"{administration_name(estimate.first)} and"
+            f" {' & '.join(map(administration_name, estimate.other.split(' & ')))}."
             if estimate.other
             else ""
         ),
     )
-    return Table.of(
+    return Table.for_page(
         caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
         columns=("Source", "Share of the variance", "Variance", "95% interval"),
         rows=tuple(table),
@@ -376,7 +418,7 @@ def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     designs: dict[tuple[str, str], Estimate] = {}
     for e in audit.all_estimates:
         if (
-            e.metric == leading(audit)
+            e.metric == leading_metric(audit)
             and e.indicator in ("generalizability.g", "generalizability.phi")
             and e.value is not None
         ):
@@ -384,28 +426,32 @@ def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     return list(designs.values())
 
 
-def decision(estimate: Estimate) -> Table | None:
+def d_study_table(estimate: Estimate) -> Table | None:
     """The D-study: which design would be reliable enough."""
     rows = estimate.detail.get("d_study")
     if not rows:
         return None
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
-    shown = [key for key in sizes if any(row.get(key) is not None for row in rows)]
+    sizes_given = [key for key in sizes if any(row.get(key) is not None for row in rows)]
     remarks = any(row.get("reason") for row in rows)
     table = [
         (
-            Text(number(known(row.get("target")), 2)),
-            *(Text(whole(row.get(key))) for key in shown),
+            Text(number(finite_number(row.get("target")), 2)),
+            *(Text(count_text(row.get(key))) for key in sizes_given),
             *([Text(str(row.get("reason") or ""))] * remarks),
         )
         for row in rows
     ]
     heads = {"runs": "seeds", "answers": "answers per respondent"}
-    return Table.of(
+    return Table.for_page(
         caption=f"D-study: what you would need for .90{_design(estimate)}",
-        columns=("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks)),
+        columns=(
+            "Wanted Phi",
+            *(heads.get(key, key) for key in sizes_given),
+            *(["Remark"] * remarks),
+        ),
         rows=table,
-        right=tuple(range(1, len(shown) + 1)),
+        right=tuple(range(1, len(sizes_given) + 1)),
         notes=(
             (
                 "Each row is the design with the fewest answers that reaches this Phi, computed"
@@ -416,9 +462,9 @@ def decision(estimate: Estimate) -> Table | None:
     )
 
 
-def whole(value: object) -> str:
+def count_text(value: object) -> str:
     """A count, or a number with decimals where it is not whole."""
-    count = known(value)
+    count = finite_number(value)
     return number(count) if count is None or count != int(count) else f"{int(count):,}"
 
 
@@ -433,25 +479,25 @@ def family_table(
         for name in families
         if not any(_belongs(e, name) for e in estimates)
     ]
-    shown = [e for e in estimates if e.status != "not_applicable"]
-    return _table_of(audit, caption, shown, (note, *missing))
+    applicable = [e for e in estimates if e.status != "not_applicable"]
+    return _estimates_table(audit, caption, applicable, (note, *missing))
 
 
-def oracle(audit: BenchmarkAudit) -> Table | None:
-    """What an oracle of the benchmark says of the same answers; None where it has none.
+def oracle_table(audit: BenchmarkAudit) -> Table | None:
+    """The agreement of the scores with an oracle of the benchmark; None where it has no oracle.
 
     What older audits estimate from its labels as if they were people's (corrections, labels needed)
     is left out.
     """
-    read = [
+    estimates = [
         e
         for e in audit.all_estimates
-        if by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
+        if is_by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
     ]
-    if not read:
+    if not estimates:
         return None
     return family_table(
-        replace(audit, all_estimates=tuple(read)),
+        replace(audit, all_estimates=tuple(estimates)),
         ["oracle"],
         "A second reading by the benchmark's oracle",
         note=(
@@ -462,12 +508,12 @@ def oracle(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def criterion(audit: BenchmarkAudit) -> Table | None:
+def criterion_table(audit: BenchmarkAudit) -> Table | None:
     """How far the scores follow people's labels; None where nobody labelled answers."""
     if not any(_belongs(e, "criterion") for e in audit.all_estimates):
         return None
     notes = {
-        _who_labelled(e)
+        _labelling_note(e)
         for e in audit.all_estimates
         if e.indicator == "criterion.labelled_answers" and "pool" in e.detail
     }
@@ -479,26 +525,28 @@ def criterion(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _who_labelled(count: Estimate) -> str:
-    """Who labelled how many answers, what became of labels that differ, and how answers were
-    chosen.
+def _labelling_note(count: Estimate) -> str:
+    """Who labelled how many answers, how differing labels were pooled, and how answers were
+    sampled.
     """
     detail = count.detail
-    each = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
-    who = f"Labels are by {listed(each)}. " if each else "Who labelled is not said. "
-    pooled = (
+    raters = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
+    raters_note = (
+        f"Labels are by {join_names(raters)}. " if raters else "Who labelled is not said. "
+    )
+    pooling_note = (
         f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
         f" adjudicated, {detail['unresolved']:,} are unresolved. "
-        if len(each) > 1
+        if len(raters) > 1
         else ""
     )
-    chosen = "The answers were chosen with known probabilities." if detail["drawn"] else ""
-    return f"{who}{pooled}{chosen}".strip()
+    sampling_note = "The answers were chosen with known probabilities." if detail["drawn"] else ""
+    return f"{raters_note}{pooling_note}{sampling_note}".strip()
 
 
-def stages(audit: BenchmarkAudit) -> Table | None:
-    """How single stages of the judges decide, beside people; None where nobody labelled the units
-    that they decide.
+def stages_table(audit: BenchmarkAudit) -> Table | None:
+    """How often single stages of the judges decide as people do; None where nobody labelled what
+    they decide on.
     """
     if not any(_belongs(e, "stages") for e in audit.all_estimates):
         return None
@@ -518,29 +566,29 @@ def stages(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def blind(audit: BenchmarkAudit) -> list[Table]:
+def blind_tables(audit: BenchmarkAudit) -> list[Table]:
     """Blind solvability by type, and the cues that give the right answer away."""
     tables = []
-    estimate = find(audit, "solvability.blind_accuracy")
+    estimate = find_estimate(audit, "solvability.blind_accuracy")
     if estimate is not None and estimate.value is not None:
         rows: list[tuple[Text, ...]] = [
             (
                 Text("all items"),
                 Text(f"{estimate.detail.get('items', estimate.n_items):,}"),
                 estimate_text(estimate),
-                *(_figure(estimate.detail, k) for k in ("baseline", "p")),
+                *_figures(estimate.detail, "baseline", "p"),
             )
         ]
         rows += [
             (
                 Text(str(r.get("type") or "no type")),
-                Text(whole(r.get("items"))),
-                *(_figure(r, k) for k in ("accuracy", "baseline", "q")),
+                Text(count_text(r.get("items"))),
+                *_figures(r, "accuracy", "baseline", "q"),
             )
             for r in estimate.detail.get("by_type", ())
         ]
         tables.append(
-            Table.of(
+            Table.for_page(
                 "Blind solvability",
                 columns=(
                     "Type",
@@ -562,20 +610,20 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
                 signature=estimate.signature,
             )
         )
-    cues = find(audit, "solvability.leakage_cues")
+    cues = find_estimate(audit, "solvability.leakage_cues")
     if cues is not None and cues.value is not None:
         rows = [
             (
                 Text(str(c.get("cue"))),
                 Text(str(c.get("where") or "all items")),
-                *(_figure(c, k) for k in ("accuracy", "baseline", "gain")),
-                Text(p_value(known(c.get("p")))),
+                *_figures(c, "accuracy", "baseline", "gain"),
+                Text(p_value(finite_number(c.get("p")))),
                 Text("leaks" if c.get("leak") else "no"),
             )
             for c in cues.detail.get("cues", ())
         ]
-        given = [
-            f"“{g.get('phrase')}” ({g.get('label')}, {percent(known(g.get('share')))} of"
+        giveaways = [
+            f"“{g.get('phrase')}” ({g.get('label')}, {percent(finite_number(g.get('share')))} of"
             f" {g.get('items')} items)"
             for g in cues.detail.get("giveaways", ())[:8]
         ]
@@ -583,9 +631,13 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             f"the label of type {c.get('type')} is always {c.get('label')}"
             for c in cues.detail.get("constant_types", ())
         ]
-        phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
+        phrases = (
+            f"Phrases that mostly occur with one label: {'; '.join(giveaways)}."
+            if giveaways
+            else ""
+        )
         tables.append(
-            Table.of(
+            Table.for_page(
                 "Leakage: cues that predict the label",
                 ("Cue", "Clearest in", "Accuracy", "Baseline", "Gain", "p (all tests)", "Leak"),
                 tuple(rows),
@@ -597,20 +649,25 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
     return tables
 
 
+def _figures(row: Mapping[str, Any], *keys: str) -> list[Text]:
+    """The numbers that a row holds under some keys."""
+    return [_figure(row, key) for key in keys]
+
+
 def _figure(row: Mapping[str, Any], key: str) -> Text:
-    shown = p_value if key in ("p", "q") else number
-    return Text(shown(known(row.get(key))))
+    format_value = p_value if key in ("p", "q") else number
+    return Text(format_value(finite_number(row.get(key))))
 
 
-def not_measured(estimate: Estimate | None, what: str) -> str:
-    """Why there is no table or drawing of an estimate."""
+def not_measured_remark(estimate: Estimate | None, subject: str) -> str:
+    """Why an estimate has no table or drawing."""
     reason = estimate.reason if estimate is not None else ""
-    return f"{what} not measured: {reason or 'this audit holds no estimate of it'}."
+    return f"{subject} not measured: {reason or 'this audit holds no estimate of it'}."
 
 
 # --- all estimates, a table for each family ---
 
-_FOR = (
+_INFERENCE_LABELS = (
     ("fixed_models", "these respondents"),
     ("model_population", "others like them"),
     ("items", "other items"),
@@ -624,16 +681,19 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
     families: dict[str, list[Estimate]] = {}
     for estimate in audit.all_estimates:
         families.setdefault(family_title(estimate), []).append(estimate)
-    return [_family(audit, title, estimates) for title, estimates in families.items()]
+    return [_family_estimates(audit, title, estimates) for title, estimates in families.items()]
 
 
-def _family(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
+def _family_estimates(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
     differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
-    first = f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
-    return _table_of(audit, title, estimates, (first if differs else "",))
+    first = (
+        f"{capital(differs)}. What is compared is the administration"
+        f" “{administration_name(audit.reference)}”."
+    )
+    return _estimates_table(audit, title, estimates, (first if differs else "",))
 
 
-def _table_of(
+def _estimates_table(
     audit: BenchmarkAudit, caption: str, estimates: Sequence[Estimate], notes: tuple[str, ...]
 ) -> Table:
     """Estimates with what they mean, their intervals, and the reason where there is no number."""
@@ -645,22 +705,24 @@ def _table_of(
         statistic = e.indicator.partition(".")[2]
         meaning = "" if statistic in explained else meaning_of(statistic)
         explained.add(statistic)
-        other = " and ".join(map(cell, e.other.split(" & "))) if e.other else "by itself"
+        administration = (
+            " and ".join(map(administration_name, e.other.split(" & "))) if e.other else "by itself"
+        )
         rows.append(
             (
                 Text(f"{family_title(e)}, {statistic_name(statistic)}", e.indicator, small=meaning),
                 *([Text(e.metric)] * metrics),
-                Text(other, e.other),
-                shown_with_unit(audit, e),
-                _interval_spans(e),
-                _made_from(e),
+                Text(administration, e.other),
+                text_with_unit(audit, e),
+                _interval_cell(e),
+                _sample_cell(e),
                 _notes(e),
             )
         )
-    used = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
-    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
+    raised = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in raised]
     heads = ("Statistic", *(["Metric"] * metrics), "Compared with", "Value", "95% interval")
-    return Table.of(
+    return Table.for_page(
         caption,
         columns=(*heads, "Made from", "Notes"),
         rows=rows,
@@ -669,21 +731,30 @@ def _table_of(
     )
 
 
-def _interval_spans(estimate: Estimate) -> Text:
-    if no_use(estimate):
+def _interval_cell(estimate: Estimate) -> Text:
+    if reason_withheld(estimate):
         return Text("")
-    spans = [(span, who) for kind, who in _FOR if (span := shown_interval(estimate, kind))]
+    spans = [
+        (interval, population)
+        for kind, population in _INFERENCE_LABELS
+        if (interval := shown_interval(estimate, kind))
+    ]
     methods = "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
-    return Text("\n".join(f"{_ends(estimate, span)} {who}" for span, who in spans), methods)
+    return Text(
+        "\n".join(
+            f"{_interval_ends(estimate, interval)} {population}" for interval, population in spans
+        ),
+        methods,
+    )
 
 
-def _ends(estimate: Estimate, span: Interval) -> str:
-    """An interval; an end that bounds nothing is said to be none."""
-    if span.one_sided:
-        return least(span.low, places(estimate))
+def _interval_ends(estimate: Estimate, interval: Interval) -> str:
+    """An interval in brackets, or the end that it has where the other one is unbounded."""
+    if interval.one_sided:
+        return lower_end(interval.low, decimals_of(estimate))
     low, high = (
-        None if no_end(estimate, end) else number(end, places(estimate))
-        for end in (span.low, span.high)
+        None if is_unbounded_end(estimate, end) else number(end, decimals_of(estimate))
+        for end in (interval.low, interval.high)
     )
     if low is None and high is None:
         return "no ends"
@@ -692,7 +763,7 @@ def _ends(estimate: Estimate, span: Interval) -> str:
     return f"[{low}, {high}]" if low is not None else f"up to {high}, no lower end,"
 
 
-def _made_from(estimate: Estimate) -> Text:
+def _sample_cell(estimate: Estimate) -> Text:
     lost = f", {estimate.unscored:,} unscored" if estimate.unscored else ""
     return Text(
         f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items{lost}",
@@ -707,7 +778,7 @@ def _notes(estimate: Estimate) -> Text:
     absent = estimate.detail.get("no_interval_for_others")
     reasons = (
         estimate.reason,
-        no_use(estimate),
+        reason_withheld(estimate),
         f"no interval for others: {absent}" if absent else "",
     )
     return Text(words, ", ".join(estimate.flags), small="; ".join(filter(None, reasons)))

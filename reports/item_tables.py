@@ -10,15 +10,15 @@ from hqm.reports import tables
 from hqm.reports.tables import (
     Table,
     Text,
-    about,
     estimate_text,
     expected_power,
-    find,
-    known,
-    leading,
+    find_estimate,
+    finite_number,
+    leading_metric,
     number,
     percent,
-    short,
+    rough_percent,
+    short_name,
     statistic_name,
 )
 
@@ -37,23 +37,25 @@ FACETS = {
 """What the report calls the facets."""
 
 
-def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
+def example_for_page(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
     """An example as the page shows it, with short names and numbers as text."""
     rows = []
-    for said in example["answers"]:
-        value, where = said["value"], str(said["cell"])
-        labelled = where not in audit.cells
+    for answer in example["answers"]:
+        value, administration = answer["value"], str(answer["cell"])
+        labelled = administration not in audit.cells
         rows.append(
             {
-                **said,
-                "who": tables.short(str(said["respondent"])),
-                "where": tables.cell(where),
-                "verdict": _verdict(value, str(said["state"]), labelled),
+                **answer,
+                "respondent_name": tables.short_name(str(answer["respondent"])),
+                "administration": tables.administration_name(administration),
+                "verdict": _verdict(value, str(answer["state"]), labelled),
                 "good": None if value is None else bool(value >= 0.5),
-                "label": Cell.parse(where).judge if labelled and not said["text"] else "",
+                "label": Cell.parse(administration).judge
+                if labelled and not answer["text"]
+                else "",
             }
         )
-    names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
+    names = list(dict.fromkeys(str(answer["respondent"]) for answer in example["answers"]))
     return {
         **example,
         "answers": rows,
@@ -81,7 +83,7 @@ def _verdict(value: float | None, state: str, label: bool = False) -> str:
 def flagged_items(audit: BenchmarkAudit) -> Table:
     """The flagged items by name, with the reason for each flag."""
     rows: list[tuple[Text, ...]] = []
-    what = {
+    meanings = {
         "label_errors": (
             "To read first: strong respondents fail it and weak ones pass, which a wrong key or a"
             " weakness in common explains"
@@ -91,48 +93,53 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
         "dead_items": "All respondents are right or all are wrong, so it separates nobody",
         "duplicate_items": "Occurs more than once",
     }
-    for statistic, meaning in what.items():
-        estimate = find(audit, f"items.{statistic}")
+    for statistic, meaning in meanings.items():
+        estimate = find_estimate(audit, f"items.{statistic}")
         if estimate is None or estimate.value is None:
             reason = "" if estimate is None else estimate.reason
-            shown, which = Text("not measured", reason, True), reason
+            count_cell, item_names = Text("not measured", reason, True), reason
         else:
-            shown, which = estimate_text(estimate), _names(estimate.detail, int(estimate.value))
+            count_cell, item_names = (
+                estimate_text(estimate),
+                _names(estimate.detail, int(estimate.value)),
+            )
             power = expected_power(estimate)
             if power is not None:
-                which = f"{which}\nThis design would find {percent(power)} of such items.".strip()
-        rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
-    return Table.of(
+                item_names = (
+                    f"{item_names}\nThis design would find {percent(power)} of such items.".strip()
+                )
+        rows.append((Text(statistic_name(statistic), small=meaning), count_cell, Text(item_names)))
+    return Table.for_page(
         "Items to look at",
         ("Finding", "Items", "Which"),
         tuple(rows),
         (1,),
-        (f"Computed from {leading(audit)}.",),
+        (f"Computed from {leading_metric(audit)}.",),
     )
 
 
-def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
+def _names(detail: Mapping[str, Any], count: int, max_names: int = 12) -> str:
     names: list[str] = [str(row.get("item")) for row in detail.get("candidates", ())]
     names = names or [str(name) for name in detail.get("items", ())]
     names = names or [" = ".join(map(str, group)) for group in detail.get("groups", ())]
-    more = count - min(len(names), most)
-    return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
+    n_more = count - min(len(names), max_names)
+    return ", ".join(names[:max_names]) + (f", and {n_more:,} more" if names and n_more > 0 else "")
 
 
 # --- items to read, and the complete list of every finding ---
 
-MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
+REVIEW_MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
 """What a reader may say of an item; `hqm audit --key` reads the same words."""
-_MOST = 2000
+_MAX_ROWS = 2000
 """Rows of a list on the page; the file `findings.csv` beside the report has all."""
-_WHY = {
+_READING_REASONS = {
     "contradiction": "Its key contradicts another",
     "answers": "Able respondents fail it and weak ones pass",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FindingList:
     """The complete list of a finding."""
 
     anchor: str
@@ -141,52 +148,53 @@ class Listed:
     table: Table
 
 
-def to_read(audit: BenchmarkAudit) -> list[dict[str, Any]]:
+def reading_list(audit: BenchmarkAudit) -> list[dict[str, Any]]:
     """The items to read first, in order, as the page shows them."""
-    return [_to_read(row, place) for place, row in enumerate(audit.to_read, 1)]
+    return [_reading_row(row, rank) for rank, row in enumerate(audit.to_read, 1)]
 
 
-def _to_read(row: Mapping[str, Any], place: int) -> dict[str, Any]:
+def _reading_row(row: Mapping[str, Any], rank: int) -> dict[str, Any]:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     options = tuple(zip(letters, map(str, row.get("options") or ()), strict=False))
     key = str(row.get("key") or "")
-    expected = known(row.get("expected"))
-    of_ten = (
-        f"at this rank {about(expected)} of the items have a wrong key or mislead strong models"
+    expected = finite_number(row.get("expected"))
+    expectation = (
+        f"at this rank {rough_percent(expected)} of the items have a wrong key or mislead strong"
+        " models"
         if expected is not None
         else ""
     )
     if row.get("why") == "contradiction":
-        of_ten = "one key of the group is wrong"
+        expectation = "one key of the group is wrong"
     return {
         "item": str(row.get("item")),
-        "place": place,
-        "why": _WHY.get(str(row.get("why")), ""),
+        "rank": rank,
+        "why": _READING_REASONS.get(str(row.get("why")), ""),
         "options": options,  # letter and text of each option of a multiple choice
         "key": key,
         "key_words": f"{key}: {dict(options)[key]}" if key in dict(options) else key,
-        "expected": of_ten,
+        "expected": expectation,
         **{name: str(row.get(name) or "") for name in ("question", "type", "image", "thumbnail")},
         **{name: tuple(map(str, row.get(name) or ())) for name in ("fails", "beside")},
     }
 
 
-def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
+def finding_lists(audit: BenchmarkAudit, anchor: str) -> tuple[FindingList, ...]:
     """The complete list of every finding of the check, and of every count of items that an
     indicator names.
     """
-    return tuple(_lists(audit, f"{anchor}-list"))
+    return tuple(_finding_lists(audit, f"{anchor}-list"))
 
 
-def _lists(audit: BenchmarkAudit, anchor: str) -> Iterator[Listed]:
+def _finding_lists(audit: BenchmarkAudit, anchor: str) -> Iterator[FindingList]:
     for i, finding in enumerate(findings_in_order(audit), 1):
         rows = [row for row in finding.get("rows", ()) if isinstance(row, Mapping)]
         if rows:
             title = f"{finding['code']} {str(finding['name']).replace('-', ' ')}"
             table = _table(f"{title}: {finding['sentence']}", rows)
-            yield Listed(f"{anchor}-{i}", title, len(rows), table)
+            yield FindingList(f"{anchor}-{i}", title, len(rows), table)
     for statistic in ("label_errors", "negative_items", "dead_items", "misfit_items"):
-        estimate = find(audit, f"items.{statistic}")
+        estimate = find_estimate(audit, f"items.{statistic}")
         if estimate is None or not estimate.value:
             continue
         rows = list(estimate.detail.get("candidates") or ()) or [
@@ -195,23 +203,23 @@ def _lists(audit: BenchmarkAudit, anchor: str) -> Iterator[Listed]:
         if rows:
             title = f"Items, {statistic_name(statistic)}"
             table = _table(title, rows, estimate.signature)
-            yield Listed(f"{anchor}-{statistic}", title, len(rows), table)
+            yield FindingList(f"{anchor}-{statistic}", title, len(rows), table)
 
 
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
-    shown = list(rows)[:_MOST]
-    columns = tuple(dict.fromkeys(name for row in shown for name in row if _cell(row[name])))
-    more = len(list(rows)) - len(shown)
-    return Table.of(
+    displayed = list(rows)[:_MAX_ROWS]
+    columns = tuple(dict.fromkeys(name for row in displayed for name in row if _cell(row[name])))
+    n_hidden = len(list(rows)) - len(displayed)
+    return Table.for_page(
         caption,
         tuple(name.replace("_", " ") for name in columns),
-        rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown),
+        rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in displayed),
         right=tuple(
             i
             for i, name in enumerate(columns)
-            if any(isinstance(row.get(name), (int, float)) for row in shown)
+            if any(isinstance(row.get(name), (int, float)) for row in displayed)
         ),
-        notes=(f"{more:,} further rows are in findings.csv.",) if more > 0 else (),
+        notes=(f"{n_hidden:,} further rows are in findings.csv.",) if n_hidden > 0 else (),
         signature=signature,
     )
 
@@ -225,7 +233,8 @@ def _cell(value: object) -> str:
     if isinstance(value, (list, tuple)):
         # respondents stand without their kind
         return ", ".join(
-            short(str(name)) if str(name).startswith("recorded/") else str(name) for name in value
+            short_name(str(name)) if str(name).startswith("recorded/") else str(name)
+            for name in value
         )
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value)

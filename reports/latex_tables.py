@@ -17,14 +17,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from hqm.reports.tables import Column, Table, Text, anchor, bracketed, number, withheld_note
+from hqm.reports.drawings import printable
+from hqm.reports.tables import Column, Table, Text, anchor, bracket_text, number, withheld_note
 
 from hqm import Estimate, UsageError
 
 # --- tables for papers, and their Markdown, CSV and JSON ---
 
 
-def measured(
+def number_cell(
     value: float | None,
     low: float | None = None,
     high: float | None = None,
@@ -34,7 +35,7 @@ def measured(
 ) -> Text:
     """A cell with a number and, where there is one, its interval.
 
-    >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).small, measured(None).text
+    >>> number_cell(0.5, 0.4, 0.6).text, number_cell(0.5, 0.4, 0.6).small, number_cell(None).text
     ('0.500', '[0.400, 0.600]', '–')
     """
     value, low, high = (_exact(v) for v in (value, low, high))
@@ -42,7 +43,7 @@ def measured(
         number(value, digits),
         signature,
         link=anchor(signature) if signature else "",
-        small="" if value is None else bracketed(low, high, digits),
+        small="" if value is None else bracket_text(low, high, digits),
         value=value,
         low=low,
         high=high,
@@ -56,16 +57,16 @@ def _exact(value: float | None) -> float | None:
     return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
-def estimated(
-    estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)
+def estimate_cell(
+    estimate: Estimate | None, *, digits: int = 3, inferences: Sequence[str] = ("model_population",)
 ) -> Text:
     """A cell with an estimate and the first of the named intervals that it has."""
     if estimate is None:
-        return measured(None)
-    spans = [estimate.interval(name) for name in over]
-    span = next((s for s in spans if s is not None), None)
-    ends = (None, None) if span is None else (span.low, span.high)
-    entry = measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
+        return number_cell(None)
+    intervals = [estimate.interval(name) for name in inferences]
+    interval = next((s for s in intervals if s is not None), None)
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
     return replace(entry, small=f"{entry.small}{withheld_note(estimate)}".strip())
 
 
@@ -73,9 +74,9 @@ def markdown(tables: Sequence[Table]) -> str:
     """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
     file.
     """
-    signed = [f"    {place}: {line}" for place, line in signatures(tables)]
-    after = ["Signatures:\n", *signed, ""] if signed else []
-    return "\n".join([*map(_as_markdown, tables), *after])
+    signed = [f"    {location}: {line}" for location, line in signatures(tables)]
+    footer = ["Signatures:\n", *signed, ""] if signed else []
+    return "\n".join([*map(_as_markdown, tables), *footer])
 
 
 def _as_markdown(table: Table) -> str:
@@ -101,15 +102,15 @@ def _cell(text: str) -> str:
 
 
 def _marked(entry: Text) -> str:
-    text = _cell(entry.text)
-    text = {"best": f"**{text}**", "second": f"<u>{text}</u>"}.get(entry.mark, text)
-    return f"{text} {_cell(entry.small)}".rstrip()
+    content = _cell(entry.text)
+    content = {"best": f"**{content}**", "second": f"<u>{content}</u>"}.get(entry.mark, content)
+    return f"{content} {_cell(entry.small)}".rstrip()
 
 
 def comma_separated(tables: Sequence[Table]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(
         (
             "table",
@@ -139,10 +140,10 @@ def comma_separated(tables: Sequence[Table]) -> str:
                         *map(_harmless, words),
                         *numbers,
                         entry.mark,
-                        _harmless(entry.behind),
+                        _harmless(entry.tooltip),
                     )
                 )
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _harmless(text: str) -> str:
@@ -152,45 +153,43 @@ def _harmless(text: str) -> str:
 
 def as_json(tables: Sequence[Table]) -> str:
     """Tables as JSON, without rounding."""
-    written: list[Mapping[str, Any]] = [
+    entries: list[Mapping[str, Any]] = [
         {
             "name": table.name,
             "caption": table.caption,
             "columns": [
                 {"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns
             ],
-            "rows": [
-                [
-                    {
-                        "shown": e.text,
-                        "value": e.value,
-                        "low": e.low,
-                        "high": e.high,
-                        "mark": e.mark,
-                        "signature": e.behind,
-                    }
-                    for e in row
-                ]
-                for row in table.rows
-            ],
+            "rows": [list(map(_json_cell, row)) for row in table.rows],
             "notes": list(table.notes),
         }
         for table in tables
     ]
-    return json.dumps({"tables": written}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps({"tables": entries}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _json_cell(entry: Text) -> Mapping[str, Any]:
+    return {
+        "shown": entry.text,
+        "value": entry.value,
+        "low": entry.low,
+        "high": entry.high,
+        "mark": entry.mark,
+        "signature": entry.tooltip,
+    }
 
 
 def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
-    """The place of every number that has a signature, with the signature."""
+    """The table, row and column of every number that has a signature, with the signature."""
     return [
         (
             f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
-            " ".join(entry.behind.split()),
+            " ".join(entry.tooltip.split()),
         )
         for table in tables
         for row in table.rows
         for column, entry in zip(table.columns, row, strict=True)
-        if entry.behind
+        if entry.tooltip
     ]
 
 
@@ -203,13 +202,13 @@ def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
 
 POINTS = 72.27
 """TeX's points in an inch."""
-NARROWEST, ACROSS = 3.03 * POINTS, 5.5 * POINTS
+MIN_COLUMN_WIDTH, MIN_PAGE_WIDTH = 3.03 * POINTS, 5.5 * POINTS
 """The narrowest column, and the narrowest page without its margins, in points."""
 GAP = 8.0
 """Between two columns: LaTeX's `tabcolsep` on both sides, set to 4 pt."""
-TABLE, INTERVAL = 8.0, 7.0
+TABLE_SIZE, INTERVAL_SIZE = 8.0, 7.0
 """Sizes of letters."""
-_LARGER = {8.0: 0.850, 7.0: 0.798}
+_OPTICAL_SCALE = {8.0: 0.850, 7.0: 0.798}
 """Widths at a size as parts of those at 10 pt: cmr8 and cmr7 are drawn wider than cmr10 shrunk."""
 _WIDTHS = {
     **dict.fromkeys("bdghnpkquvxy", 556),
@@ -227,41 +226,42 @@ _WIDTHS = {
     " ": 333,
 }
 """In thousandths of 10 pt, rounded up within groups of alike letters."""
-PAGE = 46
+MAX_PAGE_LINES = 46
 """Lines of a table, its notes among them, that the shortest page holds beside heading and
 caption.
 """
-_UNKNOWN = 778
-_LONGEST = 64.0
+_DEFAULT_WIDTH = 778
+_MAX_WORD_WIDTH = 64.0
 """What a long word needs at least: LaTeX may break it after its eleventh letter."""
 
 
-def width_of(text: str, size: float = TABLE) -> float:
+def width_of(text: str, size: float = TABLE_SIZE) -> float:
     """How wide a text is in print, in points; never less than TeX makes it.
 
-    >>> width_of("0.950") < width_of("[0.900, 0.980]", INTERVAL)
+    >>> width_of("0.950") < width_of("[0.900, 0.980]", INTERVAL_SIZE)
     True
     """
-    return sum(_WIDTHS.get(c, _UNKNOWN) for c in text) / 100 * _LARGER[size]
+    # thousandths of 10 pt, divided by 100, are points
+    return sum(_WIDTHS.get(c, _DEFAULT_WIDTH) for c in text) / 100 * _OPTICAL_SCALE[size]
 
 
 def words_of(text: str) -> list[str]:
-    """The parts of a text between which a line can end.
+    """The pieces of a text between which a line may end.
 
     >>> words_of("llava-1.5 of_them")
     ['llava-', '1.5', 'of_', 'them']
     """
-    return [part for part in re.split(r"\s+|(?<=[-_/:])", text) if part]
+    return [word for word in re.split(r"\s+|(?<=[-_/:])", text) if word]
 
 
-def lines_of(title: str, room: float) -> list[str]:
+def lines_of(title: str, width: float) -> list[str]:
     """A heading in lines that are as wide as the column's numbers, or as the heading's longest
     word.
     """
-    room = max([room, *(width_of(word) for word in title.split())])
+    width = max([width, *(width_of(word) for word in title.split())])
     lines: list[str] = []
     for word in title.split():
-        if lines and width_of(f"{lines[-1]} {word}") <= room:
+        if lines and width_of(f"{lines[-1]} {word}") <= width:
             lines[-1] = f"{lines[-1]} {word}"
         else:
             lines.append(word)
@@ -272,29 +272,29 @@ def width_of_column(table: Table, index: int) -> float:
     """How wide a column is: its numbers, their intervals and its heading; for text, which is
     wrapped, its longest word.
     """
-    column, entries = table.columns[index], [row[index] for row in table.rows]
+    column = table.columns[index]
+    entries = [row[index] for row in table.rows]
     if column.kind == "text":
-        words = [
-            word for text in (column.title, *(e.text for e in entries)) for word in words_of(text)
-        ]
-        return min(max((width_of(word) for word in words), default=0.0), _LONGEST)
+        words = words_of(" ".join([column.title, *(entry.text for entry in entries)]))
+        return min(max(map(width_of, words), default=0.0), _MAX_WORD_WIDTH)
     numbers = max((width_of(e.text) for e in entries), default=0.0)
     if column.kind == "interval":
-        numbers = max([numbers, *(width_of(e.small, INTERVAL) for e in entries)])
+        numbers = max([numbers, *(width_of(e.small, INTERVAL_SIZE) for e in entries)])
     return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
 
 
 def width_needed(table: Table) -> float:
-    """The least width that a table can be set in."""
+    """The minimum width that a table can be set in."""
     return sum(width_of_column(table, i) for i in range(len(table.columns))) + GAP * (
         len(table.columns) - 1
     )
 
 
-def fitted(table: Table) -> Table:
+def fit_to_page(table: Table) -> Table:
     """The table, or where it is wider than a page the same numbers with a row for each."""
-    if width_needed(table) <= ACROSS:
+    if width_needed(table) <= MIN_PAGE_WIDTH:
         return table
+    # a table in long form: the texts of a row are repeated beside each of its numbers
     names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
     rows = [
         (*(row[i] for i in names), Text(heading(column)), entry)
@@ -318,42 +318,42 @@ def heading(column: Column) -> str:
     return f"{column.group}: {column.title}" if column.group else column.title
 
 
-def pages(table: Table, most: int = PAGE) -> tuple[Table, ...]:
-    """The table, or where it is taller than a page its rows in parts; the first part has the
-    notes.
+def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
+    """The table, or where it is taller than a page its rows in several tables; the first one has
+    the notes.
     """
-    texts = [i for i, column in enumerate(table.columns) if column.kind == "text"]
-    others = sum(
-        width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in texts
+    text_columns = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    fixed_width = sum(
+        width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in text_columns
     )
-    width = NARROWEST if width_needed(table) <= NARROWEST else ACROSS
-    room = max((width - others) / max(len(texts), 1) - GAP, _LONGEST)
-    parts: list[list[tuple[Text, ...]]] = [[]]
-    left = most - sum(len(lines_of(note, width)) for note in table.notes)
+    width = MIN_COLUMN_WIDTH if width_needed(table) <= MIN_COLUMN_WIDTH else MIN_PAGE_WIDTH
+    text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
+    page_rows: list[list[tuple[Text, ...]]] = [[]]
+    lines_left = max_lines - sum(len(lines_of(note, width)) for note in table.notes)
     for row in table.rows:
         # an interval stands beneath its number
         lines = [2 if entry.small else 1 for entry in row]
-        height = max([*lines, *(len(lines_of(row[i].text, room)) for i in texts)])
-        if parts[-1] and left < height:
-            parts.append([])
-            left = most
-        parts[-1].append(row)
-        left -= height
-    if len(parts) == 1:
+        height = max([*lines, *(len(lines_of(row[i].text, text_width)) for i in text_columns)])
+        if page_rows[-1] and lines_left < height:
+            page_rows.append([])
+            lines_left = max_lines
+        page_rows[-1].append(row)
+        lines_left -= height
+    if len(page_rows) == 1:
         return (table,)
     return tuple(
         replace(
             table,
             name=table.name if not n else f"{table.name}-part-{n + 1}",
-            caption=f"{table.caption.rstrip('.?')} ({n + 1} of {len(parts)}).",
+            caption=f"{table.caption.rstrip('.?')} ({n + 1} of {len(page_rows)}).",
             rows=tuple(rows),
             notes=table.notes if n == 0 else (),
         )
-        for n, rows in enumerate(parts)
+        for n, rows in enumerate(page_rows)
     )
 
 
-_WRITTEN = {
+_LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -408,8 +408,11 @@ _T1 = frozenset("ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐ�
 HEAD = r"""% Made by HQM. Needs in the preamble:
 %   \usepackage[T1]{fontenc} \usepackage{textcomp,amssymb,booktabs,tabularx,array}
 """
-STACKED = r"""\providecommand{\hqminterval}[2]{\begin{tabular}[t]{@{}r@{}}#1\\[-1pt]\scriptsize #2\end{tabular}}
-"""
+STACKED = (
+    r"\providecommand{\hqminterval}[2]{\begin{tabular}[t]{@{}r@{}}#1\\[-1pt]"
+    r"\scriptsize #2\end{tabular}}"
+    "\n"
+)
 """A number with its interval beneath it."""
 
 
@@ -420,17 +423,17 @@ def escape(text: str) -> str:
     >>> print(escape(r"50% of a_b & \input{x}"), escape("中"))
     50\% of a\_b \& \textbackslash{}input\{x\} \texttt{U+4E2D}
     """
-    shown = []
+    pieces = []
     for character in unicodedata.normalize("NFC", text):
-        if character in _WRITTEN:
-            shown.append(_WRITTEN[character])
+        if character in _LATEX_CHARACTERS:
+            pieces.append(_LATEX_CHARACTERS[character])
         elif character.isspace():
-            shown.append(" ")
+            pieces.append(" ")
         elif " " <= character <= "~" or "À" <= character <= "ÿ" or character in _T1:
-            shown.append(character)
+            pieces.append(character)
         elif unicodedata.category(character) not in ("Cc", "Cf"):
-            shown.append(rf"\texttt{{U+{ord(character):04X}}}")
-    return "".join(shown)
+            pieces.append(rf"\texttt{{U+{ord(character):04X}}}")
+    return "".join(pieces)
 
 
 def latex(tables: Sequence[Table]) -> str:
@@ -441,8 +444,11 @@ def latex(tables: Sequence[Table]) -> str:
     is taller than its page becomes several. Numbers of a column have the same decimals and stand to
     the right, so that their points are aligned.
     """
-    blocks = [_float(page) for table in tables for page in pages(fitted(table))]
-    comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
+    blocks = [_float(page) for table in tables for page in pages(fit_to_page(table))]
+    # a line end would end the comment
+    comments = [
+        f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)
+    ]
     return "\n".join(
         [
             HEAD + STACKED,
@@ -456,24 +462,19 @@ def latex(tables: Sequence[Table]) -> str:
     )
 
 
-def _comment(text: str) -> str:
-    """Text that stays on one line, so that it does not end a comment."""
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
 def _float(table: Table) -> str:
-    place = "table" if width_needed(table) <= NARROWEST else "table*"
+    environment = "table" if width_needed(table) <= MIN_COLUMN_WIDTH else "table*"
     name = table.name or table.caption.lower()
     label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
     text = r">{\raggedright\arraybackslash}X"
     specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
     notes = " ".join(escape(note) for note in table.notes)
-    below = [
+    note_lines = [
         r"\par\smallskip",
         rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
     ]
     lines = [
-        rf"\begin{{{place}}}",
+        rf"\begin{{{environment}}}",
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{4pt}",
@@ -486,8 +487,8 @@ def _float(table: Table) -> str:
         *(" & ".join(_cells(table, row)) + r" \\" for row in table.rows),
         r"\bottomrule",
         r"\end{tabularx}",
-        *(below if notes else []),
-        rf"\end{{{place}}}",
+        *(note_lines if notes else []),
+        rf"\end{{{environment}}}",
         "",
     ]
     return "\n".join(lines)
@@ -496,39 +497,46 @@ def _float(table: Table) -> str:
 def _heading(table: Table) -> list[str]:
     columns, lines = table.columns, []
     if any(c.group for c in columns):
-        over, rules, at = [], [], 1
+        group_cells, rules, first_column = [], [], 1
         for group, members in groupby(columns, key=lambda c: c.group):
-            each = list(members)
-            width = len(each)
-            room = sum(_room(table, columns.index(c)) for c in each)
-            over.append(
-                rf"\multicolumn{{{width}}}{{c}}{{{_stacked(group, room)}}}"
+            group_columns = list(members)
+            n_columns = len(group_columns)
+            group_width = sum(_numbers_width(table, columns.index(c)) for c in group_columns)
+            group_cells.append(
+                rf"\multicolumn{{{n_columns}}}{{c}}{{{_stacked(group, group_width)}}}"
                 if group
-                else " & " * (width - 1)
+                else " & " * (n_columns - 1)
             )
-            rules += [rf"\cmidrule(lr){{{at}-{at + width - 1}}}"] if group else []
-            at += width
-        lines += [" & ".join(over) + r" \\", " ".join(rules)]
+            rules += (
+                [rf"\cmidrule(lr){{{first_column}-{first_column + n_columns - 1}}}"]
+                if group
+                else []
+            )
+            first_column += n_columns
+        lines += [" & ".join(group_cells) + r" \\", " ".join(rules)]
     heads = []
     for i, column in enumerate(columns):
         if column.kind == "text":
             heads.append(escape(column.title))
             continue
         # the table has no margin at its edges, and a spanning cell would add one
-        place = f"{'@{}' if i == 0 else ''}r{'@{}' if i == len(columns) - 1 else ''}"
-        heads.append(rf"\multicolumn{{1}}{{{place}}}{{{_stacked(column.title, _room(table, i))}}}")
+        alignment = f"{'@{}' if i == 0 else ''}r{'@{}' if i == len(columns) - 1 else ''}"
+        title = _stacked(column.title, _numbers_width(table, i))
+        heads.append(rf"\multicolumn{{1}}{{{alignment}}}{{{title}}}")
     return [*lines, " & ".join(heads) + r" \\"]
 
 
-def _room(table: Table, index: int) -> float:
+def _numbers_width(table: Table, index: int) -> float:
     """How wide the numbers of a column are, or the intervals beneath them, in points."""
     entries = [row[index] for row in table.rows]
-    return max((max(width_of(e.text), width_of(e.small, INTERVAL)) for e in entries), default=0.0)
+    return max(
+        (max(width_of(e.text), width_of(e.small, INTERVAL_SIZE)) for e in entries), default=0.0
+    )
 
 
-def _stacked(title: str, room: float) -> str:
+def _stacked(title: str, width: float) -> str:
     """A heading in as many lines as it takes to be no wider than the numbers below it."""
-    lines = [escape(line) for line in lines_of(title, room)]
+    lines = [escape(line) for line in lines_of(title, width)]
     return (
         lines[0]
         if len(lines) == 1
@@ -537,23 +545,23 @@ def _stacked(title: str, room: float) -> str:
 
 
 def _cells(table: Table, row: Sequence[Text]) -> list[str]:
-    shown = []
+    cells = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
-            shown.append(_breakable(entry.text))
+            cells.append(_breakable(entry.text))
             continue
         text = _number(entry)
         if column.kind == "interval" and entry.small:
             text = rf"\hqminterval{{{text}}}{{{escape(entry.small)}}}"
-        shown.append(text)
-    return shown
+        cells.append(text)
+    return cells
 
 
 def _breakable(text: str) -> str:
     """Text that may end a line after each hyphen, underscore, slash and colon, and within what is
     longer than a column.
     """
-    escaped = [escape(part) for part in re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)]
+    escaped = [escape(fragment) for fragment in re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)]
     return r"\allowbreak{}".join(escaped)
 
 
@@ -574,7 +582,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
 """Suffix -> the function that writes tables."""
 
 
-def formatted(tables: Sequence[Table], suffix: str) -> str:
+def format_tables(tables: Sequence[Table], suffix: str) -> str:
     """Tables as the text of a file with this suffix.
 
     Raises

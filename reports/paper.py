@@ -8,11 +8,21 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from hqm.reports.comparison_answers import mark_apart
-from hqm.reports.latex_tables import estimated, measured
+from hqm.reports.comparison_answers import mark_separated
+from hqm.reports.drawings import truncate
+from hqm.reports.latex_tables import estimate_cell, number_cell
 from hqm.reports.phrases import Points
-from hqm.reports.score_tables import in_order
-from hqm.reports.tables import Column, Table, Text, cell, clusters, find, leading, short
+from hqm.reports.score_tables import respondents_in_order
+from hqm.reports.tables import (
+    Column,
+    Table,
+    Text,
+    administration_name,
+    cluster_noun,
+    find_estimate,
+    leading_metric,
+    short_name,
+)
 
 from hqm import (
     HALLUCINATION_TYPES,
@@ -29,29 +39,34 @@ from hqm import (
 )
 from hqm.psychometrics import independent_differences
 
+# the 97.5% quantile of the normal distribution
 _Z = 1.959963984540054
-_MARKS = (
+_MARK_NOTE = (
     "Bold and underlined: best and second best, marked only where every difference from the rest is"
     " more than chance"
 )
-_LONGEST_TITLE = 50
-Tagged = tuple[Text, ...]
+_MAX_TITLE_CHARS = 50
+Cells = tuple[Text, ...]
 
 
-def paper_tables(audits: Sequence[Audit], *, every: bool = False) -> tuple[Table, ...]:
+def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple[Table, ...]:
     """The table of a paper, or every table that these audits have the numbers for.
 
-    Table 1 has the quality of the benchmarks. With `every`, Table 2 has the yes-ratios of each
-    yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4 the
-    types covered, and Table 5 the scores by type of each benchmark with type labels; the tables on
-    reliability and on the judge asked again follow.
+    Table 1 has the quality of the benchmarks. With `include_all`, Table 2 has the yes-ratios of
+    each yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4
+    the types covered, and Table 5 the scores by type of each benchmark with type labels; the tables
+    on reliability and on the judge asked again follow.
     """
-    own = [benchmark for audit in audits for benchmark in audit.audits]
-    first = quality(measures_of(own), _compared(own), _noted(own))
-    return (first, *_further(own)) if every else (first,)
+    benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
+    table = quality_table(
+        measures_of(benchmark_audits),
+        _compare_if_possible(benchmark_audits),
+        _notes_below(benchmark_audits),
+    )
+    return (table, *_further_tables(benchmark_audits)) if include_all else (table,)
 
 
-def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
+def _further_tables(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
     for audit in audits:
         if audit.task == "yes_no" and audit.truth_yes:
             yield _yes_ratios(audit)
@@ -63,53 +78,45 @@ def _further(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
 
 def protocol(audit: BenchmarkAudit) -> str:
     """What was administered, how it was asked and how it was scored."""
-    asked = {
-        key: sorted(
-            {str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None}
-        )
-        for key in ("temperature", "top_p", "max_tokens", "seed")
-    }
-    sampling = "".join(
-        f", {key.replace('_', ' ')} {' and '.join(values)}"
-        for key, values in asked.items()
-        if values
-    )
+    sampling = ""
+    for key in ("temperature", "top_p", "max_tokens", "seed"):
+        identities = [r.identity for r in audit.respondents if r.identity.get(key) is not None]
+        settings = sorted({str(identity[key]) for identity in identities})
+        if settings:
+            sampling += f", {key.replace('_', ' ')} {' and '.join(settings)}"
     judge = Cell.parse(audit.reference).judge
     parts = (
         f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,}"
         " items",
-        "administered as " + ", ".join(cell(name) for name in audit.cells) + sampling,
+        "administered as "
+        + ", ".join(administration_name(name) for name in audit.cells)
+        + sampling,
         f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""),
         f"judged by {judge}" if judge != "rule" else "",
     )
     return "; ".join(filter(None, parts))
 
 
-def _titled(what: str, audit: BenchmarkAudit) -> str:
+def _caption(subject: str, audit: BenchmarkAudit) -> str:
     """A caption that names the benchmark, with its title cut where a caption would take more than
     three lines.
     """
-    title = (
-        audit.title
-        if len(audit.title) <= _LONGEST_TITLE
-        else f"{audit.title[: _LONGEST_TITLE - 1]}…"
-    )
-    return f"{what} {title}."
+    return f"{subject} {truncate(audit.title, _MAX_TITLE_CHARS)}."
 
 
-def _noted(audits: Iterable[BenchmarkAudit], *more: str) -> tuple[str, ...]:
+def _notes_below(audits: Iterable[BenchmarkAudit], *leading_notes: str) -> tuple[str, ...]:
     """What stands below a table: how it is read, then what was administered."""
-    return (*more, *(f"{protocol(audit)}." for audit in audits))
+    return (*leading_notes, *(f"{protocol(audit)}." for audit in audits))
 
 
-def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
+def _compare_if_possible(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
     try:
         return compare_audits(audits)
     except DesignError:  # one measure, or no shared respondents: nothing to compare
         return None
 
 
-TESTED = {
+COEFFICIENT_COLUMNS = {
     "test_retest.rho_g": Column("Test-retest rho_G", "interval", "Reliability"),
     "parallel_forms.icc_a1": Column("Parallel forms ICC", "interval", "Reliability"),
     "criterion.pearson": Column("People r", "interval", "Validity"),
@@ -117,7 +124,7 @@ TESTED = {
 """The coefficients of Table 1, with their columns."""
 
 
-def quality(
+def quality_table(
     measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
 ) -> Table:
     """Table 1, a row a measure: reliability with another seed and another wording, the shift by the
@@ -126,21 +133,25 @@ def quality(
     Every number is the audit's own, over the respondents of that audit.
     """
     columns = {
-        name: [_coefficient(measure.estimate(name)) for measure in measures] for name in TESTED
+        name: [_coefficient(measure.estimate(name)) for measure in measures]
+        for name in COEFFICIENT_COLUMNS
     }
-    marks: tuple[str, ...] = ()
+    mark_notes: tuple[str, ...] = ()
     if comparison is not None and comparison.differences:
-        columns = {name: mark_apart(comparison, name, of) for name, of in columns.items()}
-        marks = (
-            f"{_MARKS} (for other models: at least ten independent shared models, paired resampling"
+        columns = {
+            name: mark_separated(comparison, name, entries) for name, entries in columns.items()
+        }
+        mark_notes = (
+            f"{_MARK_NOTE} (for other models: at least ten independent shared models, paired"
+            " resampling"
             " of models, one Holm adjustment over all columns).",
         )
     retest, forms, criterion = columns.values()
     rows = [
         (
             Text(measure.label),
-            measured(measure.items, digits=0),
-            measured(len(measure.scores), digits=0),
+            number_cell(measure.items, digits=0),
+            number_cell(len(measure.scores), digits=0),
             retest[i],
             forms[i],
             _shift(measure),
@@ -149,7 +160,7 @@ def quality(
         )
         for i, measure in enumerate(measures)
     ]
-    of_retest, of_forms, of_people = TESTED.values()
+    retest_column, forms_column, people_column = COEFFICIENT_COLUMNS.values()
     return Table(
         "table1",
         "Quality of the measures.",
@@ -157,10 +168,10 @@ def quality(
             Column("Measure", "text"),
             Column("Items"),
             Column("Models"),
-            of_retest,
-            of_forms,
+            retest_column,
+            forms_column,
             Column("Shift, points", "interval", "Reliability"),
-            of_people,
+            people_column,
             Column("Types alone"),
         ),
         rows=tuple(rows),
@@ -170,7 +181,7 @@ def quality(
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many have a standard error of .03 or less, are"
             " above chance and leak no answers.",
-            *marks,
+            *mark_notes,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",
             *notes,
@@ -181,10 +192,10 @@ def quality(
 def _coefficient(estimate: Estimate | None) -> Text:
     """A coefficient with its interval for other models, or else with the one for these alone."""
     if estimate is None:
-        return measured(None)
-    entry = estimated(estimate, over=("model_population", "fixed_models", "items"))
-    alone = estimate.interval("model_population") is None and entry.small
-    return replace(entry, small=f"{entry.small}*") if alone else entry
+        return number_cell(None)
+    entry = estimate_cell(estimate, inferences=("model_population", "fixed_models", "items"))
+    is_fixed = estimate.interval("model_population") is None and entry.small
+    return replace(entry, small=f"{entry.small}*") if is_fixed else entry
 
 
 def _shift(measure: Measure) -> Text:
@@ -194,11 +205,11 @@ def _shift(measure: Measure) -> Text:
     rows = [measure.budget.row(name) for name in ("wording", "negation")] if measure.budget else []
     row = next((row for row in rows if row.shift is not None), None)
     if row is None:
-        return measured(None)
-    points = Points.of_scores([*measure.scores.values()])
+        return number_cell(None)
+    points = Points.for_scores([*measure.scores.values()])
     values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
     signature = measure.estimate("parallel_forms.mean_shift")
-    return measured(
+    return number_cell(
         *values, digits=points.digits, signature=signature.signature if signature else ""
     )
 
@@ -209,10 +220,12 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
     The ranks come from the audit's paired tests where it has them, else from the scores' intervals,
     which is more cautious.
     """
-    tested = find(audit, "discriminability.separable_pairs", metric)
-    if tested is not None and tested.detail.get("ranks"):
-        return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
-    return _ranked(
+    estimate = find_estimate(audit, "discriminability.separable_pairs", metric)
+    if estimate is not None and estimate.detail.get("ranks"):
+        return {
+            name: (int(low), int(high)) for name, (low, high) in estimate.detail["ranks"].items()
+        }
+    return _test_ranks(
         {r.name: r.scores.get(metric) for r in audit.respondents},
         errors=_errors(audit, metric),
         better=audit.metrics[metric]["better"],
@@ -220,37 +233,37 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
 
 
 def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
-    spans = {row.name: row.intervals.get(metric, (None, None)) for row in audit.respondents}
+    intervals = {row.name: row.intervals.get(metric, (None, None)) for row in audit.respondents}
     return {
         name: (high - low) / (2 * _Z)
-        for name, (low, high) in spans.items()
+        for name, (low, high) in intervals.items()
         if low is not None and high is not None
     }
 
 
-def _ranked(
+def _test_ranks(
     scores: Mapping[str, float | None], errors: Mapping[str, float], better: str
 ) -> dict[str, tuple[int, int]]:
-    known = {name: score for name, score in scores.items() if score is not None and name in errors}
+    scored = {name: score for name, score in scores.items() if score is not None and name in errors}
     # a respondent without an interval could be anywhere, so no rank is certain
     if (
-        len(known) < 2
-        or len(known) < sum(score is not None for score in scores.values())
+        len(scored) < 2
+        or len(scored) < sum(score is not None for score in scores.values())
         or better == "neither"
     ):
         return {}
-    tested = independent_differences(
-        list(known.values()), [errors[name] for name in known], higher_is_better=better != "lower"
+    comparison = independent_differences(
+        list(scored.values()), [errors[name] for name in scored], higher_is_better=better != "lower"
     )
-    return dict(zip(known, tested.rank_intervals, strict=True))
+    return dict(zip(scored, comparison.rank_intervals, strict=True))
 
 
-def with_rank(entry: Text, rank: tuple[int, int] | None, many: int) -> Text:
-    """A number, marked where it is sure to be the best or the second best of so many."""
+def with_rank(entry: Text, rank: tuple[int, int] | None, n_models: int) -> Text:
+    """A number, marked where it is certain to be the best or the second best of all respondents."""
     if rank == (1, 1):
         return replace(entry, mark="best")
     # the second of only two respondents is the last, so it is not marked
-    return replace(entry, mark="second") if rank == (2, 2) and many > 2 else entry
+    return replace(entry, mark="second") if rank == (2, 2) and n_models > 2 else entry
 
 
 def _first_other_form(audit: BenchmarkAudit) -> str | None:
@@ -262,12 +275,12 @@ def _first_other_form(audit: BenchmarkAudit) -> str | None:
 
 def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
     """Every respondent's score in the reference administration, with interval and mark."""
-    sure, many = ranks(audit, metric), len(audit.respondents)
+    rank_by_name, n_models = ranks(audit, metric), len(audit.respondents)
     entries = {}
     for r in audit.respondents:
-        entry = measured(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
-        shown = replace(entry, text=r.printed.get(metric) or entry.text)
-        entries[r.name] = with_rank(shown, sure.get(r.name), many)
+        entry = number_cell(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
+        printed = replace(entry, text=r.printed.get(metric) or entry.text)
+        entries[r.name] = with_rank(printed, rank_by_name.get(r.name), n_models)
     return entries
 
 
@@ -278,7 +291,7 @@ def _by_form(
     values: Callable[[RespondentScores], Mapping[str, float | None]],
     digits: int = 3,
     suffix: str = "",
-) -> tuple[list[Column], list[Tagged]]:
+) -> tuple[list[Column], list[Cells]]:
     """Columns and rows of a table that holds two forms side by side.
 
     Parameters
@@ -291,27 +304,27 @@ def _by_form(
     suffix
         What the headings of the forms end in.
     """
-    metric, other = leading(audit), _first_other_form(audit)
+    metric, other_form = leading_metric(audit), _first_other_form(audit)
     scores, rows = _score_column(audit, metric), []
     columns = [Column("Model", "text")]
-    for name in filter(None, (audit.reference, other)):
+    for name in filter(None, (audit.reference, other_form)):
         first = name == audit.reference
-        group = f"{'Original' if first else cell(name).capitalize()}{suffix}"
+        group = f"{'Original' if first else administration_name(name).capitalize()}{suffix}"
         columns += [
             Column(title, "interval" if first else "number", group),
             Column(second, "number", group),
         ]
-    for row in in_order(audit):
-        beside = values(row)
+    for row in respondents_in_order(audit):
+        companions = values(row)
         entries = [
-            Text(short(row.name)),
+            Text(short_name(row.name)),
             scores[row.name],
-            measured(beside.get(audit.reference), digits=digits),
+            number_cell(companions.get(audit.reference), digits=digits),
         ]
-        if other:
+        if other_form:
             entries += [
-                measured(row.cells.get(other, {}).get(metric)),
-                measured(beside.get(other), digits=digits),
+                number_cell(row.cells.get(other_form, {}).get(metric)),
+                number_cell(companions.get(other_form), digits=digits),
             ]
         rows.append(tuple(entries))
     return columns, rows
@@ -320,22 +333,22 @@ def _by_form(
 def _yes_ratios(audit: BenchmarkAudit) -> Table:
     """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
     columns, rows = _by_form(
-        audit, leading(audit), "yes", lambda row: row.yes_ratio, suffix=" form"
+        audit, leading_metric(audit), "yes", lambda row: row.yes_ratio, suffix=" form"
     )
     truth = [Text("Ground truth")]
     for name in filter(None, (audit.reference, _first_other_form(audit))):
-        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
+        truth += [number_cell(None), number_cell(audit.truth_yes.get(Cell.parse(name).form))]
     return Table(
         f"table2-{audit.benchmark}",
-        _titled("Yes bias on", audit),
+        _caption("Yes bias on", audit),
         tuple(columns),
         (tuple(truth), *rows),
-        notes=_noted(
+        notes=_notes_below(
             [audit],
             "A share of yes above the ground truth is more yes than is right, as a habit of saying"
             " yes (acquiescence) gives; a share below it is more no than is right.",
-            f"Intervals: 95%, over {clusters(audit)}.",
-            f"{_MARKS} (Holm).",
+            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm).",
         ),
     )
 
@@ -344,25 +357,25 @@ def _lengths(audit: BenchmarkAudit) -> Table:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
     """
-    metric = leading(audit)
+    metric = leading_metric(audit)
     title = f"{metric}{arrow(audit.metrics[metric]['better'])}"
     columns, rows = _by_form(audit, title, "words", lambda row: row.words, digits=1)
     return Table(
         f"table3-{audit.benchmark}",
-        _titled("Caption length and hallucination under two instructions on", audit),
+        _caption("Caption length and hallucination under two instructions on", audit),
         tuple(columns),
         tuple(rows),
-        notes=_noted(
+        notes=_notes_below(
             [audit],
             "Words: mean length of a caption.",
-            f"Intervals: 95%, over {clusters(audit)}.",
-            f"{_MARKS} (Holm).",
+            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm).",
         ),
     )
 
 
 def arrow(better: str) -> str:
-    """The direction in which a score is better, behind its heading."""
+    """An arrow in the direction in which a score is better, to stand after its heading."""
     return {"lower": " ↓", "higher": " ↑"}.get(better, "")
 
 
@@ -394,8 +407,8 @@ def _types(audits: Sequence[BenchmarkAudit]) -> Table:
 def _items(kind: Mapping[str, object]) -> Text:
     count = kind.get("items")
     if isinstance(count, int) and count:
-        return measured(count, digits=0)
-    return Text("claimed") if kind.get("claimed") else measured(None)
+        return number_cell(count, digits=0)
+    return Text("claimed") if kind.get("claimed") else number_cell(None)
 
 
 def _by_type(audit: BenchmarkAudit) -> Table | None:
@@ -407,31 +420,38 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
     ]
     if len(kinds) < 2:
         return None
-    metric, many = leading(audit), len(audit.respondents)
+    metric, n_models = leading_metric(audit), len(audit.respondents)
     better, errors = audit.metrics[metric]["better"], _errors(audit, metric)
     columns: list[Mapping[str, Text]] = []
     for kind in kinds:
         # fewer items have a larger standard error
-        widen = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
+        error_factor = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
         scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
-        sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
+        rank_by_name = _test_ranks(
+            scores, {name: error * error_factor for name, error in errors.items()}, better
+        )
         columns.append(
-            {name: with_rank(measured(s), sure.get(name), many) for name, s in scores.items()}
+            {
+                name: with_rank(number_cell(s), rank_by_name.get(name), n_models)
+                for name, s in scores.items()
+            }
         )
     columns.append(_score_column(audit, metric))
     group = metric + arrow(better)
     heads = (Column("Model", "text"), *(Column(kind, "number", group) for kind in kinds))
     return Table(
         f"table5-{audit.benchmark}",
-        _titled(f"{metric} by type on", audit),
+        _caption(f"{metric} by type on", audit),
         (*heads, Column("overall", "interval", group)),
         tuple(
-            (Text(short(r.name)), *(column[r.name] for column in columns)) for r in in_order(audit)
+            (Text(short_name(r.name)), *(column[r.name] for column in columns))
+            for r in respondents_in_order(audit)
         ),
-        notes=_noted(
+        notes=_notes_below(
             [audit],
-            f"Overall interval: 95%, over {clusters(audit)}.",
-            f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root"
+            f"Overall interval: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm; the standard error of a type is that of all items divided by the"
+            " root"
             " of its share of the items).",
         ),
     )
@@ -442,7 +462,7 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     errors in score units.
     """
     retest, parallel = "Test-retest", "Parallel forms"
-    wanted = {
+    columns = {
         "test_retest.pearson": Column("r", "interval", retest),
         "test_retest.noise_floor": Column("noise floor", "number", retest),
         "test_retest.rho_g": Column("rho_G", "interval", retest),
@@ -455,21 +475,21 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
         "parallel_forms.mean_shift": Column("shift", "number", parallel),
         "consistency.alpha": Column("alpha", "interval", "Items"),
     }
-    return _without_empty(
+    return _drop_empty_columns(
         Table(
             "reliability",
             "Reliability of the benchmarks.",
-            (Column("Benchmark", "text"), Column("Metric", "text"), *wanted.values()),
+            (Column("Benchmark", "text"), Column("Metric", "text"), *columns.values()),
             rows=tuple(
                 (
                     Text(audit.title),
                     Text(metric),
-                    *(estimated(find(audit, name, metric)) for name in wanted),
+                    *(estimate_cell(find_estimate(audit, name, metric)) for name in columns),
                 )
                 for audit in audits
                 for metric in audit.metrics
             ),
-            notes=_noted(
+            notes=_notes_below(
                 audits,
                 "Intervals: 95%, over models.",
                 "Noise floor: the correlation that independent coin flips at each model's own rate"
@@ -482,17 +502,17 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
     )
 
 
-def _without_empty(table: Table) -> Table:
-    """The table without columns of numbers that nobody measured."""
-    kept = [
+def _drop_empty_columns(table: Table) -> Table:
+    """The table without columns of numbers that hold no value."""
+    indices = [
         i
         for i, column in enumerate(table.columns)
         if column.kind == "text" or any(row[i].value is not None for row in table.rows)
     ]
     return replace(
         table,
-        columns=tuple(table.columns[i] for i in kept),
-        rows=tuple(tuple(row[i] for i in kept) for row in table.rows),
+        columns=tuple(table.columns[i] for i in indices),
+        rows=tuple(tuple(row[i] for i in indices) for row in table.rows),
     )
 
 
@@ -500,7 +520,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     """The judge asked again about the same answers: how much of the noise between runs comes from
     the judge.
     """
-    wanted = (
+    statistics = (
         ("r", "judge_consistency.pearson"),
         ("ICC(A,1)", "judge_consistency.icc_a1"),
         ("flips", "judge_consistency.flip_rate"),
@@ -509,20 +529,20 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     rows = []
     for audit in audits:
         for metric in audit.metrics:
-            estimates = [find(audit, indicator, metric) for _, indicator in wanted]
+            estimates = [find_estimate(audit, indicator, metric) for _, indicator in statistics]
             if any(e is not None for e in estimates):
                 judge = Cell.parse(audit.reference).judge
                 rows.append(
-                    (Text(audit.title), Text(metric), Text(judge), *map(estimated, estimates))
+                    (Text(audit.title), Text(metric), Text(judge), *map(estimate_cell, estimates))
                 )
     if not rows:
         return None
-    judged = [
+    judged_audits = [
         audit
         for audit in audits
         if any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
     ]
-    return _without_empty(
+    return _drop_empty_columns(
         Table(
             "judge",
             "The judge asked again about the same answers.",
@@ -530,9 +550,9 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
                 Column("Benchmark", "text"),
                 Column("Metric", "text"),
                 Column("Judge", "text"),
-                *(Column(title, "interval") for title, _ in wanted),
+                *(Column(title, "interval") for title, _ in statistics),
             ),
             rows=tuple(rows),
-            notes=_noted(judged, "Intervals: 95%, over models."),
+            notes=_notes_below(judged_audits, "Intervals: 95%, over models."),
         )
     )

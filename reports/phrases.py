@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from hqm.reports.tables import (
     DASH,
     Text,
+    decimals_of,
     estimate_text,
-    interval,
-    leading,
+    interval_text,
+    leading_metric,
     number,
     percent,
-    places,
 )
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
@@ -26,32 +26,33 @@ from hqm import BenchmarkAudit, Estimate, indicator_named
 Sentence = tuple[Text, ...]
 
 
-def say(template: str, **parts: Text | Estimate | str | int | float | None) -> Sentence:
-    """A sentence with numbers; a number made from an estimate links to its signature.
+def compose(template: str, **values: Text | Estimate | str | int | float | None) -> Sentence:
+    """A sentence from a template and its values; a number made from an estimate links to its
+    signature.
 
-    >>> [part.text for part in say("It has {n} items.", n=1200)]
+    >>> [piece.text for piece in compose("It has {n} items.", n=1200)]
     ['It has ', '1,200', ' items.']
     """
     pieces = enumerate(re.split(r"\{(\w+)\}", template))
     # every second piece is the name of a part
-    shown = (_part(parts[piece]) if i % 2 else Text(piece) for i, piece in pieces)
-    return tuple(part for part in shown if part.text)
+    texts = (_as_text(values[piece]) if i % 2 else Text(piece) for i, piece in pieces)
+    return tuple(piece for piece in texts if piece.text)
 
 
-def _part(part: Text | Estimate | str | int | float | None) -> Text:
-    if isinstance(part, Text):
-        return part
-    if isinstance(part, Estimate):
-        return estimate_text(part)
-    if isinstance(part, str):
-        return Text(part)
-    return Text(f"{part:,}" if isinstance(part, int) else number(part))
+def _as_text(value: Text | Estimate | str | int | float | None) -> Text:
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, Estimate):
+        return estimate_text(value)
+    if isinstance(value, str):
+        return Text(value)
+    return Text(f"{value:,}" if isinstance(value, int) else number(value))
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     if len(names) < 2:
@@ -59,48 +60,57 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def counted(count: int, what: str) -> str:
+def pluralise(count: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> counted(1, "form"), counted(2, "form")
+    >>> pluralise(1, "form"), pluralise(2, "form")
     ('1 form', '2 forms')
     """
-    return f"{count:,} {what}{'s' * (count != 1)}"
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
-_WORDS = "no one two three four five six seven eight nine ten".split()
+def verb_form(count: int, singular: str, plural: str) -> str:
+    """The form of a verb, or of a phrase, that agrees with a count.
+
+    >>> verb_form(1, "is", "are"), verb_form(3, "is", "are")
+    ('is', 'are')
+    """
+    return singular if count == 1 else plural
 
 
-def in_letters(count: int) -> str:
+_NUMBER_WORDS = "no one two three four five six seven eight nine ten".split()
+
+
+def number_word(count: int) -> str:
     """A small count as a word.
 
-    >>> in_letters(3), in_letters(22)
+    >>> number_word(3), number_word(22)
     ('three', '22')
     """
-    return _WORDS[count] if 0 <= count < len(_WORDS) else f"{count:,}"
+    return _NUMBER_WORDS[count] if 0 <= count < len(_NUMBER_WORDS) else f"{count:,}"
 
 
-def several(count: int, what: str) -> str:
+def pluralise_in_words(count: int, noun: str) -> str:
     """A small count as a word, with its noun."""
-    return f"{in_letters(count)} {what}{'s' * (count != 1)}"
+    return f"{number_word(count)} {noun}{'s' * (count != 1)}"
 
 
-def so_many(count: int) -> str:
-    """A number of items to add; from a million on it is no plan.
+def capped_count(count: int) -> str:
+    """A number of items to add; a million or more is no plan, and is not printed in full.
 
-    >>> so_many(1200), so_many(745194009)
+    >>> capped_count(1200), capped_count(745194009)
     ('1,200', 'over a million')
     """
     return f"{count:,}" if count < 10**6 else "over a million"
 
 
-def in_words(sentences: Iterable[Sentence]) -> str:
+def plain_text(sentences: Iterable[Sentence]) -> str:
     """Sentences as plain text.
 
-    >>> in_words([say("It has {n} items.", n=2), say("It is short.")])
+    >>> plain_text([compose("It has {n} items.", n=2), compose("It is short.")])
     'It has 2 items. It is short.'
     """
-    return " ".join("".join(part.text for part in sentence) for sentence in sentences)
+    return " ".join("".join(piece.text for piece in sentence) for sentence in sentences)
 
 
 # --- terms, each explained in one sentence ---
@@ -387,7 +397,7 @@ class Terms:
     """Remembers which terms a page has explained so far, from its top."""
 
     def __init__(self) -> None:
-        self._met: set[str] = set()
+        self._explained: set[str] = set()
 
     def explain(self, text: str) -> str:
         """A text with every term that appears for the first time marked with its meaning.
@@ -398,33 +408,34 @@ class Terms:
         """
         from markupsafe import escape
 
-        out, rest = "", text
-        while place := self._first(rest):
-            found_at, term = place
-            self._met.add(term)
+        marked, remaining = "", text
+        while hit := self._first_term(remaining):
+            match, term = hit
+            self._explained.add(term)
             meaning = escape(f"{term}: {TERMS[term][1]}.")
-            word = escape(found_at[0])
-            before = escape(rest[: found_at.start()])
-            out += f'{before}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
-            rest = rest[found_at.end() :]
-        return f"{out}{escape(rest)}"
+            word = escape(match[0])
+            before = escape(remaining[: match.start()])
+            marked += f'{before}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
+            remaining = remaining[match.end() :]
+        return f"{marked}{escape(remaining)}"
 
-    def _first(self, text: str) -> tuple[re.Match[str], str] | None:
+    def _first_term(self, text: str) -> tuple[re.Match[str], str] | None:
         hits = [
             (match, term)
             for term, (pattern, _) in TERMS.items()
-            if term not in self._met and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
+            if term not in self._explained
+            and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
         ]
         return min(hits, key=lambda hit: hit[0].start(), default=None)
 
 
 # --- units, and numbers that no reader can use ---
 
-_STEEP = 4.0
+_MAX_SLOPE = 4.0
 """An interval of an elasticity that is wider than this contains every slope that anybody would act
 on.
 """
-_BEYOND = 100.0
+_MAX_END_RATIO = 100.0
 """How many times an estimate the end of its interval may be; what lies further off is no end."""
 
 
@@ -437,45 +448,47 @@ def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
         return ""
     unit = indicator.unit
     if unit.kind == "score":
-        shown = in_units(audit, estimate.metric, estimate.value)
-        return shown if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
+        difference = difference_with_unit(audit, estimate.metric, estimate.value)
+        return difference if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
     if unit.kind == "share":
-        moved = estimate.indicator.endswith("_shift")
+        is_shift = estimate.indicator.endswith("_shift")
         return (
             f"{number(100 * estimate.value, 1)} percentage points"
-            if moved
+            if is_shift
             else f"share, {percent(estimate.value)}"
         )
     return unit.text
 
 
-def no_use(estimate: Estimate) -> str:
-    """Why a number is withheld because nobody could act on it; empty where it is shown."""
+def reason_withheld(estimate: Estimate) -> str:
+    """Why a number is not printed, because its uncertainty is too large for any use; empty where it
+    is.
+    """
     if estimate.value is None or not estimate.indicator.endswith(".length_elasticity"):
         return ""
     widths = [span.high - span.low for span in estimate.intervals if not span.one_sided]
-    if max(widths, default=0.0) > _STEEP or abs(estimate.value) > _STEEP:
+    if max(widths, default=0.0) > _MAX_SLOPE or abs(estimate.value) > _MAX_SLOPE:
         return "the answers differ too little in length to say how the score follows it"
     return ""
 
 
-def no_end(estimate: Estimate, end: float) -> bool:
-    """Whether an end of an interval lies so far from the estimate that it bounds nothing."""
-    return estimate.value is not None and abs(end) > _BEYOND * max(abs(estimate.value), 0.05)
+def is_unbounded_end(estimate: Estimate, end: float) -> bool:
+    """Whether an end of an interval is so far from the estimate that it bounds nothing."""
+    return estimate.value is not None and abs(end) > _MAX_END_RATIO * max(abs(estimate.value), 0.05)
 
 
-def shown_with_unit(audit: BenchmarkAudit, estimate: Estimate) -> Text:
-    """An estimate's number with its unit in small print; withheld where nobody could act on it."""
-    shown = estimate_text(estimate)
-    reason = no_use(estimate)
+def text_with_unit(audit: BenchmarkAudit, estimate: Estimate) -> Text:
+    """An estimate's number with its unit in small print, or `withheld` with the reason."""
+    cell = estimate_text(estimate)
+    reason = reason_withheld(estimate)
     if reason:
         return replace(
-            shown, text=DASH, behind=f"{reason}\n{estimate.signature}", muted=True, small="withheld"
+            cell, text=DASH, tooltip=f"{reason}\n{estimate.signature}", muted=True, small="withheld"
         )
-    return replace(shown, small=unit_of(audit, estimate))
+    return replace(cell, small=unit_of(audit, estimate))
 
 
-def in_units(audit: BenchmarkAudit, metric: str, value: float | None) -> str:
+def difference_with_unit(audit: BenchmarkAudit, metric: str, value: float | None) -> str:
     """A difference of scores with its unit: percentage points where the scores are shares, else the
     metric's own units.
     """
@@ -489,10 +502,10 @@ def in_units(audit: BenchmarkAudit, metric: str, value: float | None) -> str:
 def is_share(audit: BenchmarkAudit, metric: str) -> bool:
     """Whether the scores of a metric are shares: all of them lie between 0 and 1."""
     scores = [
-        s
+        score
         for row in audit.respondents
         for by_metric in (row.scores, *row.cells.values())
-        if (s := by_metric.get(metric)) is not None
+        if (score := by_metric.get(metric)) is not None
     ]
     return bool(scores) and all(0 <= score <= 1 for score in scores)
 
@@ -502,39 +515,41 @@ def is_share(audit: BenchmarkAudit, metric: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """How the scores of a metric are said: shares times 100, with one decimal."""
+    """The unit in which the scores of a metric are printed: shares times 100, with one decimal."""
 
     factor: float
     digits: int
 
     @classmethod
-    def of(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
+    def for_metric(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
         """Return the points of a metric, the leading one unless named."""
-        return cls(100.0, 1) if is_share(audit, metric or leading(audit)) else cls(1.0, 2)
+        return cls(100.0, 1) if is_share(audit, metric or leading_metric(audit)) else cls(1.0, 2)
 
     @classmethod
-    def of_scores(cls, scores: Sequence[float]) -> Points:
-        """Return the points of scores that no audit is at hand for."""
+    def for_scores(cls, scores: Sequence[float]) -> Points:
+        """Return the points of scores without their audit."""
         share = all(0 <= score <= 1 for score in scores)
+        # shares are printed as percentage points
         return cls(100.0, 1) if share else cls(1.0, 2)
 
-    def said(self, value: float | None, *, sign: bool = False) -> str:
+    def format(self, value: float | None, *, sign: bool = False) -> str:
         """A number of points.
 
-        >>> Points(100.0, 1).said(0.0583, sign=True)
+        >>> Points(100.0, 1).format(0.0583, sign=True)
         '+5.8'
         """
         if value is None:
             return number(None)
-        shown = number(value * self.factor, self.digits)
-        positive = sign and value > 0 and float(shown) != 0
-        return f"+{shown}" if positive else shown
+        text = number(value * self.factor, self.digits)
+        # a value that is rounded to 0 has no sign
+        positive = sign and value > 0 and float(text) != 0
+        return f"+{text}" if positive else text
 
-    def ends(self, low: float | None, high: float | None) -> str:
+    def format_interval(self, low: float | None, high: float | None) -> str:
         """An interval in points; empty where there is none."""
         if low is None or high is None:
             return ""
-        return f"[{self.said(low)}, {self.said(high)}]"
+        return f"[{self.format(low)}, {self.format(high)}]"
 
 
 def coefficient(estimate: Estimate, inference: str = "") -> Text:
@@ -544,12 +559,12 @@ def coefficient(estimate: Estimate, inference: str = "") -> Text:
     """
     kinds = (inference, "fixed_models", "items", "model_population")
     span = next((s for kind in kinds if kind and (s := estimate.interval(kind))), None)
-    shown = estimate_text(estimate)
-    text = without_zero(shown.text)
+    cell = estimate_text(estimate)
+    text = without_zero(cell.text)
     if span is not None and math.isfinite(span.low):
-        ends = without_zero(interval(span, places(estimate)))
+        ends = without_zero(interval_text(span, decimals_of(estimate)))
         text += f", {ends}" if span.one_sided else f" {ends}"
-    return replace(shown, text=text, muted=False)
+    return replace(cell, text=text, muted=False)
 
 
 def without_zero(text: str) -> str:

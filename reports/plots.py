@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports.phrases import Points
-from hqm.reports.sentences import SOURCES, largest
-from hqm.reports.tables import leading, short
+from hqm.reports.sentences import SOURCES, largest_row
+from hqm.reports.tables import leading_metric, short_name
 
 from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError
 
@@ -60,8 +60,8 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
             name=name,
             choices=FIGURES,
         )
-    every = [benchmark for audit in audits for benchmark in audit.audits]
-    return _file(lambda figure: FIGURES[name](figure, every), kind)
+    benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
+    return _file(lambda figure: FIGURES[name](figure, benchmark_audits), kind)
 
 
 def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
@@ -84,15 +84,15 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
     with mpl.rc_context(_SETTINGS):
         figure = Figure(layout="constrained")
         paint(figure)
-        out = io.BytesIO()
-        figure.savefig(out, format=kind, dpi=300, transparent=True, metadata=_METADATA[kind])
-    return out.getvalue()
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, dpi=300, transparent=True, metadata=_METADATA[kind])
+    return buffer.getvalue()
 
 
 def _panels(
-    figure: Figure, count: int, width: float, height: float, *, across: int = 3
+    figure: Figure, count: int, width: float, height: float, *, max_columns: int = 3
 ) -> list[Axes]:
-    columns = min(count, across)
+    columns = min(count, max_columns)
     rows = math.ceil(count / columns)
     figure.set_size_inches(width * columns, height * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
@@ -102,17 +102,19 @@ def _panels(
     return axes[:count]
 
 
-def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
+def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Scores with their intervals over pictures, best on top."""
-    shown = [audit for audit in every if audit.respondents]
-    if not shown:
+    scored_audits = [audit for audit in audits if audit.respondents]
+    if not scored_audits:
         raise DesignError("no audit has a respondent")
-    most = max(len(audit.respondents) for audit in shown)
-    for axes, audit in zip(_panels(figure, len(shown), 3.4, 0.6 + 0.19 * most), shown, strict=True):
+    n_rows = max(len(audit.respondents) for audit in scored_audits)
+    for axes, audit in zip(
+        _panels(figure, len(scored_audits), 3.4, 0.6 + 0.19 * n_rows), scored_audits, strict=True
+    ):
         metric = next(iter(audit.metrics))
         sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
         rows = [
-            (s, r.intervals.get(metric), short(r.name))
+            (s, r.intervals.get(metric), short_name(r.name))
             for r in audit.respondents
             if (s := r.scores.get(metric)) is not None
         ]
@@ -121,32 +123,38 @@ def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
             if span is not None and span[0] is not None and span[1] is not None:
                 axes.plot([span[0], span[1]], [y, y], color=_FAINT, linewidth=1)
             axes.plot(score, y, "o", color=_ACCENT, markersize=3.5)
-        axes.set_yticks(range(len(rows)), [_shown(name) for _, _, name in rows])
-        axes.set(title=_shown(audit.title), xlabel=_shown(metric))
+        axes.set_yticks(range(len(rows)), [_without_math(name) for _, _, name in rows])
+        axes.set(title=_without_math(audit.title), xlabel=_without_math(metric))
 
 
-def _error_budget(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
+def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """Every measured source of error as a band in points, with the shift of the mean."""
-    budgets = [(audit, audit.budget.get(leading(audit))) for audit in every]
-    shown = [(audit, own) for audit, own in budgets if own is not None and largest(own.rows)]
-    if not shown:
+    budgets = [(audit, audit.budget.get(leading_metric(audit))) for audit in audits]
+    budgeted = [
+        (audit, budget)
+        for audit, budget in budgets
+        if budget is not None and largest_row(budget.rows)
+    ]
+    if not budgeted:
         raise DesignError("no audit has an error budget", remedy="Audit it again.")
-    most = max(len(own.rows) for _, own in shown)
+    n_rows = max(len(budget.rows) for _, budget in budgeted)
     # one axis for all panels, so that bars of two benchmarks can be held against each other
-    end = max(1.05 * Points.of(audit).factor * _reach(own) for audit, own in shown)
-    for axes, (audit, own) in zip(
-        _panels(figure, len(shown), 3.4, 0.6 + 0.24 * most), shown, strict=True
+    end = max(1.05 * Points.for_metric(audit).factor * _reach(budget) for audit, budget in budgeted)
+    for axes, (audit, budget) in zip(
+        _panels(figure, len(budgeted), 3.4, 0.6 + 0.24 * n_rows), budgeted, strict=True
     ):
-        factor = Points.of(audit).factor
-        rows = [row for row in own.rows if row.half is not None][::-1]
+        factor = Points.for_metric(audit).factor
+        rows = [row for row in budget.rows if row.half is not None][::-1]
         for y, row in enumerate(rows):
             axes.barh(y, (row.half or 0.0) * factor, height=0.6, color=_BAND)
             if row.shift is not None and row.source not in ("items", "metric"):
-                inside = _INK if row.shown else "white"
-                axes.plot(abs(row.shift) * factor, y, "D", color=_INK, mfc=inside, markersize=4)
+                fill = _INK if row.excludes_zero else "white"
+                axes.plot(abs(row.shift) * factor, y, "D", color=_INK, mfc=fill, markersize=4)
         axes.set_yticks(range(len(rows)), [SOURCES[row.source][0] for row in rows])
         axes.set_xlim(0, end or 1.0)
-        axes.set(title=_shown(audit.title), xlabel=_shown(f"points of {own.metric}"))
+        axes.set(
+            title=_without_math(audit.title), xlabel=_without_math(f"points of {budget.metric}")
+        )
 
 
 def _reach(budget: ErrorBudget) -> float:
@@ -162,6 +170,6 @@ FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
 """Figures by name."""
 
 
-def _shown(text: str) -> str:
+def _without_math(text: str) -> str:
     """Text in which a dollar sign does not begin a formula."""
     return text.replace("$", r"\$")

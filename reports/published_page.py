@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hqm.reports.evidence_page import environment
-from hqm.reports.tables import FAMILIES, Table, Text, anchor, interval, number, statistic_name
+from hqm.reports.tables import FAMILIES, Table, Text, anchor, interval_text, number, statistic_name
 
 from hqm import Estimate
 
@@ -38,8 +38,8 @@ def render(data: Mapping[str, Any], command: str) -> str:
             flags=data["flags"],
             notes=data["notes"],
             tables=[
-                _read_as(data),
-                *_contradicted(data),
+                _reading_table(data),
+                *_violation_tables(data),
                 *(_family(f, estimates) for f in families),
             ],
             limits=list(limits),
@@ -51,10 +51,10 @@ def render(data: Mapping[str, Any], command: str) -> str:
     )
 
 
-def _read_as(data: Mapping[str, Any]) -> Table:
+def _reading_table(data: Mapping[str, Any]) -> Table:
     """What each column was taken for."""
     scales = {1.0: "shares of 1", 100.0: "per cent", None: "points"}
-    return Table.of(
+    return Table.for_page(
         "What each column was taken for",
         columns=("column", "read as", "better", "items behind a score", "decimals printed"),
         rows=tuple(
@@ -71,24 +71,23 @@ def _read_as(data: Mapping[str, Any]) -> Table:
     )
 
 
-def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
+def _violation_tables(data: Mapping[str, Any]) -> Iterator[Table]:
     """What cannot be true, and what holds only under a condition."""
-    tables = []
-    for caption, soft in (
+    for caption, is_conditional in (
         ("What the table contradicts in itself", False),
         ("What is possible only under a condition", True),
     ):
         rows = [
             (
-                Text(v["row"]),
-                Text(v["column"]),
-                Text(v["printed"]),
-                Text(v["reason"]),
-                Text("" if v["off"] is None else number(v["off"], 2)),
-                *([Text(v["unless"])] if soft else []),
+                Text(violation["row"]),
+                Text(violation["column"]),
+                Text(violation["printed"]),
+                Text(violation["reason"]),
+                Text("" if violation["off"] is None else number(violation["off"], 2)),
+                *([Text(violation["unless"])] if is_conditional else []),
             )
-            for v in data["violations"]
-            if bool(v["unless"]) is soft
+            for violation in data["violations"]
+            if bool(violation["unless"]) is is_conditional
         ]
         columns = (
             "row",
@@ -96,11 +95,10 @@ def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
             "printed",
             "what the other numbers give",
             "off by",
-            *(["only if"] if soft else []),
+            *(["only if"] if is_conditional else []),
         )
         if rows:
-            tables.append(Table.of(caption, columns, tuple(rows), (2, 4)))
-    return tables
+            yield Table.for_page(caption, columns, tuple(rows), (2, 4))
 
 
 def _family(family: str, estimates: Sequence[Estimate]) -> Table:
@@ -113,14 +111,14 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
             ),
             Text(e.metric),
             Text(number(e.value)),
-            Text(interval(e.interval("model_population"))),
+            Text(interval_text(e.interval("model_population"))),
             Text(str(e.n_respondents)),
-            Text(_said(e)),
+            Text(_estimate_remarks(e)),
         )
         for e in estimates
         if e.indicator.partition(".")[0] == family
     ]
-    return Table.of(
+    return Table.for_page(
         caption=(
             "The two columns compared"
             if family == _AGREEMENT
@@ -132,18 +130,18 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
     )
 
 
-def _said(estimate: Estimate) -> str:
-    parts = (
+def _estimate_remarks(estimate: Estimate) -> str:
+    remarks = (
         [f"{estimate.status.replace('_', ' ')}: {estimate.reason}"]
         if estimate.status != "ok"
         else []
     )
-    parts += list(estimate.flags)
+    remarks += list(estimate.flags)
     for key, words in _DETAIL.items():
         value = estimate.detail.get(key)
         if value is not None:
-            parts.append(words.format(number(value) if isinstance(value, float) else value))
+            remarks.append(words.format(number(value) if isinstance(value, float) else value))
     low, high = estimate.detail.get("without_low"), estimate.detail.get("without_high")
     if low is not None and high is not None and math.isfinite(low):
-        parts.append(f"{number(low)} to {number(high)} without one respondent")
-    return "; ".join(parts)
+        remarks.append(f"{number(low)} to {number(high)} without one respondent")
+    return "; ".join(remarks)

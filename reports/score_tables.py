@@ -6,31 +6,31 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hqm.reports.phrases import Points, listed, no_use
+from hqm.reports.phrases import Points, join_names, reason_withheld
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
     Table,
     Text,
-    bracketed,
+    administration_name,
+    bracket_text,
     capital,
-    cell,
-    clusters,
+    cluster_noun,
     detail_of,
-    find,
+    find_estimate,
+    finite_number,
     flag_words,
     interval_in_words,
-    known,
-    leading,
+    leading_metric,
     number,
-    official,
+    official_score,
     percent,
-    short,
+    short_name,
     spelled_out,
 )
 
@@ -49,17 +49,17 @@ from hqm import (
 )
 
 
-def made_of(audit: BenchmarkAudit) -> str:
-    """What the scores of the reference administration were made of: the part of the signature that
-    its estimates share.
+def score_signature(audit: BenchmarkAudit) -> str:
+    """The signature fields that all estimates from the reference administration share: what its
+    scores were computed from.
     """
-    metric = leading(audit)
+    metric = leading_metric(audit)
     for estimate in audit.all_estimates:
         of_reference = estimate.first == audit.reference and not estimate.other
         if estimate.metric == metric and of_reference and estimate.signature:
-            parts = estimate.signature.split("|")
-            own = ("statistic:", "interval:")
-            return "|".join(part for part in parts if not part.startswith(own))
+            fields = estimate.signature.split("|")
+            own_prefixes = ("statistic:", "interval:")
+            return "|".join(field for field in fields if not field.startswith(own_prefixes))
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
@@ -73,14 +73,14 @@ def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
 
 def ties_in_order(audit: BenchmarkAudit) -> list[list[str]]:
     """The tied sets of several respondents, each from its best to its worst."""
-    ordered = order_in(audit, audit.reference)
+    ordered = names_in_order(audit, audit.reference)
     return [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
 
 
 def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
     """Respondent -> the best and the worst place that the data allow."""
-    places = detail_of(audit, "discriminability.separable_pairs", "ranks")
-    return places if isinstance(places, Mapping) else {}
+    positions = detail_of(audit, "discriminability.separable_pairs", "ranks")
+    return positions if isinstance(positions, Mapping) else {}
 
 
 def set_name(i: int) -> str:
@@ -92,53 +92,53 @@ def set_name(i: int) -> str:
     return chr(ord("A") + i % 26) + (str(i // 26 + 1) if i >= 26 else "")
 
 
-def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
+def respondents_in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
     """The respondents by the first audited metric, best first."""
-    ordered = order_in(audit, audit.reference)
+    ordered = names_in_order(audit, audit.reference)
     return sorted(audit.respondents, key=lambda row: ordered.index(row.name))
 
 
-def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
-    """How many pairs are told apart, and how many there are."""
-    apart = find(audit, "discriminability.separable_pairs")
-    if apart is None or apart.value is None:
+def count_separated_pairs(audit: BenchmarkAudit) -> tuple[int, int]:
+    """How many pairs of respondents were separated by tests, and how many pairs there are."""
+    estimate = find_estimate(audit, "discriminability.separable_pairs")
+    if estimate is None or estimate.value is None:
         return 0, 0
-    return int(apart.detail.get("apart") or 0), int(apart.detail.get("pairs") or 0)
+    return int(estimate.detail.get("apart") or 0), int(estimate.detail.get("pairs") or 0)
 
 
-def first_place(audit: BenchmarkAudit) -> list[str]:
-    """Who shares the first place."""
-    ordered = order_in(audit, audit.reference)
+def leaders(audit: BenchmarkAudit) -> list[str]:
+    """The respondents that share the first place."""
+    ordered = names_in_order(audit, audit.reference)
     holders = next((group for group in tied_sets(audit) if ordered and ordered[0] in group), None)
     return holders or ordered[:1]
 
 
 def better_sign(audit: BenchmarkAudit) -> int:
     """1 where a higher score of the leading metric is better, -1 where a lower one is."""
-    return -1 if audit.metrics[leading(audit)].get("better") == "lower" else 1
+    return -1 if audit.metrics[leading_metric(audit)].get("better") == "lower" else 1
 
 
-def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
+def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
     """The models from the best to the worst in an administration, equals as in the reference."""
-    metric, sign = leading(audit), -better_sign(audit)
+    metric, sign = leading_metric(audit), -better_sign(audit)
     reference = {row.name: row.scores.get(metric) for row in audit.respondents}
-    there = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
+    other_scores = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
     ordered = list(reference)
     # sorting leaves equals as they stand, so that those of the second sort keep the first's order
-    for scores in (reference,) if cell == audit.reference else (reference, there):
+    for scores in (reference,) if cell == audit.reference else (reference, other_scores):
         worth = {name: math.inf if s is None else sign * s for name, s in scores.items()}
         ordered.sort(key=worth.__getitem__)
     return ordered
 
 
-def pairs_changed(audit: BenchmarkAudit, cell: str) -> int:
-    """How many pairs of models another administration puts in the other order."""
-    metric = leading(audit)
+def count_reordered_pairs(audit: BenchmarkAudit, cell: str) -> int:
+    """How many pairs of models have the opposite order in another administration."""
+    metric = leading_metric(audit)
     scores = [
-        (first, other)
-        for who in audit.respondents
-        if (first := who.scores.get(metric)) is not None
-        and (other := who.cells.get(cell, {}).get(metric)) is not None
+        (first, second)
+        for respondent in audit.respondents
+        if (first := respondent.scores.get(metric)) is not None
+        and (second := respondent.cells.get(cell, {}).get(metric)) is not None
     ]
     return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
 
@@ -147,7 +147,7 @@ def budget_row(audit: BenchmarkAudit, source: str) -> BudgetRow:
     """The row of a source in the leading metric's error budget; one that says `not_measured` where
     there is none.
     """
-    metric = leading(audit)
+    metric = leading_metric(audit)
     return audit.budget.get(metric, ErrorBudget(metric=metric, rows=())).row(source)
 
 
@@ -161,7 +161,7 @@ class Order:
 
 def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
     """The order when asked, asked again, in other words, by another judge and by people."""
-    columns = [Order("asked", tuple(order_in(audit, audit.reference)))]
+    columns = [Order("asked", tuple(names_in_order(audit, audit.reference)))]
     titles: Mapping[str, str] = {
         "seed": "asked again",
         "wording": "other wording",
@@ -169,15 +169,16 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
         "judge": "other judge",
     }
     for source, title in titles.items():
-        other = budget_row(audit, source).other
-        columns += [Order(title, tuple(order_in(audit, c))) for c in other[:1]]
+        administrations = budget_row(audit, source).other
+        columns += [Order(title, tuple(names_in_order(audit, c))) for c in administrations[:1]]
     moves = budget_row(audit, "people").moves
     if len(moves) == len(audit.respondents):
-        then = {
-            who.name: (who.scores.get(leading(audit)) or 0.0) + (moves[who.name] or 0.0)
-            for who in audit.respondents
+        scores = {
+            respondent.name: (respondent.scores.get(leading_metric(audit)) or 0.0)
+            + (moves[respondent.name] or 0.0)
+            for respondent in audit.respondents
         }
-        ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * then[name])
+        ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * scores[name])
         columns.append(Order("by people", tuple(ranked)))
     return tuple(columns)
 
@@ -186,13 +187,11 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     """Respondents by the first audited metric, best first, with intervals and the places that
     chance allows.
     """
-    sets, places = tied_sets(audit), ranks(audit)
-    tied: dict[str, list[str]] = {}
-    for i, group in enumerate(group for group in sets if len(group) > 1):
-        for name in group:
-            tied.setdefault(name, []).append(set_name(i))
+    sets = tied_sets(audit)
+    positions = ranks(audit)
+    set_names = _set_names(sets)
     # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
-    others = [
+    unaudited = [
         name
         for name in (audit.respondents[0].scores if audit.respondents else ())
         if name not in audit.metrics and "." not in name
@@ -201,64 +200,78 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     columns = ["Respondent"]
     for metric in audit.metrics:
         columns += [metric, "95% interval"]
-    if places:
+    if positions:
         columns.append("Place")
     if sets:
         columns.append("Tied set")
-    columns += others
+    columns += unaudited
 
     rows = []
-    for row in in_order(audit):
-        cells = [Text(short(row.name), row.name)]
+    for row in respondents_in_order(audit):
+        cells = [Text(short_name(row.name), row.name)]
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
-            cells += [Text(official(audit, row, metric)), Text(bracketed(low, high))]
-        if places:
-            cells.append(Text(place(places.get(row.name))))
+            cells += [Text(official_score(audit, row, metric)), Text(bracket_text(low, high))]
+        if positions:
+            cells.append(Text(position_text(positions.get(row.name))))
         if sets:
-            cells.append(Text(", ".join(tied.get(row.name, [])) or "alone"))
-        cells += [Text(official(audit, row, name)) for name in others]
+            cells.append(Text(", ".join(set_names.get(row.name, [])) or "alone"))
+        cells += [Text(official_score(audit, row, name)) for name in unaudited]
         rows.append(tuple(cells))
 
-    first = leading(audit)
-    better = audit.metrics[first]["better"]
-    notes = [
-        f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The"
-        f" intervals come from leaving out the {clusters(audit)} one by one."
-    ]
-    if sets:
-        notes.append(
-            "Respondents that share a letter form a tied set: their differences were not shown to"
-            " be more than chance."
-        )
-    else:
-        notes.append(
-            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
-        )
-    if any(row.printed for row in audit.respondents):
-        notes.append(
-            "Scores are rounded as the release prints them; intervals and all statistics come from"
-            " unrounded scores."
-        )
-    return Table.of(
+    return Table.for_page(
         "Leaderboard",
         tuple(columns),
         tuple(rows),
         right=tuple(i for i, name in enumerate(columns) if i and name != "Tied set"),
-        notes=tuple(notes),
-        signature=made_of(audit),
+        notes=tuple(_leaderboard_notes(audit, has_ties=bool(sets))),
+        signature=score_signature(audit),
     )
 
 
-def place(bounds: Any) -> str:
+def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
+    """Respondent -> the names of the tied sets of several respondents that it is in."""
+    names: dict[str, list[str]] = {}
+    for i, group in enumerate(group for group in sets if len(group) > 1):
+        for respondent in group:
+            names.setdefault(respondent, []).append(set_name(i))
+    return names
+
+
+def _leaderboard_notes(audit: BenchmarkAudit, *, has_ties: bool) -> Iterator[str]:
+    """How the leaderboard is read."""
+    first = leading_metric(audit)
+    direction = audit.metrics[first]["better"]
+    yield (
+        f"Sorted by {first} ({direction} is better), administration:"
+        f" {administration_name(audit.reference)}. The intervals come from leaving out the"
+        f" {cluster_noun(audit)} one by one."
+    )
+    if has_ties:
+        yield (
+            "Respondents that share a letter form a tied set: their differences were not shown to"
+            " be more than chance."
+        )
+    else:
+        yield (
+            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
+        )
+    if any(row.printed for row in audit.respondents):
+        yield (
+            "Scores are rounded as the release prints them; intervals and all statistics come from"
+            " unrounded scores."
+        )
+
+
+def position_text(position_range: Any) -> str:
     """The places on a leaderboard that chance allows.
 
-    >>> place([1, 3]), place([2, 2]), place(None)
+    >>> position_text([1, 3]), position_text([2, 2]), position_text(None)
     ('1 to 3', '2', '–')
     """
-    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+    if not isinstance(position_range, (list, tuple)) or len(position_range) != 2:
         return DASH
-    low, high = bounds
+    low, high = position_range
     return f"{low}" if low == high else f"{low} to {high}"
 
 
@@ -273,12 +286,12 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     ]
     truths = (Text(number(audit.truth_yes.get(Cell.parse(name).form))) for name in cells)
     rows = [(Text("the right answers", muted=True), *truths)]
-    for row in in_order(audit):
+    for row in respondents_in_order(audit):
         shares = (Text(number(row.yes_ratio.get(name))) for name in cells)
-        rows.append((Text(short(row.name), row.name), *shares))
-    return Table.of(
+        rows.append((Text(short_name(row.name), row.name), *shares))
+    return Table.for_page(
         "Share of yes answers",
-        ("Respondent", *map(cell, cells)),
+        ("Respondent", *map(administration_name, cells)),
         tuple(rows),
         tuple(range(1, len(cells) + 1)),
         notes=(
@@ -287,13 +300,13 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
                 " saying yes (acquiescence) gives; a share below it is more no than is right."
             ),
         ),
-        signature=made_of(audit),
+        signature=score_signature(audit),
     )
 
 
 def response_bias(audit: BenchmarkAudit) -> Table | None:
     """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
-    wanted = {
+    statistics = {
         "parallel_forms.d_prime_shift": ("d′ in standard deviations", (0, 1)),
         "parallel_forms.criterion_shift": ("c in standard deviations", (0, 1)),
         "parallel_forms.acquiescence": ("acquiescence", ()),
@@ -301,17 +314,17 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
         "parallel_forms.position_bias": ("position bias V", ("v",)),
     }
     columns: list[str] = []
-    by: list[tuple[Mapping[str, Any], Any]] = []
-    for indicator, (name, keys) in wanted.items():
+    sources: list[tuple[Mapping[str, Any], Any]] = []
+    for indicator, (name, keys) in statistics.items():
         if rows := detail_of(audit, indicator, "by_respondent"):
             columns += [f"{name}, first", f"{name}, other"] if len(keys) > 1 else [name]
-            by += [(rows, key) for key in keys or (None,)]
+            sources += [(rows, key) for key in keys or (None,)]
     if not columns:
         return None
     table = []
-    for row in in_order(audit):
-        cells = [Text(number(_of(rows.get(row.name), key))) for rows, key in by]
-        table.append((Text(short(row.name), row.name), *cells))
+    for row in respondents_in_order(audit):
+        cells = [Text(number(_lookup_number(rows.get(row.name), key))) for rows, key in sources]
+        table.append((Text(short_name(row.name), row.name), *cells))
     notes = (
         (
             "First: the original wording. Other: the parallel wording, whose right answers are"
@@ -321,75 +334,86 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording. Other: the parallel wording.",)
-    return Table.of(
+    return Table.for_page(
         "Response bias",
         ("Respondent", *columns),
         tuple(table),
         tuple(range(1, len(columns) + 1)),
         notes,
-        made_of(audit),
+        score_signature(audit),
     )
 
 
-def _of(value: Any, key: Any) -> float | None:
+def _lookup_number(value: Any, key: Any) -> float | None:
     """A respondent's figure: the value itself, or the one under a key."""
-    return known(value if key is None or value is None else value[key])
+    return finite_number(value if key is None or value is None else value[key])
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
     """The mean length of the answers in words for each administration, with the elasticity of the
     score below.
     """
-    columns = ("Respondent", *map(cell, audit.cells))
+    columns = ("Respondent", *map(administration_name, audit.cells))
     rows = []
-    for row in in_order(audit):
+    for row in respondents_in_order(audit):
         words = (Text(number(row.words.get(name), 1)) for name in audit.cells)
-        rows.append((Text(short(row.name), row.name), *words))
+        rows.append((Text(short_name(row.name), row.name), *words))
     notes = [
-        f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {_elasticity(estimate)}."
+        f"Elasticity of {estimate.metric} ({administration_name(estimate.other)}):"
+        f" {_elasticity(estimate)}."
         for estimate in audit.all_estimates
         if estimate.indicator.endswith(".length_elasticity")
     ]
-    return Table.of(
+    return Table.for_page(
         "Mean length of an answer in words",
         columns,
         rows=tuple(rows),
         right=tuple(range(1, len(columns))),
         notes=tuple(notes),
-        signature=made_of(audit),
+        signature=score_signature(audit),
     )
 
 
 def _elasticity(estimate: Estimate) -> str:
-    """How much longer answers score higher, in words, or why this is not said."""
-    if reason := no_use(estimate):
+    """How much longer answers score higher, in words, or why that is not printed."""
+    if reason := reason_withheld(estimate):
         return f"withheld: {reason}"
-    span = estimate.interval("model_population")
-    spread = f" ({interval_in_words(span)} for others like them)" if span is not None else ""
+    interval = estimate.interval("model_population")
+    interval_note = (
+        f" ({interval_in_words(interval)} for others like them)" if interval is not None else ""
+    )
     if estimate.value is None:
-        return f"not measured: {estimate.reason}{spread}"
-    return f"{number(estimate.value)} percent of score per percent of length{spread}"
+        return f"not measured: {estimate.reason}{interval_note}"
+    return f"{number(estimate.value)} percent of score per percent of length{interval_note}"
 
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-    seen = [
+    occurring = [
         state
         for state in STATES
         if any(counts.get(state) for counts in audit.state_counts.values())
     ]
-    shown = [state for state in STATES if state in seen or state not in ("missing", "cut", "empty")]
+    columns = [
+        state for state in STATES if state in occurring or state not in ("missing", "cut", "empty")
+    ]
     rows: list[tuple[Text, ...]] = []
-    for row in in_order(audit):
+    for row in respondents_in_order(audit):
         for name in audit.cells:
-            counts = [row.states[name].get(state, 0) for state in shown]
+            counts = [row.states[name].get(state, 0) for state in columns]
             numbers = (Text(f"{count:,}", muted=not count) for count in counts)
-            rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
-    return Table.of(
+            rows.append(
+                (
+                    Text(short_name(row.name), row.name),
+                    Text(administration_name(name), name),
+                    *numbers,
+                )
+            )
+    return Table.for_page(
         "How the answers came out",
-        columns=("Respondent", "Administration", *shown),
+        columns=("Respondent", "Administration", *columns),
         rows=tuple(rows),
-        right=tuple(range(2, len(shown) + 2)),
+        right=tuple(range(2, len(columns) + 2)),
         notes=(
             (
                 "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
@@ -397,21 +421,21 @@ def states(audit: BenchmarkAudit) -> Table:
                 " because it could be read. error: no answer came back. Only ok and truncated are"
                 " scored."
             ),
-            *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
-            *(["empty: the answer holds no word."] if "empty" in seen else []),
+            *(["cut: cut off at the token limit before any word."] if "cut" in occurring else []),
+            *(["empty: the answer holds no word."] if "empty" in occurring else []),
             *(
-                f"{cell(name)}: {advice}."
-                for name, of in audit.state_counts.items()
-                if (advice := advice_on_cut(of))
+                f"{administration_name(name)}: {advice}."
+                for name, counts in audit.state_counts.items()
+                if (advice := advice_on_cut(counts))
             ),
         ),
-        signature=made_of(audit),
+        signature=score_signature(audit),
     )
 
 
 def forms(audit: BenchmarkAudit) -> Table:
     """The forms, with the rules that made them."""
-    return Table.of(
+    return Table.for_page(
         "Forms",
         ("Form", "Items", "Left out", "Made by", "Content hash"),
         rows=tuple(
@@ -420,7 +444,9 @@ def forms(audit: BenchmarkAudit) -> Table:
                 Text(f"{row['items']:,}"),
                 Text(
                     f"{row['left_out']:,}",
-                    small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
+                    small="; ".join(
+                        f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items()
+                    ),
                 ),
                 Text(
                     ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
@@ -448,10 +474,10 @@ def findings(audit: BenchmarkAudit) -> Table | None:
         )
         for finding in audit.findings
     ]
-    return Table.of("Found in the data", ("Finding", "What", "Examples"), rows)
+    return Table.for_page("Found in the data", ("Finding", "What", "Examples"), rows)
 
 
-def judged(audit: BenchmarkAudit) -> Table | None:
+def judged_table(audit: BenchmarkAudit) -> Table | None:
     """Every respondent's score beside the share that each other judge called faithful, and the
     scores corrected with labels.
     """
@@ -459,23 +485,28 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         return None
     cells = list(audit.respondents[0].judged)
     metric = next(iter(audit.metrics), "")
-    extra = {}
+    corrections = {}
     for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
         rows = detail_of(audit, f"criterion.{statistic}", "by_respondent")
         if isinstance(rows, Mapping) and rows:
-            extra[statistic] = rows
-    if not cells and not extra:
+            corrections[statistic] = rows
+    if not cells and not corrections:
         return None
     titles = {
         "prediction_powered": "corrected with labels (prediction-powered)",
         "rogan_gladen": "corrected for the scorer's errors (Rogan and Gladen)",
     }
     table = []
-    for row in in_order(audit):
+    for row in respondents_in_order(audit):
         shares = [Text(number(row.judged.get(c))) for c in cells]
-        more = [_scored(rows.get(row.name)) for rows in extra.values()]
+        corrected = [_corrected_score(rows.get(row.name)) for rows in corrections.values()]
         table.append(
-            (Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more)
+            (
+                Text(short_name(row.name), row.name),
+                Text(official_score(audit, row, metric)),
+                *shares,
+                *corrected,
+            )
         )
     columns = ["Respondent", metric]
     for name in cells:
@@ -484,24 +515,24 @@ def judged(audit: BenchmarkAudit) -> Table | None:
             columns.append("share faithful, by people")
         else:
             columns.append(f"share faithful, by the benchmark's {judge} (a rule, no people)")
-    columns += [titles.get(statistic, statistic) for statistic in extra]
+    columns += [titles.get(statistic, statistic) for statistic in corrections]
     by_people = who_labelled(audit).by_people
-    return Table.of(
+    return Table.for_page(
         f"The same answers, {'scored and labelled' if by_people else 'read a second time'}",
         columns,
         tuple(table),
         tuple(range(1, len(columns))),
         (),
-        made_of(audit),
+        score_signature(audit),
     )
 
 
-def _scored(value: Any) -> Text:
+def _corrected_score(value: Any) -> Text:
     """A corrected score, with its interval where it has one."""
     if isinstance(value, Mapping):
-        score = known(value.get("score", value.get("value")))
-        return Text(number(score), small=bracketed(value.get("low"), value.get("high")))
-    return Text(number(known(value)))
+        score = finite_number(value.get("score", value.get("value")))
+        return Text(number(score), small=bracket_text(value.get("low"), value.get("high")))
+    return Text(number(finite_number(value)))
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:
@@ -514,19 +545,19 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     for flag in audit.flags:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
     lines = []
-    for (note, name), raised in sorted(grouped.items(), key=lambda pair: pair[0][0]):
-        said = "\n".join(_raised(flag) for flag in raised)
+    for (note, name), flags in sorted(grouped.items(), key=lambda pair: pair[0][0]):
+        sentences = "\n".join(_flag_sentence(flag) for flag in flags)
         lines.append(
             (
                 Text(capital(flag_words(name)), name, small="note" if note else "warning"),
-                Text(said),
-                Text(capital(str(raised[0]["what_to_do"]))),
+                Text(sentences),
+                Text(capital(str(flags[0]["what_to_do"]))),
             )
         )
     note_below = (
         "A warning may change what the scores are used for; a note only says how a number was made."
     )
-    return Table.of(
+    return Table.for_page(
         "Warnings and notes",
         ("Warning", "What raised it", "What follows"),
         lines,
@@ -534,17 +565,17 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     )
 
 
-def _raised(flag: Mapping[str, Any]) -> str:
-    """What raised a flag: metric, comparison and the numbers."""
+def _flag_sentence(flag: Mapping[str, Any]) -> str:
+    """A flag in words: metric, comparison and the numbers."""
     sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
     family = str(flag.get("about") or "")
     title = FAMILIES.get(family, family)
-    about = [str(flag["metric"]), "" if sentence.startswith(title) else title]
-    return f"{', '.join(filter(None, about)) or 'the benchmark'}: {sentence}."
+    subjects = [str(flag["metric"]), "" if sentence.startswith(title) else title]
+    return f"{', '.join(filter(None, subjects)) or 'the benchmark'}: {sentence}."
 
 
-def what_forbids_a_total(audit: BenchmarkAudit) -> str:
-    """Why no total should stand for all parts; empty where nothing is shown."""
+def reason_against_total(audit: BenchmarkAudit) -> str:
+    """Why the parts should not be summed up in one total; empty where no flag says so."""
     raised = {str(flag["flag"]) for flag in audit.flags}
     if "NOT_ONE_THING" in raised:
         return "The types do not make one score: report them apart."
@@ -553,9 +584,11 @@ def what_forbids_a_total(audit: BenchmarkAudit) -> str:
     return ""
 
 
-def top_together(audit: BenchmarkAudit) -> str:
-    """How many models lie where none is told from a full score, if that crowds the top."""
-    top = find(audit, "discriminability.measures_up_to")
+def ceiling_note(audit: BenchmarkAudit) -> str:
+    """How many models have a score that does not differ from a full one, where a flag says that
+    they are too many.
+    """
+    top = find_estimate(audit, "discriminability.measures_up_to")
     if top is None or "CEILING" not in top.flags:
         return ""
     count = len(top.detail.get("in_top") or ())
@@ -564,24 +597,30 @@ def top_together(audit: BenchmarkAudit) -> str:
     )
 
 
-def scored_by_people(audit: BenchmarkAudit) -> str:
-    """What people found, where they and no scorer scored the answers; else empty."""
+def people_scores_note(audit: BenchmarkAudit) -> str:
+    """The scores by people's labels, where people and no scorer scored the answers; else empty."""
     if audit.scoring != "people":
         return ""
     metric = next(iter(audit.metrics))
     count = sum(row.states.get(audit.reference, {}).get("ok", 0) for row in audit.respondents)
-    said = Points.of(audit).said
-    each = [f"{short(row.name)} {said(row.scores.get(metric))}" for row in in_order(audit)]
+    format_points = Points.for_metric(audit).format
+    model_scores = [
+        f"{short_name(row.name)} {format_points(row.scores.get(metric))}"
+        for row in respondents_in_order(audit)
+    ]
     return (
-        f"By people: {', '.join(each[:6])} ({metric}, {count:,} answers). No scorer stands beside"
+        f"By people: {', '.join(model_scores[:6])} ({metric}, {count:,} answers). No scorer stands"
+        " beside"
         " them: --judge NAME adds one."
     )
 
 
-def who_answered_a_part(audit: BenchmarkAudit) -> str:
-    """Who answered a part of the questions only, beside others that answered more."""
-    part = [f"{short(name)} ({percent(share)})" for name, share in answered_in_part(audit).items()]
-    if not part:
+def partial_answers_note(audit: BenchmarkAudit) -> str:
+    """Which respondents answered only a part of the questions, where others answered more."""
+    partial = [
+        f"{short_name(name)} ({percent(share)})" for name, share in answered_in_part(audit).items()
+    ]
+    if not partial:
         return ""
-    named = listed(part) if len(part) <= 4 else f"{len(part)} models"
-    return f" Only a part of the questions was answered by {named}."
+    names = join_names(partial) if len(partial) <= 4 else f"{len(partial)} models"
+    return f" Only a part of the questions was answered by {names}."

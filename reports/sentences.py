@@ -16,26 +16,27 @@ from textwrap import shorten
 from hqm.reports.phrases import (
     Points,
     Sentence,
+    capped_count,
     coefficient,
-    counted,
-    in_letters,
-    listed,
-    say,
-    several,
-    so_many,
+    compose,
+    join_names,
+    number_word,
+    pluralise,
+    pluralise_in_words,
+    verb_form,
     without_zero,
 )
 from hqm.reports.score_tables import (
     budget_row,
-    first_place,
-    order_in,
-    pairs_apart,
-    pairs_changed,
-    scored_by_people,
+    ceiling_note,
+    count_reordered_pairs,
+    count_separated_pairs,
+    leaders,
+    names_in_order,
+    partial_answers_note,
+    people_scores_note,
+    reason_against_total,
     ties_in_order,
-    top_together,
-    what_forbids_a_total,
-    who_answered_a_part,
 )
 from hqm.reports.tables import (
     Text,
@@ -43,12 +44,12 @@ from hqm.reports.tables import (
     default_policy,
     detail_of,
     estimate_text,
-    find,
+    find_estimate,
+    finite_number,
     goal,
-    known,
-    leading,
+    leading_metric,
     percent,
-    short,
+    short_name,
     threshold,
 )
 
@@ -60,14 +61,14 @@ from hqm import (
     ErrorBudget,
     Gap,
     Gate,
-    Mend,
     Policy,
+    Remedy,
     SevenAnswers,
     Statement,
     __version__,
     answered_in_part,
     by_people,
-    hold_against,
+    check_against,
     more_items,
     seven_answers,
     short_signature,
@@ -75,19 +76,19 @@ from hqm import (
 )
 from hqm.psychometrics.error_budget import change_band
 
-MARKS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
+STATUS_SYMBOLS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
 """What stands beside a colour, so that no colour is needed."""
-OF_STATE: Mapping[str, tuple[str, str]] = {
+STATE_LABELS: Mapping[str, tuple[str, str]] = {
     "not_ready": ("Not ready", "wrong"),
     "check": ("Check first", "look"),
     "nothing": ("Nothing to mend in the items", "fine"),
     "too_little": ("Too little measured", "not_measured"),
 }
-LONGEST = 35
+MAX_VERDICT_WORDS = 35
 """Words of the verdict at most."""
-_LONG = 180
+_MAX_FINDING_CHARS = 180
 """Characters of a finding at most; the evidence has the whole."""
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 """Models of a tied set that are named; of a larger one the first and the last."""
 QUESTIONS: Mapping[str, str] = {
     "repeat": "Do the scores repeat?",
@@ -110,7 +111,7 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "metric": ("Another metric", "scaled alike"),
 }
 """str -> what a row of the error budget is called, and what changes."""
-IN_A_LINE: Mapping[str, str] = {
+SOURCE_SHORT_NAMES: Mapping[str, str] = {
     "seed": "seed",
     "items": "items",
     "wording": "wording",
@@ -121,14 +122,14 @@ IN_A_LINE: Mapping[str, str] = {
     "blind": "picture",
     "metric": "metric",
 }
-_RECORDED: Mapping[str, str] = {
+_RECORDING_HINTS: Mapping[str, str] = {
     "seed": "record a second run",
     "wording": "record another wording",
     "resolution": "record such answers",
     "blind": "record such answers",
 }
 """What measures a source of error where nobody can be asked: all answers are recorded."""
-_FEW_LABELS = 200
+_MIN_LABELS = 200
 """Labels a model below which people's band is wide because of them."""
 
 
@@ -137,63 +138,70 @@ _FEW_LABELS = 200
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The verdict: what the audit comes to, its code, and the sentences behind it."""
+    """The verdict: its state in words, the code of the state, and sentences that explain it."""
 
     state: str
     code: str
-    rest: str
+    explanation: str
 
     @property
     def text(self) -> str:
         """The whole verdict."""
-        return f"{self.state}{'.' if self.code in ('fine', 'not_measured') else ':'} {self.rest}"
+        mark = "." if self.code in ("fine", "not_measured") else ":"
+        return f"{self.state}{mark} {self.explanation}"
 
 
 def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     """The verdict of at most 35 words: state, items, order, wording, types."""
-    answered = seven_answers(audit, policy)
-    state, code = OF_STATE[answered.state]
+    answers = seven_answers(audit, policy)
+    state, code = STATE_LABELS[answers.state]
     sentences = []
-    if answered.state == "too_little":
-        sentences.append(_too_little(audit))
-    elif answered.state != "nothing":
-        sentences.append(f"{_faults(answered.mend) or 'the scores do not repeat'}.")
-    sentences += filter(None, (_order(audit), _moved(audit), _types(audit)))
-    rest: list[str] = []
+    if answers.state == "too_little":
+        sentences.append(_too_little_sentence(audit))
+    elif answers.state != "nothing":
+        sentences.append(f"{_fault_list(answers.mend) or 'the scores do not repeat'}.")
+    sentences += filter(
+        None, (_order_sentence(audit), _wording_sentence(audit), _types_sentence(audit))
+    )
+    # a sentence that makes the verdict too long is left out, and a shorter one may follow
+    verdict_sentences: list[str] = []
     for sentence in sentences:
-        if len(f"{state} {' '.join((*rest, sentence))}".split()) <= LONGEST:
-            rest.append(sentence)
-    return Headline(state, code, " ".join(rest))
+        if len(f"{state} {' '.join((*verdict_sentences, sentence))}".split()) <= MAX_VERDICT_WORDS:
+            verdict_sentences.append(sentence)
+    return Headline(state, code, " ".join(verdict_sentences))
 
 
-def _too_little(audit: BenchmarkAudit) -> str:
+def _too_little_sentence(audit: BenchmarkAudit) -> str:
     if len(audit.respondents) < 10:
-        return f"{several(len(audit.respondents), 'model')}: read items, not ranks.".capitalize()
+        count = pluralise_in_words(len(audit.respondents), "model")
+        return f"{capital(count)}: read items, not ranks."
     return "No search for faulty items was possible."
 
 
-def _faults(mend: Sequence[Mend]) -> str:
+def _fault_list(remedies: Sequence[Remedy]) -> str:
     """What is shown or suspected of the items, in a few words."""
-    grave = [each for each in mend if each.severity == "fault"]
-    wanted = grave or [each for each in mend if each.severity == "doubt"]
-    keys = [each for each in mend if each.what == "keys" and each not in wanted]
-    return ", ".join(_fault(each) for each in (keys + wanted)[:3])
+    faults = [remedy for remedy in remedies if remedy.severity == "fault"]
+    urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
+    key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
+    return ", ".join(_fault_words(remedy) for remedy in (key_checks + urgent)[:3])
 
 
-def _fault(mend: Mend) -> str:
-    count, name = mend.count, "".join(mend.names[:1])
-    leaking = [each for each in mend.names if each != "all items"] or ["all items"]
-    leaks = leaking[0] if len(leaking) == 1 else several(len(leaking), "part")
+def _fault_words(remedy: Remedy) -> str:
+    count, name = remedy.count, "".join(remedy.names[:1])
+    leaking = [name for name in remedy.names if name != "all items"] or ["all items"]
+    leaks = leaking[0] if len(leaking) == 1 else pluralise_in_words(len(leaking), "part")
     words = {
-        "keys": f"{several(count, 'key')} to check" if count else "a list of keys to check",
-        "two_keys": f"{several(count, 'question')} with two keys",
+        "keys": f"{pluralise_in_words(count, 'key')} to check"
+        if count
+        else "a list of keys to check",
+        "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
         "leaks": f"answers leak in {leaks}",
-        "pictures": f"{several(count, 'picture')} missing or broken",
-        "repeats": f"{several(count, 'item')} asked again",
-        "unscored": f"{percent(mend.cost, 1)} of the answers unscored",
-        "empty_types": f"{several(count, 'type')} without items",
+        "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
+        "repeats": f"{pluralise_in_words(count, 'item')} asked again",
+        "unscored": f"{percent(remedy.cost, 1)} of the answers unscored",
+        "empty_types": f"{pluralise_in_words(count, 'type')} without items",
     }
-    return words.get(mend.what, _finding(name or mend.what))
+    return words.get(remedy.what, _finding(name or remedy.what))
 
 
 def _finding(name: str) -> str:
@@ -201,66 +209,70 @@ def _finding(name: str) -> str:
     return {"mojibake": "garbled text"}.get(name, name.replace("-", " "))
 
 
-def _order(audit: BenchmarkAudit) -> str:
-    apart, pairs = pairs_apart(audit)
-    if not pairs:
+def _order_sentence(audit: BenchmarkAudit) -> str:
+    n_separated, n_pairs = count_separated_pairs(audit)
+    if not n_pairs:
         return ""
-    holders = first_place(audit)
+    holders = leaders(audit)
     if len(holders) == len(audit.respondents):
         return "All models are tied."
     if len(holders) > 1:
-        return f"The top {in_letters(len(holders))} models are tied."
-    if apart == pairs:
-        return "The two models are told apart." if pairs == 1 else "All models are told apart."
-    return f"{apart} of {pairs} pairs of models are told apart."
+        return f"The top {number_word(len(holders))} models are tied."
+    if n_separated == n_pairs:
+        return verb_form(n_pairs, "The two models are told apart.", "All models are told apart.")
+    return f"{n_separated} of {n_pairs} pairs of models are told apart."
 
 
-def largest(rows: Iterable[BudgetRow]) -> BudgetRow | None:
+def largest_row(rows: Iterable[BudgetRow]) -> BudgetRow | None:
     """The measured row with the longest bar, but for that of another metric."""
     measured = [row for row in rows if row.half is not None and row.source != "metric"]
     return max(measured, key=lambda row: row.half or 0.0, default=None)
 
 
-def rows_of(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
+def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
     """The rows of the leading metric's error budget; none in an audit of an earlier version."""
-    budget = audit.budget.get(leading(audit))
+    budget = audit.budget.get(leading_metric(audit))
     return budget.rows if budget is not None else ()
 
 
-def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
+def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
     """The row of other wordings, or of negated questions where those move more; None without."""
     sources = ("wording", "negation")
-    moved = [row for row in rows_of(audit) if row.source in sources and row.moves]
+    moved = [row for row in budget_rows(audit) if row.source in sources and row.moves]
     return max(moved, key=lambda row: row.half or 0.0, default=None)
 
 
-def _moved(audit: BenchmarkAudit) -> str:
-    row = of_wording(audit)
+def _wording_sentence(audit: BenchmarkAudit) -> str:
+    row = wording_row(audit)
     if row is None:
         return "Other wordings were not measured."
-    points = Points.of(audit)
-    what = "Negating the questions" if row.source == "negation" else "Another wording"
-    changed = pairs_changed(audit, row.other[0])
-    if row.shown:
+    points = Points.for_metric(audit)
+    change = "Negating the questions" if row.source == "negation" else "Another wording"
+    n_changed = count_reordered_pairs(audit, row.other[0])
+    if row.excludes_zero:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
-        order = " and reorders models" if changed > 1 else ""
-        return f"{what} {verb} scores by {points.said(abs(row.shift or 0))} points{order}."
+        order = " and reorders models" if n_changed > 1 else ""
+        return f"{change} {verb} scores by {points.format(abs(row.shift or 0))} points{order}."
     if not row.half and row.status == "ok":
-        return f"{what} moves no score."
+        return f"{change} moves no score."
     if row.half is None:
-        return f"That {what[0].lower()}{what[1:]} shifts the scores is not shown."
-    return f"{what} can move one model by {points.said(row.half)} points."
+        return f"That {change[0].lower()}{change[1:]} shifts the scores is not shown."
+    return f"{change} can move one model by {points.format(row.half)} points."
 
 
-def _types(audit: BenchmarkAudit) -> str:
+def _types_sentence(audit: BenchmarkAudit) -> str:
     measured = [row for row in types_measured(audit) if row.items]
-    if (why := what_forbids_a_total(audit)) or len(measured) < 2:
-        return why
-    alone = sum(row.stands_alone for row in measured)
-    if alone == len(measured):
+    if (reason := reason_against_total(audit)) or len(measured) < 2:
+        return reason
+    n_scorable = sum(row.stands_alone for row in measured)
+    if n_scorable == len(measured):
         return "Every type can be scored alone."
-    many = "No type" if not alone else f"{capital(in_letters(alone))} of {len(measured)} types"
-    return f"{many} can be scored alone."
+    n_words = (
+        "No type"
+        if not n_scorable
+        else f"{capital(number_word(n_scorable))} of {len(measured)} types"
+    )
+    return f"{n_words} can be scored alone."
 
 
 # --- the error budget ---
@@ -268,88 +280,110 @@ def _types(audit: BenchmarkAudit) -> str:
 
 def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
     """What the error budget shows, in one line."""
-    points, top = Points.of(audit, budget.metric), largest(budget.rows)
+    points, top = Points.for_metric(audit, budget.metric), largest_row(budget.rows)
     if top is None:
         return "What could move the scores was not measured"
-    what = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
+    change = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
         top.source, SOURCES[top.source][0]
     )
-    said = f"{what} can move one model by {points.said(top.half)} points against the others"
+    claim = f"{change} can move one model by {points.format(top.half)} points against the others"
     if not budget.gaps:
-        return said
-    clear = [gap for gap in budget.gaps if not gap.not_clear]
+        return claim
+    clear_gaps = [gap for gap in budget.gaps if not gap.not_clear]
     if len(budget.gaps) == 1:
-        stands = "clear" if clear else "not clear"
-        return f"The only gap is {stands} of every measured error; {said[0].lower()}{said[1:]}"
+        stands = "clear" if clear_gaps else "not clear"
+        return f"The only gap is {stands} of every measured error; {claim[0].lower()}{claim[1:]}"
     # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
     if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
-        return f"{said}; no model leads the next one by as much"
-    if not clear:
-        return f"No gap is clear of every error: {said[0].lower()}{said[1:]}"
-    if len(clear) == len(budget.gaps):
+        return f"{claim}; no model leads the next one by as much"
+    if not clear_gaps:
+        return f"No gap is clear of every error: {claim[0].lower()}{claim[1:]}"
+    if len(clear_gaps) == len(budget.gaps):
         return "Every gap stands clear of every measured error"
-    verb = "stands" if len(clear) == 1 else "stand"
+    verb = verb_form(len(clear_gaps), "stands", "stand")
     return (
-        f"{capital(several(len(clear), 'gap'))} of {len(budget.gaps)} {verb} clear of every"
-        f" measured error; {said[0].lower()}{said[1:]}"
+        f"{capital(pluralise_in_words(len(clear_gaps), 'gap'))} of {len(budget.gaps)} {verb} clear"
+        " of every"
+        f" measured error; {claim[0].lower()}{claim[1:]}"
     )
 
 
 def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     """What a reader of the error budget must know beside it."""
-    points = Points.of(audit, budget.metric)
+    points = Points.for_metric(audit, budget.metric)
     for row in budget.rows:
         end, shift = row.half, row.shift or 0.0
-        far = [n for n, move in row.moves.items() if end and abs((move or shift) - shift) > end]
-        if far and row.source not in ("seed", "items", "metric", "blind") and len(row.moves) > 4:
-            rest = [move or 0.0 for name, move in row.moves.items() if name != far[0]]
-            band = change_band(rest).half
+        outlying = [
+            name for name, move in row.moves.items() if end and abs((move or shift) - shift) > end
+        ]
+        if (
+            outlying
+            and row.source not in ("seed", "items", "metric", "blind")
+            and len(row.moves) > 4
+        ):
+            other_moves = [move or 0.0 for name, move in row.moves.items() if name != outlying[0]]
+            band = change_band(other_moves).half
             yield (
-                f"Without {short(far[0])}, the bar of {SOURCES[row.source][0].lower()} would end at"
-                f" {points.said(band)} points."
+                f"Without {short_name(outlying[0])}, the bar of {SOURCES[row.source][0].lower()}"
+                " would end at"
+                f" {points.format(band)} points."
             )
     labels = budget.row("people")
-    if labels.half is not None and labels.answers < _FEW_LABELS * labels.respondents:
-        many = round(labels.answers / max(labels.respondents, 1))
-        if labels == largest(budget.rows):
+    if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
+        labels_per_model = round(labels.answers / max(labels.respondents, 1))
+        if labels == largest_row(budget.rows):
             yield (
-                f"The bar of people is wide because each model has about {many:,} labels; four"
+                f"The bar of people is wide because each model has about {labels_per_model:,}"
+                " labels; four"
                 " times as many would halve it."
             )
     wording = budget.row("wording")
+    # a band that is wider by less than 30% is not worth a sentence
     wide = 1.3 * (wording.half or 0.0)
     if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
         yield (
             "The bar of wording is about these two wordings; from two alone, any other could move"
-            f" a model by up to {points.said(wording.any_wording)} points."
+            f" a model by up to {points.format(wording.any_wording)} points."
         )
 
 
+def short_source_names(sources: Iterable[str]) -> list[str]:
+    """Sources of error by their short names."""
+    return [SOURCE_SHORT_NAMES[source] for source in sources]
+
+
 def gap_in_words(gap: Gap) -> str:
-    """What a gap stands clear of."""
+    """Which measured errors are smaller than a gap."""
     if not gap.not_clear:
         return "clear of all measured"
     if not gap.clear:
         return "clear of none"
-    clear, rest = ([IN_A_LINE[s] for s in some] for some in (gap.clear, gap.not_clear))
-    return f"not clear of {', '.join(rest)}" if len(rest) <= 2 else f"clear of {', '.join(clear)}"
+    clear = short_source_names(gap.clear)
+    not_clear = short_source_names(gap.not_clear)
+    return (
+        f"not clear of {', '.join(not_clear)}"
+        if len(not_clear) <= 2
+        else f"clear of {', '.join(clear)}"
+    )
 
 
 def gap_code(gap: Gap) -> str:
-    """The code of a gap: clear of all, of some, or of none."""
-    return "fine" if not gap.not_clear else "look" if gap.clear else "not_measured"
+    """The code of a gap: larger than all measured errors, than some, or than none."""
+    if not gap.not_clear:
+        return "fine"
+    return "look" if gap.clear else "not_measured"
 
 
 # --- the leaderboard ---
 
 
 def board_title(audit: BenchmarkAudit) -> str:
-    """Who leads, and whether a rerun leaves it so."""
-    holders = [short(name) for name in first_place(audit)]
-    again = find(audit, "test_retest.same_winner")
+    """Which models lead, and how often a rerun has the same winner."""
+    holders = [short_name(name) for name in leaders(audit)]
+    same_winner = find_estimate(audit, "test_retest.same_winner")
     rerun = ""
-    if again is not None and again.value is not None:
-        rerun = f"; the same model wins in {percent(again.value)} of reruns"
+    if same_winner is not None and same_winner.value is not None:
+        rerun = f"; the same model wins in {percent(same_winner.value)} of reruns"
     rerun += "; not over the same items" if answered_in_part(audit) else ""
     if not holders:
         return "The leaderboard"
@@ -358,16 +392,16 @@ def board_title(audit: BenchmarkAudit) -> str:
     if len(holders) == 1:
         return f"{holders[0]} leads alone{rerun}"
     if len(holders) > 3:
-        return f"{capital(in_letters(len(holders)))} models share the first place{rerun}"
-    return f"{listed(holders)} share the first place{rerun}"
+        return f"{capital(number_word(len(holders)))} models share the first place{rerun}"
+    return f"{join_names(holders)} share the first place{rerun}"
 
 
 # --- what to mend ---
 
 
 @dataclass(frozen=True, slots=True)
-class MendLine:
-    """One thing to mend, as a page shows it."""
+class RemedyLine:
+    """A remedy as a page shows it: what is wrong, and what to do about it."""
 
     code: str
     title: str
@@ -378,24 +412,26 @@ class MendLine:
     """The part of the evidence that it opens: `read`, `lists`, `blind`, ..."""
 
 
-def mend_lines(audit: BenchmarkAudit, mend: Sequence[Mend]) -> list[MendLine]:
-    """What to mend, a line each; notes that say the same of several types are one line."""
-    lines: dict[str, list[MendLine]] = {}
-    for each in mend:
-        line = _mend_line(audit, each)
+def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[RemedyLine]:
+    """The remedies, a line each; remedies of several types with one title become one line."""
+    lines: dict[str, list[RemedyLine]] = {}
+    for remedy in remedies:
+        line = _remedy_line(audit, remedy)
         lines.setdefault(line.title, []).append(line)
     return [
         replace(
-            same[0],
-            sentence=f"{same[0].sentence} {capital(in_letters(len(same) - 1))} more like it.",
+            similar[0],
+            sentence=(
+                f"{similar[0].sentence} {capital(number_word(len(similar) - 1))} more like it."
+            ),
         )
-        if len(same) > 1
-        else same[0]
-        for same in lines.values()
+        if len(similar) > 1
+        else similar[0]
+        for similar in lines.values()
     ]
 
 
-_MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
+_REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
     "keys": (
         "{keys} to check",
         "The answers speak against them{of_one_type}; a weakness that strong models share looks"
@@ -448,76 +484,79 @@ _MENDS: Mapping[str, tuple[str, str, str, str, str]] = {
     ),
 }
 """What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
-_FOUND = ("{finding}", "{found}", "the check", "fix", "")
+_FINDING_TEMPLATE = ("{finding}", "{found}", "the check", "fix", "")
 
 
-def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
-    points, count = Points.of(audit), mend.count
+def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
+    points, count = Points.for_metric(audit), remedy.count
     cost = ""
-    if mend.cost is not None and mend.cost >= 0.0005 and points.factor == 100:
-        cost = f" That costs a model that answers right up to {points.said(mend.cost)} points."
-    keys = f"About {count:,} keys" if count > 1 else "One key" if count else "Keys"
+    if remedy.cost is not None and remedy.cost >= 0.0005 and points.factor == 100:
+        cost = f" That costs a model that answers right up to {points.format(remedy.cost)} points."
+    keys = {0: "Keys", 1: "One key"}.get(count, f"About {count:,} keys")
     words = {
         "cost": cost,
         "keys": keys,
-        "of_one_type": _one_type(audit),
-        "to_read": counted(len(audit.to_read), "item"),
-        "questions": several(count, "question"),
-        "first_two": listed(mend.names[:2]),
-        "of_groups": counted(len(mend.names), "item"),
-        "leaks": "A leak" if count == 1 else "Leaks",
-        "leak": _leak(mend),
-        "named": listed([*mend.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
-        "pictures": several(count, "picture"),
-        "counted_pictures": counted(count, "picture"),
-        "items": several(count, "item"),
-        "counted_items": counted(count, "item"),
-        "share": percent(mend.cost, 1),
-        "answers": counted(count, "answer"),
-        "finding": _finding("".join(mend.names[:1])) or "unbalanced keys",
-        "found": shorten(f"{capital(mend.sentence)}.", _LONG, placeholder=" ..."),
+        "of_one_type": _type_note(audit),
+        "to_read": pluralise(len(audit.to_read), "item"),
+        "questions": pluralise_in_words(count, "question"),
+        "first_two": join_names(remedy.names[:2]),
+        "of_groups": pluralise(len(remedy.names), "item"),
+        "leaks": verb_form(count, "A leak", "Leaks"),
+        "leak": _leak_sentence(remedy),
+        "named": join_names([*remedy.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
+        "pictures": pluralise_in_words(count, "picture"),
+        "counted_pictures": pluralise(count, "picture"),
+        "items": pluralise_in_words(count, "item"),
+        "counted_items": pluralise(count, "item"),
+        "share": percent(remedy.cost, 1),
+        "answers": pluralise(count, "answer"),
+        "finding": _finding("".join(remedy.names[:1])) or "unbalanced keys",
+        "found": shorten(f"{capital(remedy.sentence)}.", _MAX_FINDING_CHARS, placeholder=" ..."),
     }
-    title, sentence, link, target, remedy = _MENDS.get(mend.what, _FOUND)
-    return MendLine(
-        "wrong" if mend.severity == "fault" else "look",
+    title, sentence, link, target, advice = _REMEDY_TEMPLATES.get(remedy.what, _FINDING_TEMPLATE)
+    return RemedyLine(
+        "wrong" if remedy.severity == "fault" else "look",
         capital(title.format(**words)),
         sentence.format(**words),
-        mend.remedy or remedy,
+        remedy.remedy or advice,
         link.format(**words),
         target,
     )
 
 
-def _leak(mend: Mend) -> str:
+def _leak_sentence(remedy: Remedy) -> str:
     """What gives answers away, and how many it gives away alone where that was measured."""
-    if mend.accuracy is None:
-        return f"{capital(mend.by)} gives the answers away."
-    first = next((part for part in mend.by.split(", ") if part != "words"), "words")
-    cue = capital(first) if first.startswith("the ") else f"The {first}"
-    alone = f"{percent(mend.accuracy)} right in {mend.names[0]}"
-    return f"{cue} alone: {alone}; the most frequent answer has {percent(mend.baseline)}."
+    if remedy.accuracy is None:
+        return f"{capital(remedy.by)} gives the answers away."
+    first = next((feature for feature in remedy.by.split(", ") if feature != "words"), "words")
+    subject = capital(first) if first.startswith("the ") else f"The {first}"
+    accuracy = f"{percent(remedy.accuracy)} right in {remedy.names[0]}"
+    return f"{subject} alone: {accuracy}; the most frequent answer has {percent(remedy.baseline)}."
 
 
-def _one_type(audit: BenchmarkAudit) -> str:
+def _type_note(audit: BenchmarkAudit) -> str:
     """That the first items to read are of one type, where as many of it are no chance."""
     first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
     kinds = {str(row.get("type") or "") for row in first}
     name = kinds.pop() if len(kinds) == 1 else ""
+    # as many items drawn at random would all be of this type with a chance below 1 in 100
     share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
     if not name or len(first) < 3 or share ** len(first) >= 0.01:
         return ""
-    return f", the first {in_letters(len(first))} all in {name}"
+    return f", the first {number_word(len(first))} all in {name}"
 
 
 def reading_note(audit: BenchmarkAudit) -> str:
     """How many of the items to read are expected to be faulty, by planted faults."""
     power = detail_of(audit, "items.reading_list", "power")
-    if not isinstance(power, Mapping) or known(power.get("true_among_first")) is None:
+    if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
         return "Contradictory keys first, then what strong models fail and weak ones pass."
     planted = int(power.get("planted") or 0)
     return (
-        f"A trial of this list: of {several(planted, 'key')} turned in a copy of these answers,"
-        f" {percent(known(power['true_among_first']))} stood among the first {in_letters(planted)}."
+        f"A trial of this list: of {pluralise_in_words(planted, 'key')} turned in a copy of these"
+        " answers,"
+        f" {percent(finite_number(power['true_among_first']))} stood among the first"
+        f" {number_word(planted)}."
         " A sound benchmark has such a list too."
     )
 
@@ -536,250 +575,299 @@ class Answer:
     """The title of the part of the evidence that it opens."""
 
     @property
-    def asked(self) -> str:
+    def question_text(self) -> str:
         """The question in words."""
         return QUESTIONS[self.question]
 
 
-def seven(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, ...]:
+def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, ...]:
     """The answers to the seven questions, a line each."""
     policy = policy or default_policy()
-    answered = seven_answers(audit, policy)
-    gate = hold_against(Audit((audit,)), policy)
-    written: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
-        "repeat": (_repeat(audit, answered, policy), "Reliability by source of error"),
-        "wording": (_wording(audit), "First and other administrations compared"),
-        "people": (_people(audit), "People"),
-        "separate": (_separate(audit), "Leaderboard and tied sets"),
-        "faulty": (_faulty(audit, answered), "Items"),
-        "more": (_more(audit, policy), "Where the variance comes from, and what you would need"),
-        "quote": (_quote(gate, answered), "Quote this"),
+    answers = seven_answers(audit, policy)
+    gate = check_against(Audit((audit,)), policy)
+    contents: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
+        "repeat": (_repeat_answer(audit, answers, policy), "Reliability by source of error"),
+        "wording": (_wording_answer(audit), "First and other administrations compared"),
+        "people": (_people_answer(audit), "People"),
+        "separate": (_separate_answer(audit), "Leaderboard and tied sets"),
+        "faulty": (_faulty_answer(audit, answers), "Items"),
+        "more": (
+            _more_items(audit, policy),
+            "Where the variance comes from, and what you would need",
+        ),
+        "quote": (_quote_answer(gate, answers), "Quote this"),
     }
     return tuple(
-        Answer(question, code, *written[question]) for question, code in answered.codes.items()
+        Answer(question, code, *contents[question]) for question, code in answers.codes.items()
     )
 
 
 def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
-    """What measures a source of error: an option, or answers that somebody else has to record."""
-    if source in _RECORDED and all(who.name.startswith("recorded/") for who in audit.respondents):
-        return _RECORDED[source]
+    """The option that measures a source of error, or what must be recorded where all answers are
+    recorded.
+    """
+    if source in _RECORDING_HINTS and all(
+        respondent.name.startswith("recorded/") for respondent in audit.respondents
+    ):
+        return _RECORDING_HINTS[source]
     return ERROR_OPTIONS[source]
 
 
 def _not_measured(audit: BenchmarkAudit, source: str) -> tuple[Sentence, ...]:
-    way = how_to_measure(audit, source)
-    return (say(f"Not measured: {way}{' adds it' if way.startswith('-') else ''}."),)
+    instruction = how_to_measure(audit, source)
+    return (
+        compose(f"Not measured: {instruction}{' adds it' if instruction.startswith('-') else ''}."),
+    )
 
 
-def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
-    rho = find(audit, "test_retest.rho_g")
+def _repeat_answer(
+    audit: BenchmarkAudit, answers: SevenAnswers, policy: Policy
+) -> tuple[Sentence, ...]:
+    rho = find_estimate(audit, "test_retest.rho_g")
     if rho is None:
         return _not_measured(audit, "seed")
     if rho.value is None:
-        alone = len(audit.respondents) == 1
-        return (say(f"Not known: {'one model answered' if alone else rho.reason}."),)
-    least, inference = goal("test_retest.rho_g", policy)
-    opened = {
+        is_single = len(audit.respondents) == 1
+        return (compose(f"Not known: {'one model answered' if is_single else rho.reason}."),)
+    min_reliability, inference = goal("test_retest.rho_g", policy)
+    opening = {
         "fine": "Yes.",
-        "wrong": f"No, the goal of {without_zero(threshold(least))} is missed.",
-        "look": f"Not shown to reach {without_zero(threshold(least))}.",
+        "wrong": f"No, the goal of {without_zero(threshold(min_reliability))} is missed.",
+        "look": f"Not shown to reach {without_zero(threshold(min_reliability))}.",
         "not_measured": "This audit does not say.",
-    }[answered.codes["repeat"]]
-    sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, inference))]
+    }[answers.codes["repeat"]]
+    sentences = [compose(f"{opening} Reliability {{rho}}.", rho=coefficient(rho, inference))]
     half = budget_row(audit, "seed").half
     if half is not None:
-        moved = Points.of(audit).said(half)
+        points = Points.for_metric(audit).format(half)
         sentences.append(
-            say(f"A rerun moves a typical model by less than {moved} points (95%).")
+            compose(f"A rerun moves a typical model by less than {points} points (95%).")
             if half
-            else say("Reruns gave the same answers.")
+            else compose("Reruns gave the same answers.")
         )
     return tuple(sentences)
 
 
-def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    row, points = of_wording(audit), Points.of(audit)
+def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    row, points = wording_row(audit), Points.for_metric(audit)
     if row is None:
         return _not_measured(audit, "wording")
-    shift = find(audit, "parallel_forms.mean_shift", other=row.other[0])
-    shown = f"{points.said(row.shift, sign=True)} {points.ends(row.low, row.high)}".strip()
-    of_shift: Text | str = shown
-    if shift is not None and len(row.other) == 1:
-        of_shift = replace(estimate_text(shift), text=shown, muted=False)
-    what = "Negated questions" if row.source == "negation" else "Another wording"
-    changed, pairs = pairs_changed(audit, row.other[0]), math.comb(len(audit.respondents), 2)
-    template = f"{what}: {{shift}} points{'' if row.shown else ', not shown'}"
-    order = (
-        f"; {changed} of {pairs} pairs change places" if changed else "; the order does not change"
+    shift = find_estimate(audit, "parallel_forms.mean_shift", administration=row.other[0])
+    shift_text = (
+        f"{points.format(row.shift, sign=True)} {points.format_interval(row.low, row.high)}".strip()
     )
-    far = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
-    moved = points.said(row.moves[far], sign=True)
-    most = f", {short(far)} moves most ({moved})" if row.moves[far] else ""
-    return (say(f"{template}{order}{most}.", shift=of_shift), *wordings_to_average(audit))
+    shift_value: Text | str = shift_text
+    if shift is not None and len(row.other) == 1:
+        shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
+    change = "Negated questions" if row.source == "negation" else "Another wording"
+    n_changed, n_pairs = (
+        count_reordered_pairs(audit, row.other[0]),
+        math.comb(len(audit.respondents), 2),
+    )
+    template = f"{change}: {{shift}} points{'' if row.excludes_zero else ', not shown'}"
+    order = (
+        f"; {n_changed} of {n_pairs} pairs change places"
+        if n_changed
+        else "; the order does not change"
+    )
+    # the move against the others: the shift of all models is taken off
+    farthest = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
+    moved = points.format(row.moves[farthest], sign=True)
+    largest_move = f", {short_name(farthest)} moves most ({moved})" if row.moves[farthest] else ""
+    return (
+        compose(f"{template}{order}{largest_move}.", shift=shift_value),
+        *wordings_to_average(audit),
+    )
 
 
 def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
-    """How many wordings it takes where the mean over those asked does not stand for others."""
-    mean = find(audit, "parallel_forms.phi_of_forms")
+    """How many wordings a mean must be over, where the mean over those asked does not generalise to
+    others.
+    """
+    mean = find_estimate(audit, "parallel_forms.phi_of_forms")
     if mean is None or mean.detail.get("wording_variance_high") is None:
         return
-    low = mean.interval("model_population")
-    if low is None or low.low >= mean.detail["goal"]:
+    interval = mean.interval("model_population")
+    if interval is None or interval.low >= mean.detail["goal"]:
         return
-    needed = mean.detail.get("wordings_needed")
-    yield say(
-        f"Scores that stand for other wordings take a mean over {needed} of them (now {{phi}})."
-        if needed
+    n_wordings = mean.detail.get("wordings_needed")
+    yield compose(
+        f"Scores that stand for other wordings take a mean over {n_wordings} of them (now {{phi}})."
+        if n_wordings
         else "No number of wordings up to 20 is shown to give scores that stand for others (now"
         " {phi}).",
         phi=mean,
     )
 
 
-def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    points, row = Points.of(audit), budget_row(audit, "people")
-    if by_themselves := scored_by_people(audit):
-        return (say(by_themselves),)
-    r, kappa, alike = (
-        find(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
+def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    points, row = Points.for_metric(audit), budget_row(audit, "people")
+    if note := people_scores_note(audit):
+        return (compose(note),)
+    r, kappa, accuracy = (
+        find_estimate(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
     )
     if row.status == "not_measured" and (r is None or not by_people(r)):
         return _not_measured(audit, "people")
     sentences = []
-    if alike is not None and alike.value is not None:
-        share = replace(estimate_text(alike), text=percent(alike.value), muted=False)
-        said = f"In {{alike}} of {row.answers:,} labelled answers"
+    if accuracy is not None and accuracy.value is not None:
+        share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
+        agreement = f"In {{alike}} of {row.answers:,} labelled answers"
         if kappa is None or kappa.value is None:
-            sentences.append(say(f"{said}.", alike=share))
+            sentences.append(compose(f"{agreement}.", alike=share))
         else:
-            of_kappa = coefficient(kappa)
-            sentences.append(say(f"{said}; kappa {{kappa}}.", alike=share, kappa=of_kappa))
-        if alike.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
-            sentences.append(say("Are the labels turned round? 1 says that an answer is right."))
+            kappa_text = coefficient(kappa)
+            sentences.append(
+                compose(f"{agreement}; kappa {{kappa}}.", alike=share, kappa=kappa_text)
+            )
+        # agreement below chance means that the labels are probably coded the other way round
+        if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
+            sentences.append(
+                compose("Are the labels turned round? 1 says that an answer is right.")
+            )
     if r is not None and r.value is not None:
-        sentences.append(say("Models' scores correlate {r}.", r=coefficient(r, "model_population")))
+        sentences.append(
+            compose("Models' scores correlate {r}.", r=coefficient(r, "model_population"))
+        )
     elif r is not None and not sentences:
-        sentences.append(say(f"Not told: {r.reason}."))
+        sentences.append(compose(f"Not told: {r.reason}."))
     if row.shift is not None:
-        moved = f"{points.said(row.shift, sign=True)} points {points.ends(row.low, row.high)}"
-        sentences.append(say(f"By people, scores move {moved.strip()}."))
+        interval = points.format_interval(row.low, row.high)
+        moved = f"{points.format(row.shift, sign=True)} points {interval}"
+        sentences.append(compose(f"By people, scores move {moved.strip()}."))
     return tuple(sentences)
 
 
-def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    apart, pairs = pairs_apart(audit)
-    estimate = find(audit, "discriminability.separable_pairs")
-    if estimate is None or not pairs:
-        return (say("Not measured: it takes two models."),)
-    shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
-    sets = [
-        "–".join(map(short, group))
-        if len(group) <= _MOST_NAMES
-        else f"{short(group[0])} to {short(group[-1])} ({len(group)})"
+def _separate_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    n_separated, n_pairs = count_separated_pairs(audit)
+    estimate = find_estimate(audit, "discriminability.separable_pairs")
+    if estimate is None or not n_pairs:
+        return (compose("Not measured: it takes two models."),)
+    pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
+    set_names = [
+        "–".join(map(short_name, group))
+        if len(group) <= _MAX_NAMES
+        else f"{short_name(group[0])} to {short_name(group[-1])} ({len(group)})"
         for group in ties_in_order(audit)
     ]
-    tied = f" Tied: {'; '.join(sets[:4])}" + (
-        f"; {counted(len(sets) - 4, 'more set')}" if len(sets) > 4 else ""
+    tied_note = f" Tied: {'; '.join(set_names[:4])}" + (
+        f"; {pluralise(len(set_names) - 4, 'more set')}" if len(set_names) > 4 else ""
     )
     # a terminal's line is cut at its end
-    said = "{shown} pairs." + who_answered_a_part(audit) + (f"{tied}." if sets else "")
-    return (say(said + top_together(audit), shown=shown),)
+    sentence = (
+        "{shown} pairs." + partial_answers_note(audit) + (f"{tied_note}." if set_names else "")
+    )
+    return (compose(sentence + ceiling_note(audit), shown=pair_count),)
 
 
-def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
-    every = [_fault(each) for each in answered.mend if each.severity != "note"]
-    if every:
-        return (say(f"{capital(', '.join(every[:4]))}."),)
-    if audit.task == "caption" and answered.codes["faulty"] == "fine":
-        return (say("The check of the data finds none; there are no keys to hold answers to."),)
-    if answered.codes["faulty"] == "fine":
-        return (say(f"None shown. {reading_note(audit)}"),)
-    reason = find(audit, "items.label_errors")
-    why = f": {reason.reason}" if reason is not None and reason.reason else ""
-    return (say(f"The check of the data finds none; the answers do not say{why}."),)
+def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
+    faults = [_fault_words(remedy) for remedy in answers.mend if remedy.severity != "note"]
+    if faults:
+        return (compose(f"{capital(', '.join(faults[:4]))}."),)
+    if audit.task == "caption" and answers.codes["faulty"] == "fine":
+        return (compose("The check of the data finds none; there are no keys to hold answers to."),)
+    if answers.codes["faulty"] == "fine":
+        return (compose(f"None shown. {reading_note(audit)}"),)
+    reason = find_estimate(audit, "items.label_errors")
+    explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
+    return (compose(f"The check of the data finds none; the answers do not say{explanation}."),)
 
 
-def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
-    more = more_items(audit, policy)
-    if not more.measured:
-        return (say("Not known: nothing was repeated, and there are no types."),)
+def _more_items(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
+    needs = more_items(audit, policy)
+    if not needs.measured:
+        return (compose("Not known: nothing was repeated, and there are no types."),)
     parts = []
-    if more.items == 0:
+    if needs.items == 0:
         parts.append("None for the total")
-    elif more.items is not None:
-        parts.append(f"{so_many(more.items)} for the total (or the mean of {more.runs:,} runs)")
+    elif needs.items is not None:
+        parts.append(
+            f"{capped_count(needs.items)} for the total (or the mean of {needs.runs:,} runs)"
+        )
     else:
         parts.append("Not known for the total")
-    if more.types:
-        most = max(more.types, key=lambda kind: more.types[kind])
-        count = f"{so_many(more.for_types)} for scores by type"
+    if needs.types:
+        hardest = max(needs.types, key=lambda kind: needs.types[kind])
+        count = f"{capped_count(needs.for_types)} for scores by type"
         parts.append(
             count
-            + (f", most in {most} ({so_many(more.types[most])})" if len(more.types) > 1 else "")
+            + (
+                f", most in {hardest} ({capped_count(needs.types[hardest])})"
+                if len(needs.types) > 1
+                else ""
+            )
         )
     elif any(row.measurable for row in types_measured(audit)):
         parts.append("none for scores by type")
-    return (say(f"{capital('; '.join(parts))}."),)
+    return (compose(f"{capital('; '.join(parts))}."),)
 
 
-def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
+def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     if gate.passed:
-        return (say("Yes, the total with its interval and wording."),)
-    failed, missing = (
-        sum(test.outcome == outcome for test in gate.tests) for outcome in ("FAIL", "NOT MEASURED")
-    )
-    opened = (
+        return (compose("Yes, the total with its interval and wording."),)
+    outcomes = [test.outcome for test in gate.tests]
+    failed = outcomes.count("FAIL")
+    missing = outcomes.count("NOT MEASURED")
+    opening = (
         "Not before the items are mended"
-        if answered.state == "not_ready"
+        if answers.state == "not_ready"
         else "With intervals and the wording named"
     )
-    fail = "fails" if failed == 1 else "fail"
-    of = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
-    return (say(f"{opened}: {of}, {missing} are not measured."),)
+    fail = verb_form(failed, "fails", "fail")
+    failures = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
+    return (compose(f"{opening}: {failures}, {missing} are not measured."),)
 
 
 def statement(audit: BenchmarkAudit) -> Statement:
-    """One line for a table's caption; its signature stands for its first number."""
-    points, repeat = Points.of(audit), "reruns not measured"
-    signed = rho = find(audit, "test_retest.rho_g")
+    """One line for a table's caption, with the signature of its first number."""
+    points, repeat = Points.for_metric(audit), "reruns not measured"
+    signed = rho = find_estimate(audit, "test_retest.rho_g")
     if rho is not None and rho.value is not None:
         repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
-    row, wording = of_wording(audit), "wording not measured"
+    row, wording = wording_row(audit), "wording not measured"
     if row is not None:
-        ends = points.ends(row.low, row.high)
-        moved = f"{points.said(row.shift, sign=True)} points {ends}".strip()
-        wording = f"{IN_A_LINE[row.source]} {moved}"
-        signed = signed or find(audit, "parallel_forms.mean_shift", other=row.other[0])
+        ends = points.format_interval(row.low, row.high)
+        moved = f"{points.format(row.shift, sign=True)} points {ends}".strip()
+        wording = f"{SOURCE_SHORT_NAMES[row.source]} {moved}"
+        signed = signed or find_estimate(
+            audit, "parallel_forms.mean_shift", administration=row.other[0]
+        )
     labelled, labels = budget_row(audit, "people"), "people not measured"
     if audit.scoring == "people":
         labels = "people scored"
     elif labelled.shift is not None:
-        labels = f"people {points.said(labelled.shift, sign=True)} points"
-    place = {name: i for i, name in enumerate(order_in(audit, audit.reference), 1)}
-    ties = ", ".join(f"{place[group[0]]}–{place[group[-1]]}" for group in ties_in_order(audit))
-    signed = signed or find(audit, "discriminability.separable_pairs")
+        labels = f"people {points.format(labelled.shift, sign=True)} points"
+    positions = {name: i for i, name in enumerate(names_in_order(audit, audit.reference), 1)}
+    ties = ", ".join(
+        f"{positions[group[0]]}–{positions[group[-1]]}" for group in ties_in_order(audit)
+    )
+    signed = signed or find_estimate(audit, "discriminability.separable_pairs")
     line = signed.signature if signed is not None else ""
+    # the last field of a signature is the version that made the number
     _, _, version = line.rpartition("|hqm:")
     mark = short_signature(line) if line else ""
-    made_by = version if "|hqm:" in line else __version__
+    hqm_version = version if "|hqm:" in line else __version__
     shared = f"ties {ties}" if ties else "no ties"
-    return Statement(repeat, wording, labels, shared, made_by, mark)
+    return Statement(repeat, wording, labels, shared, hqm_version, mark)
 
 
-def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
-    """What the benchmarks of one audit come to, in one sentence."""
+def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
+    """How many benchmarks have no faulty items, and which source of error is most often the
+    largest.
+    """
     sound = sum(head.code == "fine" for head in heads)
-    shared = sum(len(first_place(audit)) > 1 for audit in audits)
-    named = [row.source for audit in audits if (row := largest(rows_of(audit))) is not None]
-    many = capital(in_letters(sound)) if sound else "None"
+    shared = sum(len(leaders(audit)) > 1 for audit in audits)
+    sources = [
+        row.source for audit in audits if (row := largest_row(budget_rows(audit))) is not None
+    ]
+    n_words = capital(number_word(sound)) if sound else "None"
     verb = "have" if sound > 1 else "has"
-    said = f"{many} of {in_letters(len(audits))} {verb} nothing to mend in the items."
-    if named:
-        most = max(dict.fromkeys(named), key=named.count)
-        said += (
-            f" The largest error is most often {SOURCES[most][0].lower()}"
-            f" ({named.count(most)} of {len(named)}); the first place is shared in"
-            f" {'all' if shared == len(audits) else in_letters(shared)}."
+    sentence = f"{n_words} of {number_word(len(audits))} {verb} nothing to mend in the items."
+    if sources:
+        commonest = max(dict.fromkeys(sources), key=sources.count)
+        sentence += (
+            f" The largest error is most often {SOURCES[commonest][0].lower()}"
+            f" ({sources.count(commonest)} of {len(sources)}); the first place is shared in"
+            f" {'all' if shared == len(audits) else number_word(shared)}."
         )
-    return said
+    return sentence

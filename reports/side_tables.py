@@ -8,22 +8,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hqm.reports.latex_tables import measured
-from hqm.reports.score_tables import in_order
+from hqm.reports.latex_tables import number_cell
+from hqm.reports.score_tables import respondents_in_order
 from hqm.reports.tables import (
     DASH,
     Column,
     Table,
     Text,
     anchor,
-    bracketed,
+    bracket_text,
     estimate_text,
-    find,
-    interval,
-    known,
+    find_estimate,
+    finite_number,
+    interval_text,
     number,
     percent,
-    short,
+    short_name,
 )
 
 from hqm import BenchmarkAudit, Cell, Estimate
@@ -40,37 +40,37 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
         return ()
     totals = tuple(
         (
-            Text(short(t["respondent"])),
-            Text(_put(t)),
-            Text(t["tool"]),
-            Text(t["scoring"]),
-            measured(t["compared"], digits=0),
-            measured(t["tool_mean"]),
-            measured(t["hqm_mean"]),
-            measured(t["hqm_scored"], digits=0),
-            measured(len(t["differences"]), digits=0),
-            Text(_reasons(t)),
+            Text(short_name(tool["respondent"])),
+            Text(_administration_text(tool)),
+            Text(tool["tool"]),
+            Text(tool["scoring"]),
+            number_cell(tool["compared"], digits=0),
+            number_cell(tool["tool_mean"]),
+            number_cell(tool["hqm_mean"]),
+            number_cell(tool["hqm_scored"], digits=0),
+            number_cell(len(tool["differences"]), digits=0),
+            Text(_reasons(tool)),
         )
-        for t in tools
+        for tool in tools
     )
     rows = tuple(
         (
             Text(row["item"]),
-            Text(short(t["respondent"])),
-            Text(_put(t)),
-            Text(t["scoring"]),
+            Text(short_name(tool["respondent"])),
+            Text(_administration_text(tool)),
+            Text(tool["scoring"]),
             Text(row["answer"] or "(empty)"),
-            measured(row["tool_score"], digits=2),
+            number_cell(row["tool_score"], digits=2),
             Text(row["tool_read"]),
-            measured(row["hqm_score"], digits=2),
+            number_cell(row["hqm_score"], digits=2),
             Text(row["hqm_read"]),
             Text(row["state"]),
             Text(row["reason"]),
         )
-        for t in tools
-        for row in t["differences"]
+        for tool in tools
+        for row in tool["differences"]
     )
-    each = (
+    columns = (
         Column("Item", "text"),
         Column("Respondent", "text"),
         Column("Administration", "text"),
@@ -107,11 +107,11 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
         total,
-        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
+        Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", columns, rows, (), fold),
     )
 
 
-def _put(tool: Tool) -> str:
+def _administration_text(tool: Tool) -> str:
     return f"form {tool['form']}, run {tool['run']}"
 
 
@@ -130,10 +130,12 @@ def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
     """A table for each metric that was compared; none where pictures were shown in one resolution
     alone.
     """
-    return [table for metric in audit.metrics if (table := _table(audit, metric)) is not None]
+    return [
+        table for metric in audit.metrics if (table := _resolution_table(audit, metric)) is not None
+    ]
 
 
-def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
+def _resolution_table(audit: BenchmarkAudit, metric: str) -> Table | None:
     shifts = [
         e
         for e in audit.all_estimates
@@ -143,17 +145,25 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
         return None
     scales = [Cell.parse(shift.other).resolution for shift in shifts]
     rows = []
-    for row in in_order(audit):
-        own = [_own(shift, row.name) for shift in shifts]
-        whole = next((known(each.get("whole")) for each in own if each), None)
-        rows.append((Text(short(row.name), row.name), Text(number(whole)), *map(_shown, own)))
+    for row in respondents_in_order(audit):
+        changes = [_respondent_change(shift, row.name) for shift in shifts]
+        full_score = next(
+            (finite_number(change.get("whole")) for change in changes if change), None
+        )
+        rows.append(
+            (
+                Text(short_name(row.name), row.name),
+                Text(number(full_score)),
+                *map(_change_cell, changes),
+            )
+        )
     mean = [
-        Text(number(shift.value), small=interval(shift.interval("model_population")))
+        Text(number(shift.value), small=interval_text(shift.interval("model_population")))
         for shift in shifts
     ]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
-    return Table.of(
+    return Table.for_page(
         f"{metric} by resolution of the pictures",
         columns,
         tuple(rows),
@@ -170,17 +180,17 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
     )
 
 
-def _own(shift: Estimate, name: str) -> Mapping[str, object]:
-    each = shift.detail.get("by_respondent")
-    own = each.get(name) if isinstance(each, Mapping) else None
-    return own if isinstance(own, Mapping) else {}
+def _respondent_change(shift: Estimate, name: str) -> Mapping[str, object]:
+    by_respondent = shift.detail.get("by_respondent")
+    change = by_respondent.get(name) if isinstance(by_respondent, Mapping) else None
+    return change if isinstance(change, Mapping) else {}
 
 
-def _shown(own: Mapping[str, object]) -> Text:
-    score, difference = known(own.get("scaled")), known(own.get("difference"))
+def _change_cell(change: Mapping[str, object]) -> Text:
+    score, difference = finite_number(change.get("scaled")), finite_number(change.get("difference"))
     if score is None or difference is None:
         return Text(DASH)
-    ends = bracketed(known(own.get("low")), known(own.get("high")))
+    ends = bracket_text(finite_number(change.get("low")), finite_number(change.get("high")))
     return Text(number(score), small=f"{number(difference)} {ends}".rstrip())
 
 
@@ -189,17 +199,17 @@ def _shown(own: Mapping[str, object]) -> Text:
 STOPS_TITLE = "Where asking was stopped"
 
 
-def stopped(audit: BenchmarkAudit) -> str:
-    """That asking was stopped by a rule, and what all numbers are computed on; empty where all
+def stop_note(audit: BenchmarkAudit) -> str:
+    """That a rule stopped the asking, and which items all numbers are computed on; empty where all
     items were asked.
     """
-    at = audit.stopped
-    if not at:
+    stop = audit.stopped
+    if not stop:
         return ""
     return (
-        f"Asking was stopped by the rule “{at['rule']}”. All numbers are computed on the"
-        f" {at['items']:,} of {at['of_items']:,} items ({at['pictures']:,} of"
-        f" {at['of_pictures']:,} pictures, drawn at random) that every respondent was asked; what"
+        f"Asking was stopped by the rule “{stop['rule']}”. All numbers are computed on the"
+        f" {stop['items']:,} of {stop['of_items']:,} items ({stop['pictures']:,} of"
+        f" {stop['of_pictures']:,} pictures, drawn at random) that every respondent was asked; what"
         f" each was asked stands under {STOPS_TITLE}."
     )
 
@@ -208,8 +218,8 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
     """Each respondent's own score on all that it was asked, and why it was asked no more."""
     if not audit.stopped:
         return None
-    of = audit.stopped["of_items"]
-    return Table.of(
+    n_items = audit.stopped["of_items"]
+    return Table.for_page(
         STOPS_TITLE,
         columns=(
             "Respondent",
@@ -220,11 +230,11 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
         ),
         rows=tuple(
             (
-                Text(short(row["respondent"]), row["respondent"]),
-                Text(f"{row['items']:,} of {of:,}"),
+                Text(short_name(row["respondent"]), row["respondent"]),
+                Text(f"{row['items']:,} of {n_items:,}"),
                 Text(percent(row["inclusion"])),
                 Text(_score_with_interval(row), small=str(row.get("metric", ""))),
-                Text(_why(row, of)),
+                Text(_stop_reason(row, n_items)),
             )
             for row in audit.stopped["respondents"]
         ),
@@ -247,10 +257,10 @@ def _score_with_interval(row: Mapping[str, Any]) -> str:
     return f"{number(row['score'])} [{number(row['low'])}, {number(row['high'])}]"
 
 
-def _why(row: Mapping[str, Any], of: int) -> str:
+def _stop_reason(row: Mapping[str, Any], n_items: int) -> str:
     if "stopped_after" not in row:
         return str(row["why"])
-    return f"stopped after {row['stopped_after']:,} of {of:,} items, when {row['why']}"
+    return f"stopped after {row['stopped_after']:,} of {n_items:,} items, when {row['why']}"
 
 
 # --- short forms ---
@@ -269,18 +279,18 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
     for metric in scaled:
         columns += [f"{metric}, full scale", "95% interval", "short form alone"]
     rows = []
-    for row in in_order(audit):
-        cells = [Text(short(row.name), row.name)]
+    for row in respondents_in_order(audit):
+        cells = [Text(short_name(row.name), row.name)]
         for estimate in scaled.values():
             by_respondent = estimate.detail.get("by_respondent") or {}
-            full, low, high, alone = by_respondent.get(row.name) or [None] * 4
+            full, low, high, short_score = by_respondent.get(row.name) or [None] * 4
             cells += [
                 Text(number(full), estimate.signature, link=anchor(estimate.signature)),
-                Text(bracketed(low, high)),
-                Text(number(alone), muted=True),
+                Text(bracket_text(low, high)),
+                Text(number(short_score), muted=True),
             ]
         rows.append(tuple(cells))
-    return Table.of(
+    return Table.for_page(
         "Scores on the full benchmark's scale",
         tuple(columns),
         tuple(rows),
@@ -303,14 +313,16 @@ def losses(audit: BenchmarkAudit) -> Table | None:
     rows = [
         (
             Text(metric),
-            *(_linked(audit, name, metric) for name in ("mean_error", "tau", "coverage")),
+            _linked(audit, "mean_error", metric),
+            _linked(audit, "tau", metric),
+            _linked(audit, "coverage", metric),
             Text(number(estimate.detail["held_out"]["half_width"])),
             _linked(audit, "parallel_reliability", metric),
         )
         for metric, estimate in _scaled(audit).items()
     ]
     return (
-        Table.of(
+        Table.for_page(
             "What the short form loses, on families that did not choose its items",
             columns=(
                 "Metric",
@@ -329,9 +341,9 @@ def losses(audit: BenchmarkAudit) -> Table | None:
 
 
 def remarks(audit: BenchmarkAudit) -> list[str]:
-    """Of what it is a short form, and what was lost, in sentences."""
+    """Which benchmark an audit is a short form of, and what the short form loses, in sentences."""
     metric = next(iter(audit.metrics), "")
-    estimate = find(audit, "short_form.full_scale", metric)
+    estimate = find_estimate(audit, "short_form.full_scale", metric)
     if estimate is None:
         return []
     if estimate.value is None:
@@ -339,32 +351,35 @@ def remarks(audit: BenchmarkAudit) -> list[str]:
             "This is a short form, and its scores are not put on the full benchmark's scale:"
             f" {estimate.reason}."
         ]
-    of, held = estimate.detail, estimate.detail["held_out"]
-    paired = find(audit, "short_form.parallel_reliability", metric)
-    form = f", form {str(of['short_form']).upper()}" if paired else ""
-    tau = find(audit, "short_form.tau", metric)
+    detail, validation = estimate.detail, estimate.detail["held_out"]
+    paired = find_estimate(audit, "short_form.parallel_reliability", metric)
+    form = f", form {str(detail['short_form']).upper()}" if paired else ""
+    tau = find_estimate(audit, "short_form.tau", metric)
     order = "the order of their scores was not determined"
     if tau is not None and tau.value is not None:
         order = f"their order agreed by a Kendall's tau of {number(tau.value)}"
     return [
-        f"These are {audit.n_items:,} of the {int(of['full_items']):,} items of"
-        f" {of['full_benchmark']}{form}: the mean {metric} on its scale is"
+        f"These are {audit.n_items:,} of the {int(detail['full_items']):,} items of"
+        f" {detail['full_benchmark']}{form}: the mean {metric} on its scale is"
         f" {estimate_text(estimate).text}.",
-        f"What was lost: {int(held['respondents']):,} respondents of"
-        f" {int(of['chosen_by_families']):,} families, each scored by items chosen without its"
-        f" family, were {number(held['mean_error'])} off on average; {order}, and"
-        f" {percent(held['coverage'])} of the 95% intervals contained the score on all items.",
+        f"What was lost: {int(validation['respondents']):,} respondents of"
+        f" {int(detail['chosen_by_families']):,} families, each scored by items chosen without its"
+        f" family, were {number(validation['mean_error'])} off on average; {order}, and"
+        f" {percent(validation['coverage'])} of the 95% intervals contained the score on all"
+        " items.",
     ]
 
 
 def _scaled(audit: BenchmarkAudit) -> dict[str, Estimate]:
     """The estimate on the full benchmark's scale of each metric that has one."""
-    by_metric = {metric: find(audit, "short_form.full_scale", metric) for metric in audit.metrics}
+    by_metric = {
+        metric: find_estimate(audit, "short_form.full_scale", metric) for metric in audit.metrics
+    }
     return {name: e for name, e in by_metric.items() if e is not None and e.value is not None}
 
 
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
-    estimate = find(audit, f"short_form.{statistic}", metric)
+    estimate = find_estimate(audit, f"short_form.{statistic}", metric)
     return (
         Text("not measured")
         if estimate is None or estimate.value is None

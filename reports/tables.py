@@ -34,20 +34,24 @@ def default_policy() -> Policy:
 
 
 def goal(indicator: str, policy: Policy | None = None) -> tuple[float, str]:
-    """What a policy, or the default one, asks of an indicator: the least that the lower end of an
-    interval must reach, and which one; what the default asks where the policy asks nothing of it.
+    """The minimum that a policy, or else the default one, requires of the lower end of an
+    indicator's interval, and which interval.
     """
-    for asking in (policy or default_policy(), default_policy()):
-        for wanted in asking.require:
-            if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
-                return wanted.at_least, wanted.interval
+    for candidate in (policy or default_policy(), default_policy()):
+        for requirement in candidate.require:
+            if (
+                requirement.indicator == indicator
+                and requirement.at_least is not None
+                and requirement.interval
+            ):
+                return requirement.at_least, requirement.interval
     return 0.9, "fixed_models"
 
 
-def known(value: object) -> float | None:
-    """A finite number, or None for whatever else an edited audit may hold.
+def finite_number(value: object) -> float | None:
+    """A finite number, or None for any other value that an edited audit may hold.
 
-    >>> known(0.5), known(True), known("0.5"), known(float("nan"))
+    >>> finite_number(0.5), finite_number(True), finite_number("0.5"), finite_number(float("nan"))
     (0.5, None, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -55,10 +59,8 @@ def known(value: object) -> float | None:
     return float(value)
 
 
-def by_oracle(estimate: Estimate) -> bool:
-    """Whether the other side of a comparison is an oracle: a rule of the benchmark that knows the
-    right answers.
-    """
+def is_by_oracle(estimate: Estimate) -> bool:
+    """Whether a comparison is with an oracle, a rule of the benchmark with the right answers."""
     return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(
         estimate
     )
@@ -69,7 +71,7 @@ def expected_power(estimate: Estimate | None) -> float | None:
     estimated.
     """
     stated = estimate.detail.get("power") if estimate is not None else None
-    return known(stated.get("found") if isinstance(stated, Mapping) else stated)
+    return finite_number(stated.get("found") if isinstance(stated, Mapping) else stated)
 
 
 # --- names in words ---
@@ -158,7 +160,8 @@ def digits_of(statistic: str) -> int:
 
 
 def is_headline(family: str, statistic: str) -> bool:
-    """Whether a terminal shows this statistic; of a family that nobody lists it shows everything.
+    """Whether a terminal shows this statistic; it shows every statistic of a family that is not in
+    the registry.
 
     >>> is_headline("test_retest", "rho_g"), is_headline("test_retest", "drift")
     (True, False)
@@ -168,7 +171,7 @@ def is_headline(family: str, statistic: str) -> bool:
     if family not in INDICATOR_FAMILIES:
         return True
     indicator = indicator_named(f"{family}.{statistic}")
-    return indicator is not None and family in (shown.name for shown in indicator.headline)
+    return indicator is not None and family in (headline.name for headline in indicator.headline)
 
 
 def spelled_out(sentence: str) -> str:
@@ -207,7 +210,7 @@ class Text:
     """One cell, or one part of a sentence, with what is shown on demand."""
 
     text: str
-    behind: str = ""
+    tooltip: str = ""
     """A signature, a reason or a full name, shown when the pointer rests on the text."""
     muted: bool = False
     link: str = ""
@@ -253,7 +256,7 @@ class Table:
     """What the numbers were made of, where they are not estimates with signatures of their own."""
 
     @classmethod
-    def of(
+    def for_page(
         cls,
         caption: str,
         columns: Sequence[str],
@@ -262,7 +265,9 @@ class Table:
         notes: tuple[str, ...] = (),
         signature: str = "",
     ) -> Table:
-        """Return a table of a page; the columns at the places `right` hold numbers."""
+        """Return a table of a page; the columns at the indices `right` hold numbers, and are
+        aligned to the right.
+        """
         heads = [Column(c, "number" if i in right else "text") for i, c in enumerate(columns)]
         return cls("", caption, tuple(heads), tuple(rows), notes, signature=signature)
 
@@ -302,10 +307,10 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if zero else text.replace("-", "−")
 
 
-def small(value: float | None) -> str:
+def small_number(value: float | None) -> str:
     """A number in score units with two digits that say something, and at least three decimals.
 
-    >>> small(0.000212), small(0.0414), small(0.25), small(0.0)
+    >>> small_number(0.000212), small_number(0.0414), small_number(0.25), small_number(0.0)
     ('0.00021', '0.041', '0.250', '0.000')
     """
     if value is None or not math.isfinite(value) or value == 0:
@@ -322,23 +327,23 @@ def threshold(value: float) -> str:
     return number(value, max(2, len(f"{value:g}".partition(".")[2])))
 
 
-def interval(span: Interval | None, digits: int = 3) -> str:
+def interval_text(interval: Interval | None, digits: int = 3) -> str:
     """An interval in brackets, or its lower end where it is one-sided.
 
-    >>> interval(Interval(0.9, 0.98, "fixed_models", ""))
+    >>> interval_text(Interval(0.9, 0.98, "fixed_models", ""))
     '[0.900, 0.980]'
-    >>> interval(Interval(0.9, math.inf, "model_population", ""))
+    >>> interval_text(Interval(0.9, math.inf, "model_population", ""))
     'at least 0.900'
-    >>> interval(Interval(0.9999999, 1 - 1e-9, "fixed_models", ""))
+    >>> interval_text(Interval(0.9999999, 1 - 1e-9, "fixed_models", ""))
     'above 0.999999'
     """
-    return "" if span is None else bracketed(span.low, span.high, digits)
+    return "" if interval is None else bracket_text(interval.low, interval.high, digits)
 
 
-def least(low: float, digits: int = 3) -> str:
-    """A lower end without an upper one; a correlation's that is -1 bounds nothing.
+def lower_end(low: float, digits: int = 3) -> str:
+    """A lower end without an upper one; -1 is no bound of a correlation.
 
-    >>> least(0.9), least(-1.0)
+    >>> lower_end(0.9), lower_end(-1.0)
     ('at least 0.900', 'no lower end')
     """
     return "no lower end" if round(low, digits) <= -1 else f"at least {number(low, digits)}"
@@ -353,44 +358,49 @@ def interval_in_words(span: Interval, digits: int = 3) -> str:
     'at least 0.900 with 95% confidence'
     """
     if span.one_sided:
-        return f"{interval(span, digits)} with {span.level:.0%} confidence"
-    return f"{span.level:.0%} interval {interval(span, digits)}"
+        return f"{interval_text(span, digits)} with {span.level:.0%} confidence"
+    return f"{span.level:.0%} interval {interval_text(span, digits)}"
 
 
-def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
+def bracket_text(low: float | None, high: float | None, digits: int = 3) -> str:
     """Two ends in brackets, or the lower one where the upper one is open; nothing without a lower
     end.
     """
     if low is None:
         return ""
     if high is None or high == math.inf:
-        return least(low, digits)
+        return lower_end(low, digits)
     ends = number(low, digits), number(high, digits)
     if ends[0] == ends[1] and " " in ends[0]:
         return ends[0]  # both nearer to 1 than can be read
     return f"[{ends[0]}, {ends[1]}]"
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """The name of a respondent without its kind, folder and address.
 
-    >>> short("hf/shapes:steady"), short("hf/llava-hf/llava-1.5-7b-hf"), short("recorded/llava")
-    ('steady', 'llava-1.5-7b-hf', 'llava')
-    >>> short("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1")
+    >>> short_name("hf/shapes:steady"), short_name("hf/llava-hf/llava-1.5-7b-hf")
+    ('steady', 'llava-1.5-7b-hf')
+    >>> short_name("recorded/llava")
+    'llava'
+    >>> short_name("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1")
     'Qwen2-VL'
     """
     plain = name.partition("?")[0].partition("@http")[0]
     return plain.rpartition("/")[2].rpartition(":")[2] or name
 
 
-def cell(text: str) -> str:
+def administration_name(text: str) -> str:
     """An administration in a few words.
 
-    >>> cell("form=original|run=1|judge=rule"), cell("form=parallel|run=0|judge=rule")
-    ('original, 2nd run', 'parallel')
+    >>> administration_name("form=original|run=1|judge=rule")
+    'original, 2nd run'
+    >>> administration_name("form=parallel|run=0|judge=rule")
+    'parallel'
     """
     parsed = Cell.parse(text)
     count = parsed.run + 1
+    # 11th, 12th and 13th
     endings = {} if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}
     words = (
         parsed.form,
@@ -403,11 +413,11 @@ def cell(text: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def places(estimate: Estimate) -> int:
-    """How many decimals show the ends of an estimate's narrowest interval apart.
+def decimals_of(estimate: Estimate) -> int:
+    """How many decimals print the two ends of an estimate's narrowest interval differently.
 
     >>> narrow = Interval(0.99760, 0.99835, "fixed_models", "")
-    >>> places(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
+    >>> decimals_of(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
     4
     """
     widths = [
@@ -415,23 +425,23 @@ def places(estimate: Estimate) -> int:
         for i in estimate.intervals
         if math.isfinite(i.high - i.low) and i.high > i.low
     ]
-    needed = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
-    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, needed))
+    decimals = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
+    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, decimals))
 
 
 def estimate_text(estimate: Estimate) -> Text:
     """An estimate's number with the decimals that its intervals call for and its signature on
     demand, or a dash with the reason.
     """
-    behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
+    tooltip = "\n".join(filter(None, (estimate.reason, estimate.signature)))
     statistic = estimate.indicator.rpartition(".")[2]
     value = (
         p_value(estimate.value)
         if meaning_of(statistic).startswith("P-value")
-        else number(estimate.value, places(estimate))
+        else number(estimate.value, decimals_of(estimate))
     )
-    shown = f"{value}{withheld_note(estimate)}"
-    return Text(shown, behind, estimate.status != "ok", link=anchor(estimate.signature))
+    text = f"{value}{withheld_note(estimate)}"
+    return Text(text, tooltip, estimate.status != "ok", link=anchor(estimate.signature))
 
 
 def withheld_note(estimate: Estimate) -> str:
@@ -441,7 +451,7 @@ def withheld_note(estimate: Estimate) -> str:
     return f" WITHHELD {estimate.detail['withheld']:,}" if "WITHHELD" in estimate.flags else ""
 
 
-def withheld_scored(audit: BenchmarkAudit, row: RespondentScores) -> str:
+def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
     """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld
     answers; else nothing.
     """
@@ -453,13 +463,12 @@ def withheld_scored(audit: BenchmarkAudit, row: RespondentScores) -> str:
     )
 
 
-def official(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
+def official_score(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
     """A respondent's score as the release prints it, where it rounds, else with three digits;
     flagged if withheld.
     """
-    return (
-        f"{row.printed.get(metric) or number(row.scores.get(metric))}{withheld_scored(audit, row)}"
-    )
+    score = row.printed.get(metric) or number(row.scores.get(metric))
+    return f"{score}{withheld_score_note(audit, row)}"
 
 
 def anchor(signature: str) -> str:
@@ -480,6 +489,7 @@ def percent(share: float | None, digits: int = 0) -> str:
     if share is None or not math.isfinite(share):
         return DASH
     text = f"{100 * share:.{digits}f}"
+    # a share that is rounded to 0% or 100% would read as none or all
     if float(text) == 0 and share > 0:
         return "under 1%"
     if float(text) == 100 and share < 1:
@@ -487,10 +497,10 @@ def percent(share: float | None, digits: int = 0) -> str:
     return f"{text.replace('-', '−')}%"
 
 
-def about(share: float) -> str:
-    """A share that is known roughly.
+def rough_percent(share: float) -> str:
+    """A share that is known roughly, in percent.
 
-    >>> about(0.256), about(0.9999)
+    >>> rough_percent(0.256), rough_percent(0.9999)
     ('about 26%', 'over 99%')
     """
     text = percent(share)
@@ -508,8 +518,8 @@ def p_value(value: float | None) -> str:
     return "above 0.999" if value is not None and value > 0.999 else number(value)
 
 
-def find(
-    audit: BenchmarkAudit, indicator: str, metric: str = "", other: str | None = None
+def find_estimate(
+    audit: BenchmarkAudit, indicator: str, metric: str = "", administration: str | None = None
 ) -> Estimate | None:
     """The first estimate of this indicator and metric, the leading one unless named, and of this
     other administration if one is named.
@@ -517,34 +527,42 @@ def find(
     Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
     criterion.
     """
-    named = (indicator, metric or leading(audit))
-    wanted = (e for e in audit.all_estimates if (e.indicator, e.metric) == named)
+    key = (indicator, metric or leading_metric(audit))
+    estimates = (e for e in audit.all_estimates if (e.indicator, e.metric) == key)
+    # older audits name estimates by an oracle `criterion` too
     people_only = indicator.startswith("criterion.")
     return next(
-        (e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None
+        (
+            e
+            for e in estimates
+            if administration in (None, e.other) and not (people_only and is_by_oracle(e))
+        ),
+        None,
     )
 
 
 def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "") -> Any:
     """What an estimate holds under a key of its detail; None where there is no such estimate."""
-    estimate = find(audit, indicator, metric)
+    estimate = find_estimate(audit, indicator, metric)
     return estimate.detail.get(key) if estimate is not None else None
 
 
-def clusters(audit: BenchmarkAudit) -> str:
-    """What intervals leave out: the pictures with their questions, where there are any."""
+def cluster_noun(audit: BenchmarkAudit) -> str:
+    """What is left out one by one for the intervals: pictures, or items where there are no
+    pictures.
+    """
     return "pictures" if audit.images else "items"
 
 
-def leading(audit: BenchmarkAudit) -> str:
+def leading_metric(audit: BenchmarkAudit) -> str:
     """The first audited metric, which the first screen is about."""
     return next(iter(audit.metrics), "")
 
 
 def family_title(estimate: Estimate) -> str:
-    """What reports call the family of an estimate; an oracle's is called what it is."""
+    """The title of an estimate's family; an oracle's estimates have a title of their own."""
     family = estimate.indicator.partition(".")[0]
-    return ORACLE_TITLE if by_oracle(estimate) else FAMILIES.get(family, family)
+    return ORACLE_TITLE if is_by_oracle(estimate) else FAMILIES.get(family, family)
 
 
 def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
@@ -559,12 +577,12 @@ def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
 
 
 def lost_note(estimate: Estimate) -> str:
-    """What an estimate had to leave out, where it says so; else nothing."""
+    """How many respondents and items an estimate used, and which share it left out; else empty."""
     used = {"respondents": estimate.n_respondents, "items": estimate.n_items}
-    shares = {what: known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in used}
+    shares = {kind: finite_number(estimate.detail.get(f"{kind}_left_out")) or 0.0 for kind in used}
     return "; ".join(
-        f"{used[what]:,} {what} used, {percent(share, 1)} left out"
-        for what, share in shares.items()
+        f"{used[kind]:,} {kind} used, {percent(share, 1)} left out"
+        for kind, share in shares.items()
         if 0 < share < 1
     )
 
@@ -584,7 +602,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         if estimate.facet == "resolution":
             name += f", at {Cell.parse(estimate.other).resolution}%"
         spans = [
-            interval(shown_interval(estimate, kind), places(estimate))
+            interval_text(shown_interval(estimate, kind), decimals_of(estimate))
             for kind in ("fixed_models", "model_population")
         ]
         rows.append(
@@ -594,8 +612,10 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
     order = list(FAMILIES)
-    rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
-    return Table.of(
+    rows.sort(
+        key=lambda row: order.index(row[0].tooltip) if row[0].tooltip in order else len(order)
+    )
+    return Table.for_page(
         "Indicators",
         columns=("indicator", "metric", "value", "these models", "other models"),
         rows=tuple(rows),
@@ -604,19 +624,19 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
     )
 
 
-def record(audit: Audit) -> Table:
+def record_table(audit: Audit) -> Table:
     """How the audit was made."""
     # tokens and seconds of each respondent are for `hqm design`
-    made = {key: value for key, value in audit.record.items() if key != "costs"}
-    rows = [("HQM", audit.hqm_version), ("command", audit.command), *_flat("", made)]
-    return Table.of(
+    entries = {key: value for key, value in audit.record.items() if key != "costs"}
+    rows = [("HQM", audit.hqm_version), ("command", audit.command), *_flatten("", entries)]
+    return Table.for_page(
         "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
     )
 
 
-def identities(audit: Audit) -> Table:
+def identity_table(audit: Audit) -> Table:
     """How every respondent was asked: weights, device, sampling, seed."""
-    seen: dict[str, dict[str, object]] = {}
+    identity_by_name: dict[str, dict[str, object]] = {}
     for benchmark in audit.audits:
         for row in benchmark.respondents:
             identity = {
@@ -624,22 +644,22 @@ def identities(audit: Audit) -> Table:
                 for k, v in row.identity.items()
                 if k not in ("kind", "max_tokens", "model") and v is not None
             }
-            seen.setdefault(row.name, identity)
-    keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
-    return Table.of(
+            identity_by_name.setdefault(row.name, identity)
+    keys = list(dict.fromkeys(key for identity in identity_by_name.values() for key in identity))
+    return Table.for_page(
         "How each respondent was asked",
         ("Respondent", *(key.replace("_", " ") for key in keys)),
         rows=tuple(
             (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
-            for name, identity in seen.items()
+            for name, identity in identity_by_name.items()
         ),
     )
 
 
-def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:
+def _flatten(prefix: str, data: object) -> Iterable[tuple[str, str]]:
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from _flat(f"{prefix}.{key}" if prefix else str(key), value)
+            yield from _flatten(f"{prefix}.{key}" if prefix else str(key), value)
     elif isinstance(data, (list, tuple)):
         yield prefix, ", ".join(map(str, data))
     elif data is not None:

@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.reports import score_tables
-from hqm.reports.drawings import Dots, Figure, dots, error_curves
-from hqm.reports.phrases import in_letters, listed, so_many
-from hqm.reports.score_tables import in_order, made_of
-from hqm.reports.tables import DASH, Table, Text, capital, cell, find, known, number, short
+from hqm.reports.drawings import DotRow, Figure, dots, error_curves
+from hqm.reports.phrases import capped_count, join_names, number_word, verb_form
+from hqm.reports.score_tables import respondents_in_order, score_signature
+from hqm.reports.tables import (
+    DASH,
+    Table,
+    Text,
+    administration_name,
+    capital,
+    find_estimate,
+    finite_number,
+    number,
+    short_name,
+)
 
 from hqm import BenchmarkAudit, Estimate, types_measured
 
@@ -23,27 +33,34 @@ STEPS = 7
 def types_title(audit: BenchmarkAudit) -> str:
     """Which types may be scored alone."""
     measured = [row for row in types_measured(audit) if row.items]
-    alone = [row.type for row in measured if row.stands_alone]
+    reportable = [row.type for row in measured if row.stands_alone]
     chance = [row.type for row in measured if row.at_chance]
     leaking = [row.type for row in measured if row.leaks]
     missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
-    tail = f"; {_named(chance)} {'is' if len(chance) == 1 else 'are'} at chance" if chance else ""
-    tail += f"; answers leak in {_named(leaking)}" if leaking else ""
-    if len(alone) == len(measured):
+    tail = ""
+    if chance:
+        tail += f"; {_type_names(chance)} {verb_form(len(chance), 'is', 'are')} at chance"
+    if leaking:
+        tail += f"; answers leak in {_type_names(leaking)}"
+    if len(reportable) == len(measured):
         return "Every type can be scored alone"
-    if alone:
-        who = listed(alone) if len(alone) <= 2 else f"{in_letters(len(alone))} of {len(measured)}"
-        return f"{capital(who)} can be scored alone{tail}"
+    if reportable:
+        subject = (
+            join_names(reportable)
+            if len(reportable) <= 2
+            else f"{number_word(len(reportable))} of {len(measured)}"
+        )
+        return f"{capital(subject)} can be scored alone{tail}"
     if not missing:
         return f"No type can be scored alone{tail}"
-    low, high = map(so_many, (min(missing), max(missing)))
-    span = low if low == high else f"between {low} and {high}"
-    return f"No type can be scored alone{tail or f': each needs {span} more items'}"
+    low, high = map(capped_count, (min(missing), max(missing)))
+    range_text = low if low == high else f"between {low} and {high}"
+    return f"No type can be scored alone{tail or f': each needs {range_text} more items'}"
 
 
-def _named(types: Sequence[str]) -> str:
+def _type_names(types: Sequence[str]) -> str:
     """Types by name, or of many how many."""
-    return listed(types) if len(types) <= 4 else f"{len(types)} types"
+    return join_names(types) if len(types) <= 4 else f"{len(types)} types"
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:
@@ -66,24 +83,25 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
         lower=audit.metrics[first]["better"] == "lower",
     )
     rows = []
-    for row in in_order(audit):
+    for row in respondents_in_order(audit):
         cells = [
             Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind)))
             for kind in types
         ]
-        rows.append((Text(short(row.name), row.name), *cells))
-    return Table.of(
+        rows.append((Text(short_name(row.name), row.name), *cells))
+    return Table.for_page(
         f"Respondents by type: {first}",
         ("Respondent", *types),
         tuple(rows),
         tuple(range(1, len(types) + 1)),
         notes=(
             (
-                f"{first}, administration: {cell(audit.reference)}. The colours run from the worst"
+                f"{first}, administration: {administration_name(audit.reference)}. The colours run"
+                " from the worst"
                 " cell (pale) to the best cell (strong)."
             ),
         ),
-        signature=made_of(audit),
+        signature=score_signature(audit),
     )
 
 
@@ -103,31 +121,36 @@ def coverage(audit: BenchmarkAudit) -> Table:
     """The eight types with their items, pictures and wordings, their standard error in this audit,
     and what is missing.
     """
-    estimated = find(audit, "types.index") is not None
+    estimated = find_estimate(audit, "types.index") is not None
     measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
     counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
     if not audit.images:
         del counts["images"]
     lines = []
     for kind, row in audit.coverage.items():
-        of_type = measured.get(kind)
+        measurement = measured.get(kind)
         state, lacking = str(row["state"]), DASH
-        if of_type is not None:
-            state = f"{state}, {'measurable' if of_type.measurable else 'not measurable'}"
-            lacking = DASH if of_type.at_chance else f"{of_type.missing:,}"
-            state += ", at chance" if of_type.at_chance else ""
+        if measurement is not None:
+            state = f"{state}, {'measurable' if measurement.measurable else 'not measurable'}"
+            lacking = DASH if measurement.at_chance else f"{measurement.missing:,}"
+            state += ", at chance" if measurement.at_chance else ""
         lines.append(
             (
                 Text(kind),
                 Text(state, muted=not row["items"]),
                 *(Text(f"{row[k]:,}") for k in counts),
                 Text(
-                    number(of_type.error if of_type is not None and of_type.measured else None, 4)
+                    number(
+                        measurement.error
+                        if measurement is not None and measurement.measured
+                        else None,
+                        4,
+                    )
                 ),
                 Text(lacking),
             )
         )
-    return Table.of(
+    return Table.for_page(
         "Coverage of types",
         columns=(
             "Type",
@@ -149,13 +172,13 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 " column says about how many more such items that takes."
             ),
         ),
-        signature=made_of(audit),
+        signature=score_signature(audit),
     )
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
     """Whether the score of a type says more about that type than the total score does."""
-    estimate = find(audit, "types.added_value")
+    estimate = find_estimate(audit, "types.added_value")
     kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
     if estimate is None or not kinds:
         return None
@@ -163,12 +186,13 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
         (
             Text(str(row.get("type"))),
             Text(str(row.get("items"))),
-            *(Text(number(known(row.get(key)))) for key in ("by_subscore", "by_total")),
+            Text(number(finite_number(row.get("by_subscore")))),
+            Text(number(finite_number(row.get("by_total")))),
             Text(_worth(row), muted=row.get("status") != "ok"),
         )
         for row in kinds
     ]
-    return Table.of(
+    return Table.for_page(
         "Is a type's own score worth reporting?",
         columns=(
             "Type",
@@ -203,7 +227,7 @@ def _worth(row: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _DetailTable:
     """A table of the rows that an estimate's detail holds under `key`: its title, its headings with
     the keys of a row, its note, and its drawing.
     """
@@ -213,12 +237,12 @@ class _Listed:
     title: str
     columns: Mapping[str, str]
     note: Callable[[Estimate], str]
-    draw: Callable[[_Listed, BenchmarkAudit, Estimate], str]
+    draw: Callable[[_DetailTable, BenchmarkAudit, Estimate], str]
 
 
-def _one_thing(estimate: Estimate) -> str:
-    visible, shared = (known(estimate.detail.get(key)) for key in ("visible", "shared"))
-    seen = (
+def _unidimensionality_note(estimate: Estimate) -> str:
+    visible, shared = (finite_number(estimate.detail.get(key)) for key in ("visible", "shared"))
+    power_note = (
         f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
         " missed (80% power)."
         if visible is not None
@@ -227,13 +251,13 @@ def _one_thing(estimate: Estimate) -> str:
     return (
         "What models have in a type beyond one ability, as a standard deviation in logits. All"
         f" types together: {number(estimate.value, 2)}, p ="
-        f" {number(known(estimate.detail.get('p')))}. True scores of two types correlate by"
-        f" {number(shared, 2)}. {seen}"
+        f" {number(finite_number(estimate.detail.get('p')))}. True scores of two types correlate by"
+        f" {number(shared, 2)}. {power_note}"
     )
 
 
-def _alike(estimate: Estimate) -> str:
-    tested = (
+def _family_note(estimate: Estimate) -> str:
+    test_note = (
         "p is adjusted over all rows (Holm)."
         if estimate.detail.get("tested")
         else "With fewer than 10 models against 10 others this describes these models; it is no"
@@ -241,26 +265,27 @@ def _alike(estimate: Estimate) -> str:
     )
     return (
         "How much easier (or harder, below 0) a part is for a family than its answers to the other"
-        f" parts let expect, in logits, with a 95% interval over models. {tested} From 0.64 on the"
+        f" parts let expect, in logits, with a 95% interval over models. {test_note} From 0.64 on"
+        " the"
         " Educational Testing Service calls a difference large."
     )
 
 
-def _where(estimate: Estimate) -> str:
-    inside = [short(str(name)) for name in estimate.detail.get("in_top") or ()]
-    there = f" There: {', '.join(inside)}." if inside else " No model lies there."
+def _precision_note(estimate: Estimate) -> str:
+    models = [short_name(str(name)) for name in estimate.detail.get("in_top") or ()]
+    models_note = f" There: {', '.join(models)}." if models else " No model lies there."
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
         f" {number(estimate.value)} on (or better), a model is not told from a full score with 80%"
-        f" power.{there}"
+        f" power.{models_note}"
     )
 
 
-def _met(what: str) -> Callable[[Estimate], str]:
+def _exposure_note(claim: str) -> Callable[[Estimate], str]:
     def note(estimate: Estimate) -> str:
         return (
-            f"{what}: {number(estimate.value)} on average, which may be difficulty. What one model"
+            f"{claim}: {number(estimate.value)} on average, which may be difficulty. What one model"
             " has beyond the others may be memory, or its own strength; p is adjusted over models"
             " (Holm)."
         )
@@ -268,45 +293,46 @@ def _met(what: str) -> Callable[[Estimate], str]:
     return note
 
 
-def _numbers(*lines: float) -> Callable[[_Listed, BenchmarkAudit, Estimate], str]:
+def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Estimate], str]:
     """Draw each row's number, with its interval where it has one, beside these lines."""
 
-    def draw(spec: _Listed, _audit: BenchmarkAudit, estimate: Estimate) -> str:
-        shown = set(spec.columns.values())
-        (key,) = shown & {"own", "logits"}
+    def draw(spec: _DetailTable, _audit: BenchmarkAudit, estimate: Estimate) -> str:
+        keys = set(spec.columns.values())
+        (key,) = keys & {"own", "logits"}
         rows = [
-            Dots(
+            DotRow(
                 ", ".join(
-                    short(str(row[k])) for k in ("type", "part", "group", "name") if k in row
+                    short_name(str(row[k])) for k in ("type", "part", "group", "name") if k in row
                 ),
                 (value,),
-                known(row.get("low")),
-                known(row.get("high")),
+                finite_number(row.get("low")),
+                finite_number(row.get("high")),
             )
-            for row in _listed_rows(spec, estimate)
-            if (value := known(row.get(key))) is not None
+            for row in _detail_rows(spec, estimate)
+            if (value := finite_number(row.get(key))) is not None
         ]
-        missed = known(estimate.detail.get("visible"))
-        beside = (*lines, missed) if missed is not None else lines
-        unit = "difference of scores" if "name" in shown else "logits"
-        return dots(rows, unit, spec.title, beside) if rows else ""
+        detectable = finite_number(estimate.detail.get("visible"))
+        reference_lines = (*lines, detectable) if detectable is not None else lines
+        unit = "difference of scores" if "name" in keys else "logits"
+        return dots(rows, unit, spec.title, reference_lines) if rows else ""
 
     return draw
 
 
-def _curves(spec: _Listed, audit: BenchmarkAudit, estimate: Estimate) -> str:
-    rows, metric = _listed_rows(spec, estimate), estimate.metric
+def _draw_error_curves(spec: _DetailTable, audit: BenchmarkAudit, estimate: Estimate) -> str:
+    metric = estimate.metric
+    rows = _detail_rows(spec, estimate)
     curves = {
-        name: [(float(row["score"]), float(row[key])) for row in rows]
-        for name, key in (("other items", "other_items"), ("these items", "these_items"))
+        "other items": [(float(row["score"]), float(row["other_items"])) for row in rows],
+        "these items": [(float(row["score"]), float(row["these_items"])) for row in rows],
     }
     scores = [row.cells.get(audit.reference, {}).get(metric) for row in audit.respondents]
     end = 0.0 if audit.metrics[metric].get("better") == "lower" else 1.0
-    untold = (known(estimate.value) or end, end)
-    return error_curves(curves, untold, [s for s in scores if s is not None], spec.title)
+    tied_range = (finite_number(estimate.value) or end, end)
+    return error_curves(curves, tied_range, [s for s in scores if s is not None], spec.title)
 
 
-_OWN = {
+_EXPOSURE_COLUMNS = {
     "Model": "name",
     "Difference": "own",
     "From": "low",
@@ -314,7 +340,7 @@ _OWN = {
     "Beyond the others": "beyond_others",
     "p": "p",
 }
-_PARTS = {
+_FAMILY_COLUMNS = {
     "Part": "part",
     "Family": "group",
     "Its models": "members",
@@ -324,73 +350,73 @@ _PARTS = {
     "To": "high",
     "p": "p",
 }
-_LISTED = (
-    _Listed(
+_DETAIL_TABLES = (
+    _DetailTable(
         "consistency.own_strengths",
         "types",
         "Is one score one thing?",
         {"Type": "type", "Items": "items", "Own strength (logits)": "own"},
-        _one_thing,
-        _numbers(),
+        _unidimensionality_note,
+        _draw_numbers(),
     ),
-    _Listed(
+    _DetailTable(
         "types.family_types",
         "parts",
         "Types that favour a family",
-        _PARTS,
-        _alike,
-        _numbers(-0.64, 0.64),
+        _FAMILY_COLUMNS,
+        _family_note,
+        _draw_numbers(-0.64, 0.64),
     ),
-    _Listed(
+    _DetailTable(
         "types.family_keys",
         "parts",
         "Sides of the key that favour a family",
-        _PARTS,
-        _alike,
-        _numbers(-0.64, 0.64),
+        _FAMILY_COLUMNS,
+        _family_note,
+        _draw_numbers(-0.64, 0.64),
     ),
-    _Listed(
+    _DetailTable(
         "discriminability.measures_up_to",
         "errors",
         "Where does it measure?",
         {"Score": "score", "Error, other items": "other_items", "These items": "these_items"},
-        _where,
-        _curves,
+        _precision_note,
+        _draw_error_curves,
     ),
-    _Listed(
+    _DetailTable(
         "parallel_forms.released_advantage",
         "by_respondent",
         "The released wording beside its rewordings",
-        _OWN,
-        _met("How much higher the released wording scores than the mean of its rewordings"),
-        _numbers(0.0),
+        _EXPOSURE_COLUMNS,
+        _exposure_note(
+            "How much higher the released wording scores than the mean of its rewordings"
+        ),
+        _draw_numbers(0.0),
     ),
-    _Listed(
+    _DetailTable(
         "items.older_advantage",
         "by_respondent",
         "Older items beside newer ones",
-        _OWN,
-        _met("How much higher the older half of the items scores than the newer one"),
-        _numbers(0.0),
+        _EXPOSURE_COLUMNS,
+        _exposure_note("How much higher the older half of the items scores than the newer one"),
+        _draw_numbers(0.0),
     ),
 )
 
 
-def rests_on(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
-    """Every table of `_LISTED` that the audit has rows for, of the leading metric, and its
-    drawing.
-    """
-    pairs = ((spec, find(audit, spec.indicator)) for spec in _LISTED)
-    measured = [(spec, e) for spec, e in pairs if e is not None and _listed_rows(spec, e)]
+def structure_tables(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
+    """Every table of `_DETAIL_TABLES` for which the leading metric has rows, and its drawing."""
+    pairs = ((spec, find_estimate(audit, spec.indicator)) for spec in _DETAIL_TABLES)
+    measured = [(spec, e) for spec, e in pairs if e is not None and _detail_rows(spec, e)]
     figures = [
-        Figure(svg, _SEEN[spec.key], e.signature)
+        Figure(svg, _CAPTIONS[spec.key], e.signature)
         for spec, e in measured
         if (svg := spec.draw(spec, audit, e))
     ]
-    return [_listed_table(spec, e) for spec, e in measured], figures
+    return [_detail_table(spec, e) for spec, e in measured], figures
 
 
-_SEEN = {
+_CAPTIONS = {
     "types": "What models have of their own in each type; to the right of the broken line it would"
     " hardly have been missed.",
     "parts": "Beyond the broken lines a difference is called large.",
@@ -399,20 +425,20 @@ _SEEN = {
 }
 
 
-def _listed_rows(spec: _Listed, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
+def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
     by_name = estimate.detail.get(spec.key)
     if isinstance(by_name, Mapping):
         return [{"name": name, **row} for name, row in by_name.items() if isinstance(row, Mapping)]
     return list(by_name or ())
 
 
-def _listed_table(spec: _Listed, estimate: Estimate) -> Table:
-    listed_rows, keys = _listed_rows(spec, estimate), spec.columns.values()
-    texts = sum(isinstance(listed_rows[0].get(key), str) for key in keys) if listed_rows else 0
-    return Table.of(
+def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
+    rows, keys = _detail_rows(spec, estimate), spec.columns.values()
+    texts = sum(isinstance(rows[0].get(key), str) for key in keys) if rows else 0
+    return Table.for_page(
         spec.title,
         tuple(spec.columns),
-        tuple(tuple(_text(row.get(key)) for key in keys) for row in listed_rows),
+        tuple(tuple(_text(row.get(key)) for key in keys) for row in rows),
         tuple(range(texts, len(spec.columns))),
         notes=(spec.note(estimate),),
         signature=estimate.signature,
@@ -422,16 +448,16 @@ def _listed_table(spec: _Listed, estimate: Estimate) -> Table:
 def _text(value: Any, *, name: bool = True) -> Text:
     """A value of a row; a name stands without its kind."""
     if isinstance(value, str):
-        return Text(short(value), value) if name else Text(value)
+        return Text(short_name(value), value) if name else Text(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
-    return Text(number(known(value)))
+    return Text(number(finite_number(value)))
 
 
 # --- further tables of a benchmark's own paper ---
 
 TITLE = "Analyses of this benchmark"
-_MOST = 30
+_MAX_DRAWN_ROWS = 30
 """A drawing has at most so many rows; the table has all."""
 Row = Sequence[Any]
 
@@ -442,10 +468,10 @@ def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
 
 
 def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
-    """The drawing of every further table that is drawn and has two numbers or more."""
-    made_of = score_tables.made_of(audit)
+    """The drawings of the further tables that ask for one and have two numbers or more."""
+    signature = score_tables.score_signature(audit)
     return [
-        Figure(svg, f"{analysis['title']}: {analysis['drawn']}.", made_of)
+        Figure(svg, f"{analysis['title']}: {analysis['drawn']}.", signature)
         for analysis in audit.analyses
         if (svg := _drawing(analysis))
     ]
@@ -453,7 +479,7 @@ def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns, rows = tuple(analysis["columns"]), analysis["rows"]
-    return Table.of(
+    return Table.for_page(
         f"{analysis['title']}.",
         columns,
         rows=tuple(
@@ -464,25 +490,25 @@ def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
             i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
         ),
         notes=(analysis["about"],),
-        signature=score_tables.made_of(audit),
+        signature=score_tables.score_signature(audit),
     )
 
 
 def _drawing(analysis: Mapping[str, Any]) -> str:
     if not analysis["drawn"]:
         return ""
-    at = list(analysis["columns"]).index(analysis["drawn"])
-    rows = [row for row in analysis["rows"] if row[at] is not None][:_MOST]
+    index = list(analysis["columns"]).index(analysis["drawn"])
+    rows = [row for row in analysis["rows"] if row[index] is not None][:_MAX_DRAWN_ROWS]
     if len(rows) < 2:
         return ""
-    named = [Dots(_name(analysis["columns"], row), (float(row[at]),)) for row in rows]
-    return dots(named, analysis["drawn"], analysis["title"])
+    dot_rows = [DotRow(_name(analysis["columns"], row), (float(row[index]),)) for row in rows]
+    return dots(dot_rows, analysis["drawn"], analysis["title"])
 
 
 def _name(columns: Sequence[str], row: Row) -> str:
     """The texts at the beginning of a row."""
     texts = [
-        short(v) if c == "Respondent" else v
+        short_name(v) if c == "Respondent" else v
         for c, v in zip(columns, row, strict=True)
         if isinstance(v, str)
     ]

@@ -26,7 +26,7 @@ class Case(NamedTuple):
 
 # {L} and {T} are the letter and the text that the answer commits itself to, {l} the small letter;
 # {M}, {U} and {R}, {S} are two other options
-_CHOSEN = (
+_CHOICE_TEMPLATES = (
     "{L}", "{L}.", "({L})", "{l}", "({l})", "{L})", "**{L}**", "**{L}.**", "`{L}`", "{L}. {T}", "{L}: {T}",
     "{L}) {T}", "({L}) {T}", "**{L}. {T}**", "**{L}**: {T}", "{T}", "{T}.", "**{T}**", '"{T}"',
     "Answer: {L}", "ANSWER: {L}", "Answer: ({L})", "answer: {l}", "**Answer:** {L}", "**Answer: {L}**",
@@ -98,7 +98,7 @@ _NUMERIC = (
 )  # fmt: skip
 
 # {N} is the number as somebody writes it, {W} another number
-_SAID = (
+_NUMBER_TEMPLATES = (
     "{N}", "{N}.", "**{N}**", "Answer: {N}", "The answer is {N}.", "The answer is **{N}**.", "\\boxed{{{N}}}", "$\\boxed{{{N}}}$", "Final answer: {N}",
     "**Final Answer:** {N}", "There are {N}.", "There are {N} apples.", "There are {N} apples in the picture.", "I count {N}.", "I see {N} apples on the table.",
     "It is {N}.", "x = {N}", "The total is {N}.", "= {N}", "≈ {N}", "The value is approximately {N}.", "So the answer is {N} apples.",
@@ -116,7 +116,7 @@ _NOT_SAID = (
     "There is not enough information.", "Many.", "I don't know.", "Several apples.", "Between {N} and {W}.", "The answer is unknown.", "无法确定。",
     "<think>{N} I think", "The answer is {N}. Wait, that is wrong.", "print({N})", "Somewhere on the table.", "That depends on the picture.",
 )  # fmt: skip
-_WRITTEN = (
+_NUMBER_SPELLINGS = (
     ("7", ("7", "seven", "7.0", "Seven", "07")), ("-7", ("-7", "−7", "minus seven", "-7.0", "negative 7")), ("12", ("12", "twelve", "12.00", "a dozen")),
     ("3.5", ("3.5", "3.50", "3,5", "7/2", "3 1/2", "\\frac{7}{2}")), ("1396", ("1396", "1,396", "1,396.0", "1.396e3", "1 396")),
     ("45000000", ("45 million", "45,000,000", "4.5 × 10^7", "4.5e7", "45M")), ("0.25", ("0.25", ".25", "1/4", "25%", "0.250", "¼")),
@@ -194,7 +194,7 @@ def _choices() -> Iterator[Case]:
     for question, options in _OPTIONS:
         for i in range(len(options)):
             fill = _filling(options, i)
-            yield from _filled("choice", question, options, _CHOSEN, fill, _LETTERS[i])
+            yield from _filled("choice", question, options, _CHOICE_TEMPLATES, fill, _LETTERS[i])
             yield from _filled("choice", question, options, _NOT_CHOSEN, fill, None)
     for question, options in _NUMERIC_OPTIONS:
         for i in range(len(options)):
@@ -222,10 +222,10 @@ def _filled(
 
 
 def _numbers() -> Iterator[Case]:
-    for value, spellings in _WRITTEN:
+    for value, spellings in _NUMBER_SPELLINGS:
         for spelling in spellings:
             fill = {"N": spelling, "W": "19"}
-            yield from _filled("number", "How much is it?", (), _SAID, fill, value)
+            yield from _filled("number", "How much is it?", (), _NUMBER_TEMPLATES, fill, value)
             yield from _filled("number", "How much is it?", (), _NOT_SAID, fill, None)
 
 

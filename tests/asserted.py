@@ -2,7 +2,7 @@
 
 A text is HQM's own wording where four of its words stand together in a text of the product. Texts
 that come from outside are data and may stand in a test: questions, captions and prompts of
-benchmarks, which are told by the modules that write such ones, and those of `FROM_OUTSIDE`.
+benchmarks, which are told by the modules that write such ones, and those of `QUOTED_QUESTIONS`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-FEWEST = 6
+MIN_WORDS = 6
 """Words of a text that belongs into the catalogue."""
 
-TOGETHER = 4
+N_WORDS_IN_A_ROW = 4
 """Words in a row by which a text is known to be the product's."""
 
 QUESTIONS = (
@@ -31,7 +31,7 @@ QUESTIONS = (
 )
 """Where questions, captions and prompts are written: a text with their words is data."""
 
-FROM_OUTSIDE = (
+QUOTED_QUESTIONS = (
     "Is there a dog in the image?",  # a question as POPE asks it
     "There is no dog in the image.",  # an answer to be read
     "There is a dog and a cat",  # an answer to be read
@@ -44,7 +44,7 @@ FROM_OUTSIDE = (
 )
 """The beginnings of further texts that are no wording of HQM."""
 
-Place = tuple[str, int, str]
+AssertedText = tuple[str, int, str]
 
 
 @functools.cache
@@ -72,14 +72,17 @@ def files_of_tests() -> dict[str, str]:
 
 def words(text: str) -> list[str]:
     """The words of a text, without what stands around them."""
-    bare = (part.strip(".,:;!?()[]{}<>\"'`*").lower() for part in text.split())
-    return [word for word in bare if any(letter.isalpha() for letter in word)]
+    stripped = (token.strip(".,:;!?()[]{}<>\"'`*").lower() for token in text.split())
+    return [word for word in stripped if any(letter.isalpha() for letter in word)]
 
 
-def together(text: str) -> set[tuple[str, ...]]:
+def word_runs(text: str) -> set[tuple[str, ...]]:
     """The words of a text that stand in a row."""
-    every = words(text)
-    return {tuple(every[i : i + TOGETHER]) for i in range(len(every) - TOGETHER + 1)}
+    all_words = words(text)
+    return {
+        tuple(all_words[i : i + N_WORDS_IN_A_ROW])
+        for i in range(len(all_words) - N_WORDS_IN_A_ROW + 1)
+    }
 
 
 def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -105,29 +108,33 @@ def spoken(text: str) -> Iterator[str]:
             silent.update(inner for inner in ast.walk(node) if inner is not node)
     for node in nodes:
         if isinstance(node, ast.JoinedStr | ast.Constant) and node not in silent:
-            yield from (written for _, written in texts(node))
+            yield from (text for _, text in texts(node))
 
 
 def asserted_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts that a file asserts: in an assertion or a `match`, or by a name that stands there
     and is given in the function, in its parameters or in the module.
     """
-    module = dict(_given(tree.body))
+    module = dict(_assigned(tree.body))
     for function in tree.body:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             nodes = list(ast.walk(function))
-            asked = [node.test for node in nodes if isinstance(node, ast.Assert)]
-            asked += [n.value for n in nodes if isinstance(n, ast.keyword) and n.arg == "match"]
-            names = {n.id for node in asked for n in ast.walk(node) if isinstance(n, ast.Name)}
-            given = [*_given(nodes), *_parameters(function, module)]
-            local = {name for name, _ in given}
-            asked += [value for name, value in given if name in names]
-            asked += [value for name, value in module.items() if name in names - local]
-            for node in asked:
+            expressions = [node.test for node in nodes if isinstance(node, ast.Assert)]
+            expressions += [
+                n.value for n in nodes if isinstance(n, ast.keyword) and n.arg == "match"
+            ]
+            names = {
+                n.id for node in expressions for n in ast.walk(node) if isinstance(n, ast.Name)
+            }
+            assigned = [*_assigned(nodes), *_parameters(function, module)]
+            local = {name for name, _ in assigned}
+            expressions += [value for name, value in assigned if name in names]
+            expressions += [value for name, value in module.items() if name in names - local]
+            for node in expressions:
                 yield from texts(node)
 
 
-def _given(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+def _assigned(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
     plain = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.BinOp)
     for node in nodes:
         if isinstance(node, ast.Assign | ast.For):
@@ -144,28 +151,28 @@ def _parameters(
     for mark in function.decorator_list:
         if not isinstance(mark, ast.Call) or not ast.unparse(mark.func).endswith("parametrize"):
             continue
-        named, rows = mark.args[0], mark.args[1]
-        names = [part.strip(", '\"()[]") for part in ast.unparse(named).split(",")]
+        argnames, rows = mark.args[0], mark.args[1]
+        names = [name.strip(", '\"()[]") for name in ast.unparse(argnames).split(",")]
         rows = module.get(rows.id, rows) if isinstance(rows, ast.Name) else rows
         for row in getattr(rows, "elts", []):
             cells = row.args if isinstance(row, ast.Call) else getattr(row, "elts", [row])
             yield from zip(names, cells if len(names) > 1 else [row], strict=False)
 
 
-def own_texts(files: dict[str, str]) -> list[Place]:
+def own_texts(files: dict[str, str]) -> list[AssertedText]:
     """The asserted texts of six words or more that are HQM's own wording."""
     asserted = [
         (file, line, text)
         for file, source in files.items()
         for line, text in asserted_in(parsed(source))
-        if len(words(text)) >= FEWEST and not text.lstrip("'").startswith(FROM_OUTSIDE)
+        if len(words(text)) >= MIN_WORDS and not text.lstrip("'").startswith(QUOTED_QUESTIONS)
     ]
     ours, theirs = rows_of_the_product()
     return sorted(
         {
-            place
-            for place in asserted
-            if together(place[2]) & ours and not together(place[2]) & theirs
+            asserted_text
+            for asserted_text in asserted
+            if word_runs(asserted_text[2]) & ours and not word_runs(asserted_text[2]) & theirs
         }
     )
 
@@ -177,8 +184,8 @@ def rows_of_the_product() -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
     theirs: set[tuple[str, ...]] = set()
     for path in product_files():
         name = path.relative_to(ROOT).as_posix()
-        said = spoken(path.read_text(encoding="utf-8"))
-        rows = {row for text in said for row in together(text)}
+        spoken_texts = spoken(path.read_text(encoding="utf-8"))
+        rows = {row for text in spoken_texts for row in word_runs(text)}
         (theirs if name.startswith(QUESTIONS) else ours).update(rows)
     return ours, theirs
 
@@ -190,12 +197,12 @@ def product_files() -> Iterator[Path]:
 
 def built_alike(files: dict[str, str]) -> list[str]:
     """Helpers and fixtures of three lines or more whose bodies are the same in several files."""
-    places = defaultdict(list)
+    functions_by_body = defaultdict(list)
     for file, source in files.items():
         for node in walked(source):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("test_"):
                 documented = ast.get_docstring(node, clean=False) is not None
                 body = "\n".join(map(ast.unparse, node.body[documented:]))
                 if body.count("\n") >= 2:
-                    places[body].append(f"{file}:{node.name}")
-    return [", ".join(alike) for alike in places.values() if len(alike) > 1]
+                    functions_by_body[body].append(f"{file}:{node.name}")
+    return [", ".join(alike) for alike in functions_by_body.values() if len(alike) > 1]

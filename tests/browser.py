@@ -127,7 +127,7 @@ class Browser:
         self.send("Input.dispatchKeyEvent", type="keyDown", **key_event, **typed)
         self.send("Input.dispatchKeyEvent", type="keyUp", **key_event)
 
-    def place(self, selector: str) -> tuple[float, float]:
+    def center(self, selector: str) -> tuple[float, float]:
         """The middle of an element, which is scrolled into view."""
         box = self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
@@ -140,12 +140,12 @@ class Browser:
         """Click an element with the mouse."""
         self.drag(selector, selector)
 
-    def drag(self, selector: str, other: str) -> None:
+    def drag(self, selector: str, target: str) -> None:
         """Press the mouse on an element and let it go on another."""
         for kind, (x, y) in (
-            ("mousePressed", self.place(selector)),
-            ("mouseMoved", self.place(other)),
-            ("mouseReleased", self.place(other)),
+            ("mousePressed", self.center(selector)),
+            ("mouseMoved", self.center(target)),
+            ("mouseReleased", self.center(target)),
         ):
             self.send(
                 "Input.dispatchMouseEvent",
@@ -160,7 +160,7 @@ class Browser:
     def tap(self, selector: str) -> None:
         """Touch an element with a finger."""
         self.send("Emulation.setTouchEmulationEnabled", enabled=True)
-        x, y = self.place(selector)
+        x, y = self.center(selector)
         self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
         self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
         self.send("Emulation.setTouchEmulationEnabled", enabled=False)
@@ -169,9 +169,9 @@ class Browser:
         """Let the page save files."""
         self.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
 
-    def picture(self, path: Path, *, whole: bool = False) -> None:
+    def picture(self, path: Path, *, full_page: bool = False) -> None:
         """Save what is seen, or the whole page, as PNG."""
-        data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
+        data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=full_page)[
             "data"
         ]
         path.write_bytes(base64.b64decode(data))
@@ -190,7 +190,7 @@ def chromium(home: Path) -> Iterator[Browser]:
     from_us, to_browser = os.pipe()
     from_browser, to_us = os.pipe()
 
-    def place() -> None:
+    def set_limits() -> None:
         # the browser reads commands from 3 and writes to 4; neither end may be overwritten by the
         # other's move
         read, write = os.dup(from_us), os.dup(to_us)
@@ -209,7 +209,7 @@ def chromium(home: Path) -> Iterator[Browser]:
     ]
     process = subprocess.Popen(
         command,
-        preexec_fn=place,
+        preexec_fn=set_limits,
         close_fds=False,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -54,7 +54,7 @@ def counts(full: int) -> int:
     return full if NIGHTLY else max(1, full // 10)
 
 
-LONGEST = (
+SLOWEST_FIRST = (
     "test_wheel.py",
     "test_site.py",
     "test_tutorial_people.py",
@@ -102,8 +102,8 @@ another one's last file.
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+    file_order = {ROOT / "tests" / name: index for index, name in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: file_order.get(item.path, len(file_order)))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -113,18 +113,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     does its part of that and reads the parts of the others.
     """
     gc.disable()  # until the tests begin: hardly anything that is imported or collected is garbage
-    place = getattr(session.config, "workerinput", None)
+    worker_input = getattr(session.config, "workerinput", None)
     if not all(Path(argument).is_dir() for argument in session.config.args):
         return
-    if place is None and not session.config.option.collectonly:
+    if worker_input is None and not session.config.option.collectonly:
         start_forked_program(session.config)
-    if place is None or sys.dont_write_bytecode:
+    if worker_input is None or sys.dont_write_bytecode:
         return
     names = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
     ]
-    first, step = int(place["workerid"].removeprefix("gw")), place["workercount"]
+    first, step = int(worker_input["workerid"].removeprefix("gw")), worker_input["workercount"]
     for name in names[first::step]:
         # what cannot be imported is said where it is collected
         with contextlib.suppress(Exception):
@@ -216,8 +216,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
             main()
         except SystemExit as end:
             status = int(end.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
+        output, err = capsys.readouterr()
+        return status, output, err
 
     return go
 
@@ -278,7 +278,7 @@ def forked_program(pytestconfig: pytest.Config) -> Path:
     return Path(os.environ[FORKED])
 
 
-SEVERAL = """
+COMMANDS_SCRIPT = """
 import json, os, sys, tempfile
 from hqm.cli import main
 
@@ -310,9 +310,9 @@ def in_one_process(
         Passed to `subprocess.run`.
     """
     words = json.dumps([[*map(str, command)] for command in commands])
-    program = [sys.executable, "-P", "-c", SEVERAL, words]
-    done = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, **settings)
-    return [(status, out, err) for status, out, err in json.loads(done.stdout)]
+    program = [sys.executable, "-P", "-c", COMMANDS_SCRIPT, words]
+    completed = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, **settings)
+    return [(status, output, err) for status, output, err in json.loads(completed.stdout)]
 
 
 def write_command(folder: Path, forked: Path) -> Path:
@@ -367,12 +367,12 @@ def dogs(make_benchmark: Callable[..., Path]) -> Path:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {subject} in the image?",
             "target": target,
             "image": f"{i // 2}.png",
             "type": "existence",
         }
-        for i, (thing, target) in enumerate(
+        for i, (subject, target) in enumerate(
             zip(
                 ["dog", "cat", "car", "bus", "hat", "cup"] * 2,
                 ["yes", "no", "no", "yes", "yes", "no"] * 2,

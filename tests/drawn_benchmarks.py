@@ -24,13 +24,13 @@ COLOURS = {
     "purple": "#a2c",
     "black": "#111",
 }
-PLACES = {"left": 40, "right": 120}
+CENTERS = {"left": 40, "right": 120}
 TYPES = ("existence", "attribute", "relation")
 LETTERS = "ABCD"
 
 
 @dataclass
-class Drawn:
+class PlantedBenchmark:
     """A benchmark's folder, the file of recorded answers, and what was planted."""
 
     folder: Path
@@ -54,7 +54,7 @@ def draw(scene: Scene, path: Path, rng: random.Random, size: int = 160) -> None:
     """A picture of two shapes on a ground of its own."""
     picture = Image.new("RGB", (size, size), tuple(rng.randint(200, 255) for _ in range(3)))
     pen = ImageDraw.Draw(picture)
-    for x, (shape, colour) in zip(PLACES.values(), scene, strict=True):
+    for x, (shape, colour) in zip(CENTERS.values(), scene, strict=True):
         y, r, ink = rng.randint(45, 115), rng.randint(18, 30), COLOURS[colour]
         box = (x - r, y - r, x + r, y + r)
         if shape == "circle":
@@ -75,13 +75,13 @@ def draw(scene: Scene, path: Path, rng: random.Random, size: int = 160) -> None:
 
 def _scene(rng: random.Random) -> Scene:
     left, right = rng.sample(SHAPES, 2)
-    first, other = rng.sample(list(COLOURS), 2)
-    return (left, first), (right, other)
+    first, second = rng.sample(list(COLOURS), 2)
+    return (left, first), (right, second)
 
 
 def _question(kind: str, scene: Scene, answer: str, rng: random.Random) -> str:
     """A yes/no question about a scene whose right answer is this one."""
-    (left, ink), (right, other) = scene
+    (left, ink), (right, right_ink) = scene
     yes = answer == "yes"
     begin = rng.choice(("Is there", "Can you see", "Does the picture show"))
     if kind == "existence":
@@ -92,18 +92,20 @@ def _question(kind: str, scene: Scene, answer: str, rng: random.Random) -> str:
         )
         return f"{begin} a {shape} {rng.choice(('in the image', 'here', 'anywhere'))}?"
     if kind == "attribute":
-        shape, colour = rng.choice(((left, ink), (right, other)))
-        shown = colour if yes else rng.choice([c for c in COLOURS if c != colour])
-        return rng.choice((f"Is the {shape} {shown}?", f"Is the colour of the {shape} {shown}?"))
+        shape, colour = rng.choice(((left, ink), (right, right_ink)))
+        stated_colour = colour if yes else rng.choice([c for c in COLOURS if c != colour])
+        return rng.choice(
+            (f"Is the {shape} {stated_colour}?", f"Is the colour of the {shape} {stated_colour}?")
+        )
     pair = (left, right) if yes else (right, left)
-    way = rng.choice(("left", "right"))
-    first, then = pair if way == "left" else pair[::-1]
-    return f"Is the {first} {rng.choice(('to the', 'on the'))} {way} of the {then}?"
+    side = rng.choice(("left", "right"))
+    first, reference_shape = pair if side == "left" else pair[::-1]
+    return f"Is the {first} {rng.choice(('to the', 'on the'))} {side} of the {reference_shape}?"
 
 
 def _choice(kind: str, scene: Scene, letter: str, rng: random.Random) -> tuple[str, list[str]]:
     """A question with four options whose right one stands at this letter."""
-    (left, ink), (right, other) = scene
+    (left, ink), (right, right_ink) = scene
     if kind == "existence":
         right_one, wrong = (
             rng.choice((left, right)),
@@ -113,15 +115,15 @@ def _choice(kind: str, scene: Scene, letter: str, rng: random.Random) -> tuple[s
             ("Which shape is in the image?", "What can be seen here?", "Which of these is shown?")
         )
     elif kind == "attribute":
-        shape, right_one = rng.choice(((left, ink), (right, other)))
+        shape, right_one = rng.choice(((left, ink), (right, right_ink)))
         wrong = rng.sample([c for c in COLOURS if c != right_one], 3)
         prompt = rng.choice(
             (f"Which colour has the {shape}?", f"What is the colour of the {shape}?")
         )
     else:
-        way, right_one = rng.choice((("left", left), ("right", right)))
+        side, right_one = rng.choice((("left", left), ("right", right)))
         wrong = rng.sample([s for s in SHAPES if s != right_one], 3)
-        prompt = f"Which shape is {rng.choice(('on the', 'furthest to the'))} {way}?"
+        prompt = f"Which shape is {rng.choice(('on the', 'furthest to the'))} {side}?"
     options = list(wrong)
     options.insert(LETTERS.index(letter), right_one)
     return prompt, options
@@ -177,13 +179,13 @@ def respond(
                     item = str(row["id"])
                     labels = ("yes", "no") if task == "yes_no" else tuple(LETTERS)
                     knows = rng.gauss(0, 0.6) + ability - hard[item] > 0
-                    said = truth[item] if knows else rng.choice(labels)
+                    reply = truth[item] if knows else rng.choice(labels)
                     line = {
                         "item": item,
                         "respondent": f"{NAMES[k % len(NAMES)]}-{k}b",
                         "form": form,
                         "run": run,
-                        "answer": said,
+                        "answer": reply,
                     }
                     file.write(json.dumps(line) + "\n")
 
@@ -206,12 +208,12 @@ NAMES = (
 
 def good(
     home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, per_type: int = 140
-) -> Drawn:
+) -> PlantedBenchmark:
     """A benchmark without a fault."""
     rng = random.Random(seed)
     rows, _ = _items(rng, task, home / "images", per_type)
     truth = {str(row["id"]): str(row["target"]) for row in rows}
-    return _written(home, rows, truth, task, respondents, rng, types=TYPES)
+    return _write_benchmark(home, rows, truth, task, respondents, rng, types=TYPES)
 
 
 def bad(
@@ -222,7 +224,7 @@ def bad(
     respondents: int = 12,
     per_type: int = 140,
     wrong: int = 23,
-) -> Drawn:
+) -> PlantedBenchmark:
     """A benchmark with a type solvable from words, a position leak, contradictory twins, wrong
     keys, and faulty pictures.
     """
@@ -250,26 +252,26 @@ def bad(
         rows.append(twin)
         truth[item] = str(row["target"])
         twins.append((str(row["id"]), item))
-    kept = {name for pair in twins for name in pair}
-    others = [row for row in rows if row["id"] not in kept]
-    faulty = rng.sample([row for row in others if row["type"] == "attribute"], wrong)
+    twin_ids = {name for pair in twins for name in pair}
+    other_rows = [row for row in rows if row["id"] not in twin_ids]
+    faulty = rng.sample([row for row in other_rows if row["type"] == "attribute"], wrong)
     for row in faulty:
         row["target"] = _another(row, task, rng)
-    pictures = rng.sample([row["image"] for row in others], 7)
+    pictures = rng.sample([row["image"] for row in other_rows], 7)
     for name in pictures[:4]:
         (images / name).unlink()
     for name in pictures[4:]:
         content = (images / name).read_bytes()
         (images / name).write_bytes(content[: len(content) // 2])
-    drawn = _written(home, rows, truth, task, respondents, rng, types=(*TYPES, "ocr"))
-    drawn.wrong_keys = tuple(str(row["id"]) for row in faulty)
-    drawn.twins, drawn.missing, drawn.broken = (
+    planted = _write_benchmark(home, rows, truth, task, respondents, rng, types=(*TYPES, "ocr"))
+    planted.wrong_keys = tuple(str(row["id"]) for row in faulty)
+    planted.twins, planted.missing, planted.broken = (
         tuple(twins),
         tuple(pictures[:4]),
         tuple(pictures[4:]),
     )
-    drawn.claimed_in_vain = ("ocr",)
-    return drawn
+    planted.claimed_in_vain = ("ocr",)
+    return planted
 
 
 def _another(row: Mapping[str, Any], task: str, rng: random.Random) -> str:
@@ -281,18 +283,18 @@ def _another(row: Mapping[str, Any], task: str, rng: random.Random) -> str:
 def _give_away(row: dict[str, Any], scene: Scene, task: str, rng: random.Random) -> None:
     if task == "yes_no":
         (left, _), (right, _) = scene
-        there = (
+        present = (
             [left, right]
             if row["target"] == "yes"
             else [s for s in SHAPES if s not in (left, right)]
         )
         word = "a" if row["target"] == "yes" else "any"
         row["prompt"] = (
-            f"{rng.choice(('Is there', 'Can you see'))} {word} {rng.choice(there)} in the image?"
+            f"{rng.choice(('Is there', 'Can you see'))} {word} {rng.choice(present)} in the image?"
         )
     else:
-        way = {"A": "first", "B": "second", "C": "third", "D": "last"}[row["target"]]
-        row["prompt"] = f"Looking at the {way} row, which shape is in the image?"
+        row_name = {"A": "first", "B": "second", "C": "third", "D": "last"}[row["target"]]
+        row["prompt"] = f"Looking at the {row_name} row, which shape is in the image?"
 
 
 def _leak_position(
@@ -302,23 +304,25 @@ def _leak_position(
         # the right option stands first in most questions
         for row in leaking:
             if rng.random() < 0.7:
-                options, at = list(row["options"]), LETTERS.index(row["target"])
-                options[0], options[at] = options[at], options[0]
+                options, target_index = list(row["options"]), LETTERS.index(row["target"])
+                options[0], options[target_index] = options[target_index], options[0]
                 row["options"], row["target"] = options, "A"
         return
     # even places say yes: the questions of the type are put there
-    wanted: dict[str, list[dict[str, Any]]] = {"yes": [], "no": []}
+    rows_by_target: dict[str, list[dict[str, Any]]] = {"yes": [], "no": []}
     for row in leaking:
-        wanted[row["target"]].append(row)
-    places = [i for i, row in enumerate(rows) if row["type"] == leaking[0]["type"]]
-    for i in places:
-        first, other = ("yes", "no") if i % 2 == 0 else ("no", "yes")
-        rows[i] = wanted[first].pop() if wanted[first] else wanted[other].pop()
+        rows_by_target[row["target"]].append(row)
+    positions = [i for i, row in enumerate(rows) if row["type"] == leaking[0]["type"]]
+    for i in positions:
+        first, second = ("yes", "no") if i % 2 == 0 else ("no", "yes")
+        rows[i] = (
+            rows_by_target[first].pop() if rows_by_target[first] else rows_by_target[second].pop()
+        )
     for n, row in enumerate(rows):
         row["id"] = f"i{n:04d}"
 
 
-def _written(
+def _write_benchmark(
     home: Path,
     rows: list[dict[str, Any]],
     truth: dict[str, str],
@@ -327,7 +331,7 @@ def _written(
     rng: random.Random,
     *,
     types: Sequence[str],
-) -> Drawn:
+) -> PlantedBenchmark:
     folder = write_benchmark(
         home,
         rows,
@@ -342,4 +346,4 @@ def _written(
         data={"items": "items.jsonl", "images": "images"},
     )
     respond(home / "answers.jsonl", rows, truth, task, n, rng)
-    return Drawn(folder, home / "answers.jsonl", rows, truth)
+    return PlantedBenchmark(folder, home / "answers.jsonl", rows, truth)

@@ -82,10 +82,10 @@ def answer(calling: socket.socket) -> None:
     message, streams, _, _ = socket.recv_fds(calling, 1 << 20, 3)
     while chunk := calling.recv(1 << 20):
         message += chunk
-    asked = json.loads(message)
-    os.chdir(asked["folder"])
+    request = json.loads(message)
+    os.chdir(request["folder"])
     os.environ.clear()
-    os.environ.update(asked["environment"])
+    os.environ.update(request["environment"])
     time.tzset()
     for stream, number in zip(streams, (0, 1, 2), strict=True):
         os.dup2(stream, number)
@@ -93,7 +93,7 @@ def answer(calling: socket.socket) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
-    sys.argv = ["hqm", *asked["arguments"]]
+    sys.argv = ["hqm", *request["arguments"]]
     status = 1
     try:
         from hqm.__main__ import main
@@ -112,11 +112,11 @@ def answer(calling: socket.socket) -> None:
 
 def call(address: str, arguments: list[str]) -> int:
     """Have the program run with these arguments here; its status."""
-    asked = {"folder": os.getcwd(), "environment": dict(os.environ), "arguments": arguments}
+    request = {"folder": os.getcwd(), "environment": dict(os.environ), "arguments": arguments}
     with socket.socket(socket.AF_UNIX) as calling:
         calling.connect(address)
         socket.send_fds(calling, [b" "], [0, 1, 2])
-        calling.sendall(json.dumps(asked).encode())
+        calling.sendall(json.dumps(request).encode())
         calling.shutdown(socket.SHUT_WR)
         ended = calling.recv(1)
     return ended[0] if ended else 70

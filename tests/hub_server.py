@@ -46,11 +46,11 @@ class HubServer:
         """The revision in an address, and what stands behind it."""
         from urllib.parse import unquote
 
-        rest = unquote(path.removeprefix(before))
+        revision_path = unquote(path.removeprefix(before))
         for revision, files in self.files.items():
             for name in (revision, self._commit(revision)):
-                if files and (rest == name or rest.startswith(f"{name}/")):
-                    return revision, rest.removeprefix(name).removeprefix("/")
+                if files and (revision_path == name or revision_path.startswith(f"{name}/")):
+                    return revision, revision_path.removeprefix(name).removeprefix("/")
         return None
 
     def answer(self, handler: http.server.BaseHTTPRequestHandler, *, body: bool) -> None:
@@ -61,11 +61,11 @@ class HubServer:
             path = f"{api}/revision/main"
         for before in (f"{api}/revision/", f"{api}/tree/", "/datasets/owner/name/resolve/"):
             if path.startswith(before):
-                where = self._revision(path, before)
-                if where is None:
+                resolved = self._revision(path, before)
+                if resolved is None:
                     self._send(handler, 404, b"", {"X-Error-Code": "RevisionNotFound"}, body)
                     return
-                self._give(handler, before, *where, body)
+                self._give(handler, before, *resolved, body)
                 return
         self._send(handler, 404, b"", {"X-Error-Code": "RepoNotFound"}, body)
 
@@ -85,26 +85,26 @@ class HubServer:
                     handler, 404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": sha}, body
                 )
                 return
-            about = {"X-Repo-Commit": sha, "ETag": f'"{hashlib.sha1(content).hexdigest()}"'}
-            self._send(handler, 200, content, about, body)
+            headers = {"X-Repo-Commit": sha, "ETag": f'"{hashlib.sha1(content).hexdigest()}"'}
+            self._send(handler, 200, content, headers, body)
             return
-        said: object = {
+        reply: object = {
             "id": "owner/name",
             "sha": sha,
-            "siblings": [{"rfilename": each} for each in files],
+            "siblings": [{"rfilename": name} for name in files],
         }
         if "/tree/" in before:
-            said = [
+            reply = [
                 {
                     "type": "file",
-                    "path": each,
+                    "path": name,
                     "size": len(content),
                     "oid": hashlib.sha1(content).hexdigest(),
                 }
-                for each, content in files.items()
+                for name, content in files.items()
             ]
         self._send(
-            handler, 200, json.dumps(said).encode(), {"Content-Type": "application/json"}, body
+            handler, 200, json.dumps(reply).encode(), {"Content-Type": "application/json"}, body
         )
 
     def _send(

@@ -4,35 +4,37 @@ import math
 
 from hqm.indicators import comparisons
 from hqm.indicators.cases import Case
-from hqm.indicators.indicator import Indicator, Result, indicators_of
+from hqm.indicators.indicator import Indicator, Result, family_indicators
 from hqm.psychometrics import Coefficient
 
 
 def answer(case: Case, indicator: Indicator) -> Result | None:
     """A number, why there is none, or None where the indicator is not listed at all."""
     for need in indicator.needs:
-        lack = need.lacking(case)
+        lack = need.check(case)
         if lack is not None:
             return Result(Coefficient.absent(lack.status, lack.reason)) if lack.reason else None
     return comparisons._result(case, indicator, indicator.compute(case))
 
 
-def asked(case: Case, name: str) -> Result | None:
+def first_result(case: Case, name: str) -> Result | None:
     """What the indicators of one name in a family say of a case; None where none is listed."""
     family, _, statistic = name.partition(".")
-    own = (each for each in indicators_of(family) if each.name == statistic)
-    results = (answer(case, each) for each in own)
+    indicators = (
+        indicator for indicator in family_indicators(family) if indicator.name == statistic
+    )
+    results = (answer(case, indicator) for indicator in indicators)
     return next((result for result in results if result is not None), None)
 
 
 def number(case: Case, name: str) -> Result:
     """The same, where one is listed."""
-    result = asked(case, name)
+    result = first_result(case, name)
     assert result is not None, name
     return result
 
 
-LEAST_ALONE = {
+LOWER_BOUND_ONLY = {
     *("alpha", "lambda2", "stratified_alpha", "alpha_types", "omega_types", "kendall_w"),
     *("icc_11", "icc_1k", "icc_ak", "icc_ck", "icc_a1", "icc_c1", "ccc", "disattenuated"),
     *("pearson", "pearson_same_items", "spearman", "tau_b", "rho_g", "rho_g_1000", "g", "phi"),
@@ -62,14 +64,14 @@ DIGITS = {
 def check_answer(case: Case, name: str) -> None:
     """A number within its range or the reason why there is none, shown as its kind is."""
     family, _, statistic = name.partition(".")
-    for indicator in indicators_of(family):
+    for indicator in family_indicators(family):
         if indicator.name == statistic:
-            assert indicator.one_sided == (statistic in LEAST_ALONE)
+            assert indicator.one_sided == (statistic in LOWER_BOUND_ONLY)
             assert indicator.on_page == (statistic not in OFF_PAGE)
             assert indicator.repeats == (statistic in REPEATS)
             assert indicator.digits == DIGITS.get(statistic, 3)
             result = answer(case, indicator)
             value = math.nan if result is None else result.coefficient.value
-            assert math.isnan(value) or indicator.unit.least <= value <= indicator.unit.most
+            assert math.isnan(value) or indicator.unit.minimum <= value <= indicator.unit.maximum
             if result is not None and math.isnan(value):
                 assert result.coefficient.reason

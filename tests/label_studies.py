@@ -44,7 +44,7 @@ def plan_of_answers(
     schema: str = "binary",
     raters: Sequence[str] = ("anna", "ben"),
     gold: Mapping[int, float] | None = None,
-    most: int = 1000,
+    max_rows: int = 1000,
 ) -> LabelPlan:
     """A plan of all answers that a store has, each for all raters; `gold` gives the known labels of
     some rows.
@@ -53,16 +53,16 @@ def plan_of_answers(
     rows = []
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
-        for who in respondents_in(asks, loaded):
-            given = Answers(asks).responses(loaded, loaded.original, who, 0)
-            for item, response in zip(loaded.original.items, given, strict=True):
-                if response is not None and len(rows) < most:
+        for respondent in respondents_in(asks, loaded):
+            responses = Answers(asks).responses(loaded, loaded.original, respondent, 0)
+            for item, response in zip(loaded.original.items, responses, strict=True):
+                if response is not None and len(rows) < max_rows:
                     n = len(rows)
                     rows.append(
                         PlanRow(
                             uid=f"x{n * 7919 % 10007:05d}",
                             item=item.id,
-                            respondent=who.name,
+                            respondent=respondent.name,
                             probability=0.5,
                             answer_digest=answer_digest(response),
                             raters=tuple(raters),
@@ -102,17 +102,17 @@ class Served:
         """Status, headers and text of a reply; with fields, as a page of ours sends them unless
         `headers` says otherwise.
         """
-        where = urllib.parse.urlsplit(url if url.startswith("http") else self.address + url)
-        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
-        given = (
+        target = urllib.parse.urlsplit(url if url.startswith("http") else self.address + url)
+        connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=60)
+        request_headers = (
             {"HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded"}
             if fields is not None
             else {}
         )
-        given |= headers or {}
+        request_headers |= headers or {}
         body = urllib.parse.urlencode(fields) if fields is not None else None
         connection.request(
-            method or ("POST" if fields is not None else "GET"), where.path, body, given
+            method or ("POST" if fields is not None else "GET"), target.path, body, request_headers
         )
         reply = connection.getresponse()
         text = reply.read().decode("utf-8", "replace")
@@ -179,7 +179,7 @@ def served_apart(plan: Path, log: Path, port: int) -> Iterator[Served]:
     finally:
         if process.poll() is None:
             process.terminate()
-        rest = process.stdout.read()
+        remaining_output = process.stdout.read()
         process.wait(60)
-        with log.open("a") as more:
-            more.write(re.sub(r"/(r|owner)/\S+", "", printed) + rest)
+        with log.open("a") as log_file:
+            log_file.write(re.sub(r"/(r|owner)/\S+", "", printed) + remaining_output)

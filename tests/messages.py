@@ -37,19 +37,19 @@ def pattern_of(code: str, **details: Any) -> str:
     sentence has a space, a line may be broken.
     """
     _check(code, details)
-    whole = ""
-    for place, part in enumerate(_FIELD.split(MESSAGES[code])):
-        if place % 2 == 0:
-            whole += _broken(part)
-        elif part not in details:
-            whole += _ANY
-        elif isinstance(given := details[part], re.Pattern):
-            whole += f"(?:{given.pattern})"
-        elif isinstance(given, int):
-            whole += rf"(?<!\w){given}(?!\w)"
+    pattern = ""
+    for index, piece in enumerate(_FIELD.split(MESSAGES[code])):
+        if index % 2 == 0:
+            pattern += _broken(piece)
+        elif piece not in details:
+            pattern += _ANY
+        elif isinstance(detail := details[piece], re.Pattern):
+            pattern += f"(?:{detail.pattern})"
+        elif isinstance(detail, int):
+            pattern += rf"(?<!\w){detail}(?!\w)"
         else:
-            whole += _broken(str(given))
-    return whole
+            pattern += _broken(str(detail))
+    return pattern
 
 
 def tells(text: str, code: str, **details: Any) -> bool:
@@ -58,7 +58,7 @@ def tells(text: str, code: str, **details: Any) -> bool:
 
 
 def _broken(text: str) -> str:
-    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
+    return r"\s+".join(re.escape(word) for word in re.split(r"\s+", text))
 
 
 def _check(code: str, details: dict[str, Any]) -> None:

@@ -42,11 +42,13 @@ class QuickRespondent:
 
 def environment_with_quick(folder: Path) -> dict[str, str]:
     """Return an environment in which `quick/<model>` answers, and torch cannot be imported."""
-    about = folder / "quick-1.0.dist-info"
-    about.mkdir(parents=True)
+    dist_info = folder / "quick-1.0.dist-info"
+    dist_info.mkdir(parents=True)
     (folder / "quick.py").write_text(RESPONDENT)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: quick\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[hqm.respondents]\nquick = quick:QuickRespondent\n")
+    (dist_info / "METADATA").write_text("Metadata-Version: 2.1\nName: quick\nVersion: 1.0\n")
+    (dist_info / "entry_points.txt").write_text(
+        "[hqm.respondents]\nquick = quick:QuickRespondent\n"
+    )
     for name in ("torch", "transformers"):
         (folder / f"{name}.py").write_text("raise ImportError('a test of processes needs none')\n")
     return {**os.environ, "PYTHONPATH": str(folder)}

@@ -17,7 +17,7 @@ import hqm
 from tests.conftest import write_benchmark
 
 TYPES = ("existence", "action", "counting")
-THINGS = [
+OBJECT_NAMES = [
     f"{a}{b}"
     for a in ("dog", "cat", "car", "bus", "hat", "cup", "key", "map")
     for b in ("", "let", "ling", "ette", "house")
@@ -61,11 +61,15 @@ def rows_of(
         kind: iter(rng.permutation(["yes", "no"] * (per_type // 2)).tolist()) for kind in types
     }
     numbers = rng.permutation(10 * len(kinds))[: len(kinds)]
-    things = [rng.choice(len(THINGS), 2, replace=False).tolist() for _ in range(len(kinds) // 2)]
+    object_pairs = [
+        rng.choice(len(OBJECT_NAMES), 2, replace=False).tolist() for _ in range(len(kinds) // 2)
+    ]
     return [
         {
             "id": f"{number:06}x",
-            "prompt": str(rng.choice(list(WORDINGS))).format(THINGS[things[i // 2][i % 2]]),
+            "prompt": str(rng.choice(list(WORDINGS))).format(
+                OBJECT_NAMES[object_pairs[i // 2][i % 2]]
+            ),
             "target": next(answers[str(kind)]),
             "type": str(kind),
             "image": f"{i // 2:04}.png",
@@ -120,16 +124,16 @@ def answer(
             for run in (0, 1) if form.name == "original" else (0,):
                 for item in form.items:
                     right = rng.random() < 1 / (1 + np.exp(-skill - ease[item.id]))
-                    said = truth[item.id] if right else {"yes": "no", "no": "yes"}[truth[item.id]]
+                    reply = truth[item.id] if right else {"yes": "no", "no": "yes"}[truth[item.id]]
                     if form.name != "original":
-                        said = {"yes": "no", "no": "yes"}[said]
+                        reply = {"yes": "no", "no": "yes"}[reply]
                     records.append(
                         {
                             "respondent": name,
                             "form": form.name,
                             "run": run,
                             "item": item.id,
-                            "answer": said,
+                            "answer": reply,
                         }
                     )
                     if form.name == "original" and run == 0:
@@ -161,8 +165,8 @@ def broken(home: Path, seed: int = 2, per_type: int = 100, respondents: int = 12
     turned = {"yes": "no", "no": "yes"}
     for i, row in enumerate(rows):
         if row["type"] == "action":
-            thing = row["prompt"].rpartition(" a ")[2].split()[0].rstrip("?")
-            row["prompt"] = WORDINGS[0 if row["target"] == "yes" else 1].format(thing)
+            noun = row["prompt"].rpartition(" a ")[2].split()[0].rstrip("?")
+            row["prompt"] = WORDINGS[0 if row["target"] == "yes" else 1].format(noun)
         if row["type"] == "counting":
             row["target"] = "yes" if i % 2 else "no"
     truth = {row["id"]: row["target"] for row in rows}
@@ -184,5 +188,5 @@ def broken(home: Path, seed: int = 2, per_type: int = 100, respondents: int = 12
     folder = write(home / "broken", rows)
     (folder / "images" / "0003.png").unlink()
     (folder / "images" / "0005.png").write_bytes(b"no picture")
-    where = answer(folder, truth, rng, respondents, parallel=False)
-    return World(folder, *where, tuple(row["id"] for row in wrong))
+    answer_paths = answer(folder, truth, rng, respondents, parallel=False)
+    return World(folder, *answer_paths, tuple(row["id"] for row in wrong))

@@ -62,10 +62,10 @@ def reserved_port() -> Iterator[int]:
 
     A server that may use an address again, as uvicorn may, listens there all the same.
     """
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        yield int(held.getsockname()[1])
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        yield int(listener.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -186,7 +186,7 @@ class PlannedServer:
 
     Parameters
     ----------
-    together
+    min_in_flight
         How many must be in flight together, now or before, before a request is answered, by its
         number. What a client begins at once so arrives at once, however slow the machine is; a
         minute later the request is answered all the same.
@@ -194,11 +194,11 @@ class PlannedServer:
 
     reply: Reply
     delay: float = 0.0
-    together: Callable[[int], int] = lambda _number: 0
+    min_in_flight: Callable[[int], int] = lambda _number: 0
     asked: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
-    most: int = 0
+    max_in_flight: int = 0
     answered: int = 0
-    _now: int = 0
+    _n_in_flight: int = 0
 
     def __enter__(self) -> PlannedServer:
         started = threading.Event()
@@ -243,27 +243,29 @@ class PlannedServer:
                 self.asked.append(
                     (time.monotonic(), json.loads(body) if body else {"get": head.split()[1]})
                 )
-                self._now += 1
-                self.most = max(self.most, self._now)
-                held = self._loop.time() + 60
-                while self.most < self.together(number) and self._loop.time() < held:
+                self._n_in_flight += 1
+                self.max_in_flight = max(self.max_in_flight, self._n_in_flight)
+                deadline = self._loop.time() + 60
+                while (
+                    self.max_in_flight < self.min_in_flight(number) and self._loop.time() < deadline
+                ):
                     await asyncio.sleep(0.002)
                 await asyncio.sleep(self.delay)
-                self._now -= 1
-                said = self.reply(number, self.asked[number][1], headers)
-                if said is None:
+                self._n_in_flight -= 1
+                planned_reply = self.reply(number, self.asked[number][1], headers)
+                if planned_reply is None:
                     break
-                status, more, content = said
+                status, extra_headers, content = planned_reply
                 lines = [
                     f"HTTP/1.1 {status} X",
-                    *(f"{key}: {value}" for key, value in more.items()),
+                    *(f"{key}: {value}" for key, value in extra_headers.items()),
                 ]
-                if "Content-Length" not in more:
+                if "Content-Length" not in extra_headers:
                     lines.append(f"Content-Length: {len(content)}")
                 self.answered += status == 200
                 writer.write("\r\n".join([*lines, "", ""]).encode() + content)
                 await writer.drain()
-                if "Content-Length" in more:  # which may be a lie
+                if "Content-Length" in extra_headers:  # which may be a lie
                     break
         writer.close()
 

@@ -97,17 +97,17 @@ class Shrunken:
     """How the chat template writes the picture."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Special tokens besides `MARKS`, or in their place."""
-    made_of: tuple[str, str] = ("", "")
+    processor_classes: tuple[str, str] = ("", "")
     """Classes of the processor and of the image processor, where transformers' tables name none."""
 
 
-def rope(*sections: int, **more: Any) -> dict[str, Any]:
+def rope(*sections: int, **extra: Any) -> dict[str, Any]:
     """Rotary positions of three kinds."""
     return {
         "rope_type": "default",
         "rope_theta": 10000.0,
         "mrope_section": list(sections or (2, 1, 1)),
-        **more,
+        **extra,
     }
 
 
@@ -143,7 +143,7 @@ CLASSES: dict[str, Shrunken] = {
         marks={"image_token": "<|IMAGE_PAD|>"},
     ),
     "cosmos3_edge": Shrunken(),
-    "cosmos3_omni": Shrunken(made_of=("Qwen3VLProcessor", "Qwen2VLImageProcessorPil")),
+    "cosmos3_omni": Shrunken(processor_classes=("Qwen3VLProcessor", "Qwen2VLImageProcessorPil")),
     "deepseek_vl": Shrunken(),
     "deepseek_vl_hybrid": Shrunken(
         {
@@ -161,7 +161,7 @@ CLASSES: dict[str, Shrunken] = {
     "glm4v": Shrunken({"text_config": {"rope_parameters": rope()}}),
     "glm4v_moe": Shrunken(
         {"text_config": {"rope_parameters": rope(partial_rotary_factor=1.0)}},
-        made_of=("Glm4vProcessor", "Glm4vImageProcessorPil"),
+        processor_classes=("Glm4vProcessor", "Glm4vImageProcessorPil"),
     ),
     "glm5_next": Shrunken(
         {
@@ -183,7 +183,7 @@ CLASSES: dict[str, Shrunken] = {
     ),
     "glm_ocr": Shrunken(
         {"text_config": {"rope_parameters": rope()}},
-        made_of=("Glm46VProcessor", "Glm46VImageProcessorPil"),
+        processor_classes=("Glm46VProcessor", "Glm46VImageProcessorPil"),
     ),
     "got_ocr2": Shrunken(),
     "granite_docling": Shrunken(processor={"image_seq_len": 1}),
@@ -258,7 +258,7 @@ CLASSES: dict[str, Shrunken] = {
         },
     ),
     "qwen3_5_moe": Shrunken({"text_config": {"layer_types": LINEAR}}),
-    "qwen3_vl_moe": Shrunken(made_of=("Qwen3VLProcessor", "Qwen2VLImageProcessorPil")),
+    "qwen3_vl_moe": Shrunken(processor_classes=("Qwen3VLProcessor", "Qwen2VLImageProcessorPil")),
     "qwen4_exp": Shrunken(
         {
             "text_config": {
@@ -291,49 +291,51 @@ def small_settings(config: type, tokens: int) -> dict[str, Any]:
 
     standard: dict[str, Any] = config().to_dict()
     parts = getattr(config, "sub_configs", None) or {}
-    made: dict[str, Any] = {}
+    small: dict[str, Any] = {}
     for name, value in standard.items():
         if name in parts:
             kind = (value or {}).get("model_type")
-            part = CONFIG_MAPPING[kind] if kind in CONFIG_MAPPING else parts[name]
-            made[name] = {"model_type": kind, **small_settings(part, tokens)}
+            sub_config = CONFIG_MAPPING[kind] if kind in CONFIG_MAPPING else parts[name]
+            small[name] = {"model_type": kind, **small_settings(sub_config, tokens)}
         elif name.startswith("vocab_size") and value is not None:
-            made[name] = tokens
+            small[name] = tokens
         elif name in SMALL and value is not None:
-            made[name] = SMALL[name]
+            small[name] = SMALL[name]
         elif name == "rope_parameters" and "mrope_section" in (value or {}):
-            made[name] = {**value, "mrope_section": [2, 1, 1]}
-    return made
+            small[name] = {**value, "mrope_section": [2, 1, 1]}
+    return small
 
 
-def merged(settings: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merged(settings: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others in their place, part by part."""
-    for name, value in more.items():
-        own = settings.get(name)
-        settings[name] = merged(dict(own), value) if isinstance(own, dict) else value
+    for name, value in overrides.items():
+        current = settings.get(name)
+        settings[name] = merged(dict(current), value) if isinstance(current, dict) else value
     return settings
 
 
-def small_images(kind: Any, more: Mapping[str, Any]) -> Any:
+def small_images(kind: Any, overrides: Mapping[str, Any]) -> Any:
     """An image processor for pictures of few pixels."""
-    made = kind()
+    processor = kind()
     settings: dict[str, Any] = {}
-    size = dict(getattr(made, "size", None) or {})
+    size = dict(getattr(processor, "size", None) or {})
     if "height" in size:
         settings["size"] = {"height": 32, "width": 32}
     elif size.keys() == {"shortest_edge", "longest_edge"}:
         settings["size"] = {"shortest_edge": 16 * 16, "longest_edge": 64 * 64}
     elif size:
         settings["size"] = dict.fromkeys(size, 32)
-    others = {
+    defaults = {
         "crop_size": {"height": 32, "width": 32},
         "patch_size": 8,
         "min_pixels": 16 * 16,
         "max_pixels": 64 * 64,
         "image_grid_pinpoints": [[32, 64], [64, 32]],
     }
-    settings |= {n: value for n, value in others.items() if getattr(made, n, None) is not None}
-    return kind(**{**settings, **more})
+    settings |= {
+        n: value for n, value in defaults.items() if getattr(processor, n, None) is not None
+    }
+    return kind(**{**settings, **overrides})
 
 
 def build_class(kind: str, folder: Path) -> Path:
@@ -357,9 +359,9 @@ def build_class(kind: str, folder: Path) -> Path:
     ids |= {name: getattr(tok, f"{name}_token_id") for name in ("pad", "bos", "eos")}
     _put_tokens(settings, CONFIG_MAPPING[kind]().to_dict(), ids)
     config = CONFIG_MAPPING[kind](**settings)
-    named = row.made_of[0] or PROCESSOR_MAPPING_NAMES[kind]
-    pictures = row.made_of[1] or IMAGE_PROCESSOR_MAPPING_NAMES[kind]["pil"]
-    cls = pictures_only(getattr(transformers, named))
+    processor_name = row.processor_classes[0] or PROCESSOR_MAPPING_NAMES[kind]
+    pictures = row.processor_classes[1] or IMAGE_PROCESSOR_MAPPING_NAMES[kind]["pil"]
+    cls = pictures_only(getattr(transformers, processor_name))
     parts = {
         "image_processor": small_images(getattr(transformers, pictures), row.images),
         "tokenizer": tok,
@@ -372,10 +374,11 @@ def build_class(kind: str, folder: Path) -> Path:
         "image_seq_len": 16,
         "vision_feature_select_strategy": "full",
     }
-    wanted = inspect.signature(getattr(transformers, named).__init__).parameters
+    parameters = inspect.signature(getattr(transformers, processor_name).__init__).parameters
     processor = cls.from_args_and_dict(
-        [parts.get(part) for part in cls.get_attributes()],
-        {name: value for name, value in offered.items() if name in wanted} | dict(row.processor),
+        [parts.get(attribute) for attribute in cls.get_attributes()],
+        {name: value for name, value in offered.items() if name in parameters}
+        | dict(row.processor),
     )
     if processor.chat_template is None:
         processor.chat_template = offered["chat_template"]

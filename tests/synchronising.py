@@ -73,7 +73,7 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         """
         self.sent = 0
         """Tensors that were copied from the host to the device."""
-        self._known: Any = WeakTensorKeyDictionary()
+        self._host_values: Any = WeakTensorKeyDictionary()
         """Whole numbers and masks of the device, as they are on the host."""
 
     def __torch_function__(
@@ -84,80 +84,86 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        there = [leaf for leaf in tree_leaves((args, kwargs)) if _on_device(leaf)]
-        if func in _READS and there:
+        device_leaves = [leaf for leaf in tree_leaves((args, kwargs)) if _on_device(leaf)]
+        if func in _READS and device_leaves:
             self._note(func.__name__)
-            known = self._known.get(args[0])
+            host_value = self._host_values.get(args[0])
             zeros = torch.zeros(args[0].shape, dtype=args[0].dtype)
-            return func(zeros if known is None else known, *args[1:], **kwargs)
+            return func(zeros if host_value is None else host_value, *args[1:], **kwargs)
         if getattr(func, "__name__", "") == "__get__":  # an attribute such as shape or device
             return func(*args, **kwargs)
-        if func in _SHAPES and there:
+        if func in _SHAPES and device_leaves:
             self._note(func.__name__)
-        if func is torch.Tensor.__getitem__ and there:
+        if func is torch.Tensor.__getitem__ and device_leaves:
             args = (args[0], self._without_masks(args[1]))
-        if there and all(leaf in self._known for leaf in there):
-            return self._both(func, args, kwargs)
-        if not there and str(kwargs.get("device")) == "meta":
-            made = func(*args, **{**kwargs, "device": "cpu"})
-            if func is torch.tensor and made.numel():
+        if device_leaves and all(leaf in self._host_values for leaf in device_leaves):
+            return self._compute_on_host(func, args, kwargs)
+        if not device_leaves and str(kwargs.get("device")) == "meta":
+            result = func(*args, **{**kwargs, "device": "cpu"})
+            if func is torch.tensor and result.numel():
                 self._note("torch.tensor(..., device=...)")
-            return self._as_known(made) if _whole(made) else func(*args, **kwargs)
-        out = func(*args, **kwargs)
-        if func is torch.Tensor.to and not there and _on_device(out):
+            return self._register(result) if _is_integral(result) else func(*args, **kwargs)
+        output = func(*args, **kwargs)
+        if func is torch.Tensor.to and not device_leaves and _on_device(output):
             self.sent += 1
-            if _whole(args[0]):
-                self._known[out] = args[0].clone()
-        return out
+            if _is_integral(args[0]):
+                self._host_values[output] = args[0].clone()
+        return output
 
-    def _both(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def _compute_on_host(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Compute on the host what is known there, and give it as if it were on the device."""
         flat, form = tree_flatten((args, kwargs))
-        own = [self._known[leaf] if _on_device(leaf) else _on_host(leaf) for leaf in flat]
-        host_args, host_kwargs = torch.utils._pytree.tree_unflatten(own, form)
-        made = func(*host_args, **host_kwargs)
+        host_leaves = [
+            self._host_values[leaf] if _on_device(leaf) else _on_host(leaf) for leaf in flat
+        ]
+        host_args, host_kwargs = torch.utils._pytree.tree_unflatten(host_leaves, form)
+        result = func(*host_args, **host_kwargs)
         name = getattr(func, "__name__", "")
         if name == "__setitem__" or (name.endswith("_") and not name.endswith("__")):
             return args[0]
-        leaves = tree_leaves(made)
-        if all(not isinstance(leaf, torch.Tensor) or _whole(leaf) for leaf in leaves):
+        leaves = tree_leaves(result)
+        if all(not isinstance(leaf, torch.Tensor) or _is_integral(leaf) for leaf in leaves):
             return tree_map(
-                lambda leaf: self._as_known(leaf) if isinstance(leaf, torch.Tensor) else leaf, made
+                lambda leaf: self._register(leaf) if isinstance(leaf, torch.Tensor) else leaf,
+                result,
             )
         return func(*args, **kwargs)
 
-    def _as_known(self, made: torch.Tensor) -> torch.Tensor:
+    def _register(self, host_tensor: torch.Tensor) -> torch.Tensor:
         with torch._C.DisableTorchFunction():
-            out = torch.empty_like(made, device="meta")
-        self._known[out] = made
-        return out
+            device_tensor = torch.empty_like(host_tensor, device="meta")
+        self._host_values[device_tensor] = host_tensor
+        return device_tensor
 
     def _without_masks(self, index: Any) -> Any:
         """An index with masks written as places, which on a GPU has to wait for their number."""
         parts = index if isinstance(index, tuple) else (index,)
-        if not any(_on_device(part) and part.dtype == torch.bool for part in parts):
+        if not any(
+            _on_device(axis_index) and axis_index.dtype == torch.bool for axis_index in parts
+        ):
             return index
         self._note("a mask as an index")
-        places: list[Any] = []
-        for part in parts:
-            if _on_device(part) and part.dtype == torch.bool:
-                places.extend(
-                    self._as_known(place) for place in self._known[part].nonzero(as_tuple=True)
+        indices: list[Any] = []
+        for axis_index in parts:
+            if _on_device(axis_index) and axis_index.dtype == torch.bool:
+                indices.extend(
+                    self._register(positions)
+                    for positions in self._host_values[axis_index].nonzero(as_tuple=True)
                 )
             else:
-                places.append(part)
-        return tuple(places)
+                indices.append(axis_index)
+        return tuple(indices)
 
-    def _note(self, what: str) -> None:
+    def _note(self, operation: str) -> None:
         frames = reversed(traceback.extract_stack(limit=14))
-        places = [frame for frame in frames if frame.filename.startswith(_WATCHED)]
-        where = f"{Path(places[0].filename).name}:{places[0].name}" if places else "?"
-        self.waits[f"{what} in {where}"] += 1
+        watched = [frame for frame in frames if frame.filename.startswith(_WATCHED)]
+        location = f"{Path(watched[0].filename).name}:{watched[0].name}" if watched else "?"
+        self.waits[f"{operation} in {location}"] += 1
 
 
-def _whole(made: Any) -> bool:
+def _is_integral(value: Any) -> bool:
     return (
-        isinstance(made, torch.Tensor)
-        and not made.dtype.is_floating_point
-        and not made.dtype.is_complex
+        isinstance(value, torch.Tensor)
+        and not value.dtype.is_floating_point
+        and not value.dtype.is_complex
     )

@@ -19,7 +19,7 @@ ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
 """What moves the cursor and sets colours."""
 
 
-class Shown(NamedTuple):
+class TerminalOutput(NamedTuple):
     """What a program wrote into a terminal, and how it ended."""
 
     status: int
@@ -50,7 +50,7 @@ def in_terminal(
     cwd: Path | None = None,
     program: Sequence[object] = HQM,
     **settings: str,
-) -> Shown:
+) -> TerminalOutput:
     """Run `hqm` in a pseudo-terminal of so many columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -64,12 +64,12 @@ def in_terminal(
         start_new_session=True,
     )
     os.close(follower)
-    seen = b""
+    output = b""
     try:
         while chunk := os.read(leader, 65536):
-            seen += chunk
+            output += chunk
     except OSError:  # the terminal hangs up when the program ends
         pass
     finally:
         os.close(leader)
-    return Shown(process.wait(), seen.decode("utf-8", "replace"))
+    return TerminalOutput(process.wait(), output.decode("utf-8", "replace"))

@@ -94,11 +94,11 @@ def test_pope_reads_arrays_older_copies_and_other_sources(data: Path, tmp_path: 
 
 def pope_rival(questions: list[dict[str, str]], answers: list[str]) -> dict[str, float]:
     """What POPE's evaluate.py computes, step by step."""
-    said = []
+    predictions = []
     for answer in answers:
         words = answer.split(".")[0].replace(",", "").split(" ")
-        said.append(0 if "No" in words or "not" in words or "no" in words else 1)
-    counts = Counter((s, q["label"] == "yes") for s, q in zip(said, questions, strict=False))
+        predictions.append(0 if "No" in words or "not" in words or "no" in words else 1)
+    counts = Counter((s, q["label"] == "yes") for s, q in zip(predictions, questions, strict=False))
     tp, fp, tn, fn = counts[1, True], counts[1, False], counts[0, False], counts[0, True]
     precision, recall = float(tp) / float(tp + fp), float(tp) / float(tp + fn)
     return {
@@ -106,7 +106,7 @@ def pope_rival(questions: list[dict[str, str]], answers: list[str]) -> dict[str,
         "precision": precision,
         "recall": recall,
         "f1": 2 * precision * recall / (precision + recall),
-        "yes_ratio": said.count(1) / len(said),
+        "yes_ratio": predictions.count(1) / len(predictions),
     }
 
 
@@ -268,7 +268,13 @@ def test_amber_d_oddities(data: Path) -> None:
     assert by_name["label-doubt"].count == 80
 
 
-_OF = {"state": "as", "number": "an", "action": "aa", "existence": "ha", "relation": "asso"}
+_ABBREVIATIONS = {
+    "state": "as",
+    "number": "an",
+    "action": "aa",
+    "existence": "ha",
+    "relation": "asso",
+}
 _KIND = {
     "discriminative-attribute-state": "as",
     "discriminative-attribute-number": "an",
@@ -339,13 +345,13 @@ def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
 @pytest.mark.parametrize("seed", range(6))
 def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    said = rng.choices(
+    replies = rng.choices(
         ["Yes", "No", "yes", "Yes.", "No, it is not", ""],
         k=20000,
         weights=[4, rng.randint(1, 8), 1, 1, 1, 0.2],
     )
     answers = [
-        {"id": i, "response": said[i]}
+        {"id": i, "response": replies[i]}
         for i in range(1 if seed % 2 else 1005, 15221)
         if rng.random() < (1 if seed < 3 else 0.4)
     ]
@@ -356,10 +362,10 @@ def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed
     expected = amber_rival(data, answers)
     assert {name: scored.metrics[name] for name in expected} == expected
     unread = sum(a["response"] not in ("Yes", "No") for a in answers if a["id"] > 1004)
-    asked = sum(a["id"] > 1004 for a in answers)
+    n_questions = sum(a["id"] > 1004 for a in answers)
     assert scored.states.get("unparsed", 0) + scored.states.get("empty", 0) == unread
     assert scored.withheld == sum(not a["response"] for a in answers if a["id"] > 1004)
-    assert scored.unscored == unread + 14216 - asked
+    assert scored.unscored == unread + 14216 - n_questions
 
 
 def test_amber_d_paper_scoring_is_plain(data: Path, tmp_path: Path) -> None:
@@ -476,15 +482,19 @@ def test_coco_chair_score_against_plain_counting(data: Path) -> None:
     for row in rows:
         words = [word.strip(".,!?\"'") for word in row["text"].lower().split()]
         words = [word if word in lists["inverse"] else word.removesuffix("s") for word in words]
-        i, named = 0, []
+        i, mentioned = 0, []
         while i < len(words):
             pair = " ".join(words[i : i + 2])
             word = lists["double"].get(pair, words[i])
             i += 2 if pair in lists["double"] else 1
             if word in lists["inverse"] and word:
-                named.append(lists["inverse"][word])
-        bad = [name for name in named if name not in truth[str(row["image_id"])]]
-        wrong, mentions, captions = wrong + len(bad), mentions + len(named), captions + bool(bad)
+                mentioned.append(lists["inverse"][word])
+        bad = [name for name in mentioned if name not in truth[str(row["image_id"])]]
+        wrong, mentions, captions = (
+            wrong + len(bad),
+            mentions + len(mentioned),
+            captions + bool(bad),
+        )
     assert scored.n == 2000
     # irregular plurals ("knives", "benches") are all that separates the two
     assert scored.metrics["chair_i"] == pytest.approx(wrong / mentions, abs=0.002)

@@ -200,8 +200,10 @@ def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
     assert (costs.rows, costs.distinct, costs.requests, costs.measured) == (24, 12, 12, False)
     assert costs.tokens_out == 12 * benchmark.card.generation.max_tokens
     assert costs.cost_least < costs.cost < costs.cost_most
-    seen = forecast(store, [plan_live(store, benchmark)])
-    assert seen.tokens_in_least > seen.requests * 64, "a picture that is not there is counted too"
+    estimate = forecast(store, [plan_live(store, benchmark)])
+    assert estimate.tokens_in_least > estimate.requests * 64, (
+        "a picture that is not there is counted too"
+    )
     assert costs.cost == pytest.approx((costs.tokens_in * 2 + costs.tokens_out * 10) / 1e6)
     assert forecast(store, plan(store, benchmark, Counting())).cost is None
     assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(
@@ -258,24 +260,24 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    kept = count(store)
-    assert 60 <= kept < 504
+    n_stored = count(store)
+    assert 60 <= n_stored < 504
     before = answers_of(store)
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"asked {504 - kept}, stored before {kept}, errors 0" in done.stdout
+    resumed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"asked {504 - n_stored}, stored before {n_stored}, errors 0" in resumed.stdout
     after = answers_of(store)
     assert len(after) == 504
     assert {key: after[key] for key in before} == before, "what was stored is as it was"
     assert {attempt for _, _, attempt in after} == {0}, "nothing was asked twice"
     # the seeds belong to the questions: an unbroken run gives the same answers
-    whole = tmp_path / "whole.sqlite"
-    unbroken = [str(whole) if word == str(store) else word for word in command[:-3]]
-    again, done_whole = in_one_process(
+    unbroken_store = tmp_path / "whole.sqlite"
+    unbroken = [str(unbroken_store) if word == str(store) else word for word in command[:-3]]
+    rerun, unbroken_run = in_one_process(
         [command[len(HQM) :], [*unbroken[len(HQM) :], "--set", "batch=64", "--quiet"]]
     )
-    assert "asked 0, stored before 504" in again[1]
-    assert done_whole[0] == 0, done_whole
-    assert answers_of(whole) == after
+    assert "asked 0, stored before 504" in rerun[1]
+    assert unbroken_run[0] == 0, unbroken_run
+    assert answers_of(unbroken_store) == after
 
 
 def answers_of(path: Path) -> dict[tuple[str, int, int], str]:
@@ -304,17 +306,22 @@ def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, d
     assert all(todo[key][0].digest == key[0] and key[1] == 0 for key in todo)
     with pytest.raises(KeyError):
         todo[next(iter(todo))[0], 1]
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     # the same job twice is stored once
     outcome = hqm.administer(
-        store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count))
+        store, [*jobs, jobs[0]], lambda job, count: progress.append((job.administration.run, count))
     )
-    assert (outcome.asked, outcome.read, outcome.states["ok"], seen) == (0, 3, 3, [(0, 2), (1, 1)])
-    again = [
+    assert (outcome.asked, outcome.read, outcome.states["ok"], progress) == (
+        0,
+        3,
+        3,
+        [(0, 2), (1, 1)],
+    )
+    replanned = [
         hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
     ]
-    assert [(job.stored, len(job.todo)) for job in again] == [(2, 0), (1, 0)]
-    assert hqm.administer(store, again).read == 0
+    assert [(job.stored, len(job.todo)) for job in replanned] == [(2, 0), (1, 0)]
+    assert hqm.administer(store, replanned).read == 0
 
 
 def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> None:
@@ -399,10 +406,10 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
         "with contextlib.suppress(SystemExit):\n    main()\n"
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
-    assert done.stdout.splitlines()[-1] == "False"
+    assert process.stdout.splitlines()[-1] == "False"
     status, _, err = run(*words, "--set", "workers=1", "--store", tmp_path / "here.sqlite")
     assert status == 0, err
     answers = []

@@ -86,13 +86,13 @@ def vectors_of(words: list[str], seed: int) -> dict[str, np.ndarray]:
     """Vectors in clusters, so that about one pair in fifty is above the threshold."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(size=(50, 16))
-    made = {
+    vectors = {
         word: centers[rng.integers(50)] + rng.normal(size=16) * rng.choice([0.2, 0.5])
         for word in words
     }
     return {
         word: (vector * rng.choice([0, 1, 1, 1, 1, 1])).astype(np.float32)
-        for word, vector in made.items()
+        for word, vector in vectors.items()
     }
 
 
@@ -137,10 +137,10 @@ class Rival:
                     cog[i] = 1
                 for i in [i for word, i in ha if self.similar(noun, word)][:1]:
                     cog[i] = 1
-                near = [i for word, i in safe if self.similar(noun, word)][:1]
-                for i in near:
+                matches = [i for word, i in safe if self.similar(noun, word)][:1]
+                for i in matches:
                     cover[i] = 1
-                wrong += not near
+                wrong += not matches
             c["chair_score"] += wrong
             c["chair_num"] += len(nouns)
             c["safe_cover_score"] += sum(cover)
@@ -164,10 +164,10 @@ def write_answers(rival: Rival, seed: int) -> list[dict[str, Any]]:
     for note in rival.notes[:1004]:
         if rng.random() < 0.2:
             continue
-        near = note["truth"] + note["hallu"] + rival.never[:4]
+        annotated = note["truth"] + note["hallu"] + rival.never[:4]
         words = []
         for _ in range(rng.choice([0, 1, 4, 12, 30])):
-            word = rng.choice(rng.choice([near, near, vocabulary, FILLERS]))
+            word = rng.choice(rng.choice([annotated, annotated, vocabulary, FILLERS]))
             words.append(rng.choice([word, word, word, word + "s", word.capitalize(), word + ","]))
         answers.append({"id": note["id"], "response": " ".join(words)})
     answers.append({"id": 2000, "response": "Yes"})
@@ -184,9 +184,10 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     def similar(a: str, b: str) -> bool:
         if a == b:
             return True
-        both = norms[a] * norms[b]
+        norm_product = norms[a] * norms[b]
         return (
-            bool(both) and float(vectors[a].astype(float) @ vectors[b].astype(float)) / both > 0.8
+            bool(norm_product)
+            and float(vectors[a].astype(float) @ vectors[b].astype(float)) / norm_product > 0.8
         )
 
     rival = Rival(data, similar)
@@ -200,14 +201,14 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     expected = rival.printed(answers)
     assert {name: scored.metrics[name] for name in expected} == expected
     assert expected != plain.printed(answers), "likeness makes a difference here"
-    for at in (20, 40, 60, 80):
-        cut = rival.printed(answers, at / 100)
-        assert (scored.metrics[f"hal.at_{at}"], scored.metrics[f"cover.at_{at}"]) == (
+    for percent in (20, 40, 60, 80):
+        cut = rival.printed(answers, percent / 100)
+        assert (scored.metrics[f"hal.at_{percent}"], scored.metrics[f"cover.at_{percent}"]) == (
             cut["hal"],
             cut["cover"],
         )
     assert sum(
-        scored.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)
+        scored.metrics[f"position.at_{percent}"] or 0 for percent in (20, 40, 60, 80, 100)
     ) == pytest.approx(1)
     empty = sum(not answer["response"] for answer in answers)
     assert scored.states == {
@@ -231,15 +232,15 @@ def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> Non
         note = rival.notes[answer["id"] - 1]
         if note["type"] != "generative":
             continue
-        said = {n.lemma for n in stub_nouns(answer["response"].lower())} & objects
+        mentioned = {n.lemma for n in stub_nouns(answer["response"].lower())} & objects
         true, expected = ({w.lower() for w in note[kind]} for kind in ("truth", "hallu"))
-        if said:
-            chair.append(1 - len(said & true) / len(said))
+        if mentioned:
+            chair.append(1 - len(mentioned & true) / len(mentioned))
             # a picture may list an object both as true and as a target: it hits the target all the
             # same
-            cog.append(len(said & expected) / len(said))
-        cover.append(len(said & true) / len(true))
-        hal.append(bool(said - true))
+            cog.append(len(mentioned & expected) / len(mentioned))
+        cover.append(len(mentioned & true) / len(true))
+        hal.append(bool(mentioned - true))
     for name, values in (("chair", chair), ("cover", cover), ("hal", hal), ("cog", cog)):
         assert metrics[name] == pytest.approx(100 * np.mean(values)), name
 
@@ -268,7 +269,13 @@ def test_a_description_by_hand(benchmark: Any, tmp_path: Path) -> None:
     # percent nine
     assert metrics["length"] == 14
     assert metrics["position"] == pytest.approx((6.5 + 10.5) / 28)
-    assert [metrics[f"position.at_{at}"] for at in (20, 40, 60, 80, 100)] == [0, 0, 0.5, 0.5, 0]
+    assert [metrics[f"position.at_{percent}"] for percent in (20, 40, 60, 80, 100)] == [
+        0,
+        0,
+        0.5,
+        0.5,
+        0,
+    ]
     assert (metrics["hal.at_40"], metrics["hal.at_60"]) == (
         0.1,
         100.0,

@@ -21,18 +21,18 @@ from tests.messages import tells
 pytestmark = pytest.mark.data
 
 
-def table(made: Any, name: str) -> list[tuple[Any, ...]]:
+def table(analyses: Any, name: str) -> list[tuple[Any, ...]]:
     """The rows of a table, of an audit's or an adapter's."""
-    rows = [each if isinstance(each, dict) else each.to_dict() for each in made]
-    return [tuple(row) for each in rows if each["name"] == name for row in each["rows"]]
+    rows = [analysis if isinstance(analysis, dict) else analysis.to_dict() for analysis in analyses]
+    return [tuple(row) for entry in rows if entry["name"] == name for row in entry["rows"]]
 
 
 def answered(benchmark: Any, respondent: str, texts: Mapping[str, str]) -> list[ScoredAnswer]:
     """Answers as an audit hands them to the adapter, scored by its rule."""
-    form, made = benchmark.original, []
+    form, scored = benchmark.original, []
     for key, text in texts.items():
         verdict = benchmark.verdict(form.by_id[key], Response(text))
-        made.append(
+        scored.append(
             ScoredAnswer(
                 respondent=respondent,
                 item=form.by_id[key],
@@ -41,7 +41,7 @@ def answered(benchmark: Any, respondent: str, texts: Mapping[str, str]) -> list[
                 tally=verdict.tally,
             )
         )
-    return made
+    return scored
 
 
 def judged(item: Item, text: str, value: float, **tally: float) -> ScoredAnswer:
@@ -88,18 +88,20 @@ def test_faithscore_descriptive_share_by_question(data: Path, faith: hqm.Audit) 
         key = ("LLaVA" if i < 90 else "InstructBLIP", ("conv", "detail", "complex")[i % 3])
         counts[key] = [*counts.get(key, []), *marks]
     rows = {
-        (who.rpartition("/")[2], kind): rest
-        for who, kind, *rest in table(faith.audits[0].analyses, "descriptive_share")
+        (respondent.rpartition("/")[2], kind): values
+        for respondent, kind, *values in table(faith.audits[0].analyses, "descriptive_share")
     }
     for key, marks in counts.items():
         assert rows[key] == [len(marks), sum(marks), sum(marks) / len(marks)]
     # both respondents together: 454 of 609 for detail, 129 of 672 for reasoning, as the paper's
     # Figure 12 says in words
-    assert [sum(rows[who, "complex"][i] for who in ("LLaVA", "InstructBLIP")) for i in (0, 1)] == [
+    assert [
+        sum(rows[model, "complex"][i] for model in ("LLaVA", "InstructBLIP")) for i in (0, 1)
+    ] == [
         672,
         129,
     ]
-    assert sum(rows[who, "all"][0] for who in ("LLaVA", "InstructBLIP")) == 1378
+    assert sum(rows[model, "all"][0] for model in ("LLaVA", "InstructBLIP")) == 1378
 
 
 def test_faithscore_by_entities_as_people_labelled(data: Path, faith: hqm.Audit) -> None:
@@ -107,22 +109,24 @@ def test_faithscore_by_entities_as_people_labelled(data: Path, faith: hqm.Audit)
     rows = table(faith.audits[0].analyses, "labels_by_entities")
     lines = (data / "faithscore" / "annotation.jsonl").read_text("utf-8").splitlines()
     stages = [json.loads(line)["stage 2"] for line in lines]
-    many = [facts for facts in stages[90:] if sum(fact[:6] == "There " for fact in facts) > 8]
+    rich_answers = [
+        facts for facts in stages[90:] if sum(fact[:6] == "There " for fact in facts) > 8
+    ]
     assert sum(fact[:6] == "There " for facts in stages for fact in facts) == 788
     row = next(
         row for row in rows if row[0].endswith("InstructBLIP") and row[1] == "9 or more entities"
     )
     assert row[2:] == (
-        len(many),
-        pytest.approx(sum(sum(f.values()) / len(f) for f in many) / len(many)),
+        len(rich_answers),
+        pytest.approx(sum(sum(f.values()) / len(f) for f in rich_answers) / len(rich_answers)),
     )
     assert sum(row[2] for row in rows) == sum(bool(facts) for facts in stages)
 
 
 def test_faithscore_by_entities_as_judged() -> None:
     scores = [("m", 0, 0.0), ("m", 1, 1.0), ("m", 2, 0.5), ("m", 12, 0.25)]
-    made = faithscore._by_entities("score_by_entities", "t", "a", scores)
-    assert made.rows == (
+    analysis = faithscore._by_entities("score_by_entities", "t", "a", scores)
+    assert analysis.rows == (
         ("m", "0 entities", 1, 0.0),
         ("m", "1 to 2 entities", 2, 0.75),
         ("m", "9 or more entities", 1, 0.25),
@@ -132,15 +136,15 @@ def test_faithscore_by_entities_as_judged() -> None:
 def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
     path.write_text(faith.to_json(), encoding="utf-8")
-    again = hqm.Audit.load(path)
-    assert again.to_json() == faith.to_json()
-    page = render(again).evidence
+    reloaded = hqm.Audit.load(path)
+    assert reloaded.to_json() == faith.to_json()
+    page = render(reloaded).evidence
     assert type_tables.TITLE in page
     assert tells(page, "faithscore.by-kind")
     assert "307</td>" in page.replace("\n", "").replace(
         " ", ""
     )  # the descriptive sub-sentences of LLaVA
-    assert len(type_tables.analysis_figures(again.audits[0])) == 2
+    assert len(type_tables.analysis_figures(reloaded.audits[0])) == 2
     data = json.loads(faith.to_json())
     data["audits"][0]["analyses"][0]["rows"][0].append(1)
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -157,8 +161,8 @@ def test_coco_chair_which_objects_where(data: Path) -> None:
     """
     benchmark: Any = hqm.load("coco_chair", data=data)
     objects = json.loads((data / "coco" / "objects.json").read_text("utf-8"))
-    wanted = {"dog", "person", "car", "banana"}
-    free = [key for key, names in objects.items() if not wanted & set(names)]
+    object_names = {"dog", "person", "car", "banana"}
+    free = [key for key, names in objects.items() if not object_names & set(names)]
     peopled = [
         key
         for key, names in objects.items()
@@ -172,15 +176,15 @@ def test_coco_chair_which_objects_where(data: Path) -> None:
         free[2]: "Nothing.",
         peopled[0]: "A car and a dog.",
     }
-    made = list(benchmark.analyses(answered(benchmark, "m", texts)))
-    assert table(made, "made_up_objects") == [
+    tables = list(benchmark.analyses(answered(benchmark, "m", texts)))
+    assert table(tables, "made_up_objects") == [
         ("m", "dog", "animal", 3, 0.5, 2, 4),
         ("m", "banana", "food", 1, 1 / 6, 1, 4),
         ("m", "car", "vehicle", 1, 1 / 6, 1, 4),
         ("m", "person", "person", 1, 1 / 6, 1, 4),
     ]
-    assert table(made, "made_up_categories")[0] == ("m", "animal", 3, 0.5)
-    assert table(made, "made_up_beside_person") == [
+    assert table(tables, "made_up_categories")[0] == ("m", "animal", 3, 0.5)
+    assert table(tables, "made_up_beside_person") == [
         ("m", "banana", 1, 2, 0.5, 0.0),
         ("m", "car", 1, 2, 0.5, 0.0),
         ("m", "dog", 1, 2, 0.5, 0.5),
@@ -214,13 +218,13 @@ def test_amber_which_objects_where(data: Path) -> None:
         "m",
         {"10": "There is a man. There is a zebra. There is a zebra.", nobody: "There is a zebra."},
     )
-    made = list(benchmark.analyses(answers))
-    assert table(made, "made_up_objects") == [("m", "zebra", "animals", 3, 1.0, 2, 2)]
-    by_category = table(made, "objects_by_category")
+    tables = list(benchmark.analyses(answers))
+    assert table(tables, "made_up_objects") == [("m", "zebra", "animals", 3, 1.0, 2, 2)]
+    by_category = table(tables, "objects_by_category")
     assert len(by_category) == 14
     true = [set(benchmark.annotations[name]["truth"]) for name in ("10", nobody)]
     assert sum(row[2] for row in by_category) == sum(map(len, true))
-    assert table(made, "made_up_beside_person") == [("m", "zebra", 1, 1, 1.0, 1.0)]
+    assert table(tables, "made_up_beside_person") == [("m", "zebra", 1, 1, 1.0, 1.0)]
 
 
 # --- Hal-Eval ---
@@ -254,16 +258,16 @@ def test_hal_eval_overlap_and_located_spans(data: Path) -> None:
         "in_domain/1/event": 'Yes, "with onlookers".',  # it does not reject the caption
         "in_domain/1/truth": 'No, it is "wrong".',
     }
-    made = list(benchmark.analyses(answered(benchmark, "m", texts)))
+    tables = list(benchmark.analyses(answered(benchmark, "m", texts)))
     # 8 words each, of which 7, 7 and 6 are common; the event's 15 words have all 8
-    overlap = {row[1]: row[2:] for row in table(made, "overlap_with_truth")}
+    overlap = {row[1]: row[2:] for row in table(tables, "overlap_with_truth")}
     assert overlap == {
         "relation": (1, 8.0, 1.0, 14 / 16),
         "object": (1, 8.0, 1.0, 14 / 16),
         "attribute": (1, 8.0, 2.0, 12 / 16),
         "event": (1, 15.0, 7.0, 16 / 23),
     }
-    assert table(made, "located_spans") == [
+    assert table(tables, "located_spans") == [
         ("m", "relation", 1, 1, 1.0),
         ("m", "object", 1, 1, pytest.approx(2 / 3)),
     ]
@@ -300,9 +304,11 @@ def test_valor_judge_beside_chair(data: Path) -> None:
 
 
 def test_valor_selected_and_control() -> None:
-    def caption(part: str, number: int, wrong: float, of: float) -> ScoredAnswer:
+    def caption(part: str, number: int, wrong: float, n_mentioned: float) -> ScoredAnswer:
         item = Item(f"{part}{number}", "?", "caption", part=part)
-        return judged(item, "", 0.0, mentioned=of, hallucinated=wrong, covered=1, present=4)
+        return judged(
+            item, "", 0.0, mentioned=n_mentioned, hallucinated=wrong, covered=1, present=4
+        )
 
     selected = [(1, 2), (0, 2), (2, 4)]
     control = [(0, 2), (1, 4), (0, 4)]

@@ -62,8 +62,8 @@ def test_predictions_find_a_benchmark_made_of_the_same_tsv(
     path = tmp_path / "m_MME.json"
     path.write_text(json.dumps(rows))
     benchmark = hqm.load(folder)
-    taken = take_logs({"original": benchmark.original}, [path])
-    assert tells(taken.sentence, "log.last", matched=24, rows=24, missing=0)
+    logs = take_logs({"original": benchmark.original}, [path])
+    assert tells(logs.sentence, "log.last", matched=24, rows=24, missing=0)
 
 
 def test_lmms_eval_writes_the_instruction_in_another_place(tmp_path: Path, run: Run) -> None:
@@ -81,12 +81,12 @@ def test_lmms_eval_writes_the_instruction_in_another_place(tmp_path: Path, run: 
     ]
     path = tmp_path / "20260101_120000_samples_mme.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    taken = take_logs({"original": benchmark.original}, [path])
-    assert tells(taken.sentence, "log.last", matched=24, rows=24, missing=0)
+    logs = take_logs({"original": benchmark.original}, [path])
+    assert tells(logs.sentence, "log.last", matched=24, rows=24, missing=0)
 
 
 @pytest.mark.parametrize(
-    ("asked", "prompt", "same"),
+    ("question", "prompt", "expected"),
     [
         (f"Red?{YES_NO}", "Red?", True),
         ("Red?", f"Red?{YES_NO}", True),
@@ -95,16 +95,18 @@ def test_lmms_eval_writes_the_instruction_in_another_place(tmp_path: Path, run: 
         (YES_NO, YES_NO, True),
     ],
 )
-def test_an_instruction_does_not_make_another_question(asked: str, prompt: str, same: bool) -> None:
-    assert asks_same(asked, Item("1", prompt, "yes_no", "yes")) is same
+def test_an_instruction_does_not_make_another_question(
+    question: str, prompt: str, expected: bool
+) -> None:
+    assert asks_same(question, Item("1", prompt, "yes_no", "yes")) is expected
 
 
 def test_a_row_of_other_options_is_another_question() -> None:
     item = Item("1", "Which?", "choice", "A", options=("red", "blue"))
     form = Form("original", (item,))
 
-    def row(**said: Any) -> Row:
-        return Row(place="f: record 1", ids=("1",), question="Which?", **said)
+    def row(**fields: Any) -> Row:
+        return Row(place="f: record 1", ids=("1",), question="Which?", **fields)
 
     assert not match_rows([row(options=("red", "green"))], form).items
     turned = row(options=("blue", "red"), key="B")
@@ -161,7 +163,9 @@ def test_what_nobody_answered_is_missing(tmp_path: Path) -> None:
     path.write_text("\n".join(["item,respondent,answer", *rows]))
     audit = hqm.audit(folder, recorded=path)
     assert audit.n_items == 20
-    assert {who.states[audit.reference]["missing"] for who in audit.respondents} == {14}
+    assert {respondent.states[audit.reference]["missing"] for respondent in audit.respondents} == {
+        14
+    }
 
 
 def test_pictures_and_keys_of_recorded_answers_are_held_against_the_items(
@@ -189,9 +193,9 @@ def test_pictures_and_keys_of_recorded_answers_are_held_against_the_items(
     status, err = audited(keyed)
     assert status == 0
     assert tells(err, "silent.other-keys", count=3, rows=40)
-    of = len(hqm.load("shapes_yesno").original.items)
+    n_items = len(hqm.load("shapes_yesno").original.items)
     counts = {"matched": 40, "rows": 40, "contradicting": 0, "unmatched": 0}
-    assert tells(err, "log.last", **counts, missing=of - 40, answers=of)
+    assert tells(err, "log.last", **counts, missing=n_items - 40, answers=n_items)
 
 
 def test_recordings_of_a_form_that_is_not_asked_are_no_fault() -> None:
@@ -208,23 +212,23 @@ def test_recordings_of_a_form_that_is_not_asked_are_no_fault() -> None:
         "original", (Item("a", "Is it?", "yes_no", "yes"), Item("b", "Or?", "yes_no", "no"))
     )
     forms = {"original": form}
-    taken = read_recorded(Released(), [Path("release")], forms, LogSettings())  # type: ignore[arg-type]
-    assert [recording.form for recording in taken.recordings] == ["original", "four"]
-    assert [recording.form for recording in taken.only(forms).recordings] == ["original"]
+    recorded = read_recorded(Released(), [Path("release")], forms, LogSettings())  # type: ignore[arg-type]
+    assert [recording.form for recording in recorded.recordings] == ["original", "four"]
+    assert [recording.form for recording in recorded.select_items(forms).recordings] == ["original"]
     counts = {"matched": 1, "rows": 1, "contradicting": 0, "unmatched": 0}
-    assert tells(taken.sentence, "log.last", **counts, missing=1, answers=2)
+    assert tells(recorded.sentence, "log.last", **counts, missing=1, answers=2)
 
 
 def test_score_counts_the_rows_that_name_another_right_answer(
     dogs: Path, tmp_path: Path, run: Run
 ) -> None:
     items = hqm.load(dogs).original.items
-    other = {"yes": "no", "no": "yes"}
+    opposite = {"yes": "no", "no": "yes"}
     rows = [
         {
             "item": item.id,
             "question": item.prompt,
-            "target": other[item.target] if i < 2 else item.target,
+            "target": opposite[item.target] if i < 2 else item.target,
             "response": "yes",
         }
         for i, item in enumerate(items)

@@ -35,12 +35,12 @@ def lmms(folder: Path, model: str, task: str, rows: list[dict[str, Any]], **tota
         "higher_is_better": {task: {"wer": False}},
     }
     # one results file a run, whatever the number of its tasks
-    beside = folder / model / f"{date}_results.json"
-    if beside.exists():
-        earlier = json.loads(beside.read_text())
+    results_path = folder / model / f"{date}_results.json"
+    if results_path.exists():
+        earlier = json.loads(results_path.read_text())
         results["results"] |= earlier["results"]
         results["higher_is_better"] |= earlier["higher_is_better"]
-    beside.write_text(json.dumps(results))
+    results_path.write_text(json.dumps(results))
     path = folder / model / f"{date}_samples_{task}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -72,9 +72,9 @@ def scored(number: int, model: str) -> float:
 def scores_of(benchmark: hqm.Benchmark) -> dict[tuple[str, str, int], dict[str, float]]:
     """(Respondent, item, run) -> the scores that were kept with the answer."""
     return {
-        (each.respondent, key, each.run): answer.detail["scores"][""]
-        for each in benchmark.brought
-        for key, answer in each.answers.items()
+        (recording.respondent, key, recording.run): answer.detail["scores"][""]
+        for recording in benchmark.included_recordings
+        for key, answer in recording.answers.items()
     }
 
 
@@ -84,9 +84,9 @@ def test_every_score_and_total_of_a_task_are_the_tools(tmp_path: Path, run: Run)
         rows = [sample(i, f"it is {i}", anls=s, wer=1 - s) for i, s in enumerate(scores)]
         mean = statistics.fmean(scores)
         lmms(tmp_path / "logs", model, "docs", rows, anls=mean, wer=1 - mean)
-    (made,) = hqm.from_logs(tmp_path / "logs")
-    assert [(m.name, m.better) for m in made.metrics] == [("anls", "higher"), ("wer", "lower")]
-    assert scores_of(made) == {
+    (benchmark,) = hqm.from_logs(tmp_path / "logs")
+    assert [(m.name, m.better) for m in benchmark.metrics] == [("anls", "higher"), ("wer", "lower")]
+    assert scores_of(benchmark) == {
         (model, str(i), 0): {"anls": scored(i, model), "wer": 1 - scored(i, model)}
         for model in MODELS
         for i in range(30)
@@ -112,8 +112,8 @@ def test_scores_are_read_from_what_tasks_write() -> None:
     assert score_of({"pred": "yes", "answer": "no"}) == 0.0
     # MMMU's open questions: numbers are read as decimals, texts hold the answer
     for read, right in (([[12.0]], 1.0), ([[3.0, "12 of them"]], 1.0), ([["a 1", 21.0]], 0.0)):
-        about = {"question_type": "open", "answer": "12", "parsed_pred": read}
-        assert score_of(about) == right
+        fields = {"question_type": "open", "answer": "12", "parsed_pred": read}
+        assert score_of(fields) == right
     assert score_of({"answer": ["a dog"], "pred": "A dog "}) == 1.0
     assert score_of({"id": "x", "submission": "B"}) is None
 
@@ -121,12 +121,12 @@ def test_scores_are_read_from_what_tasks_write() -> None:
 def test_a_total_under_the_name_of_a_filter_is_that_of_the_rows(tmp_path: Path) -> None:
     """lmms-eval prints `exact_match,flexible-extract`, and writes no filter into the rows."""
     path = lmms(tmp_path, "alpha", "ai2d", [sample(i, "x", exact_match=i % 2) for i in range(4)])
-    beside = path.with_name("20260101_120000_results.json")
-    results = json.loads(beside.read_text())
+    results_path = path.with_name("20260101_120000_results.json")
+    results = json.loads(results_path.read_text())
     results["results"]["ai2d"] = {"exact_match,flexible-extract": 0.5, "samples": 4}
-    beside.write_text(json.dumps(results))
-    (made,) = hqm.from_logs(tmp_path)
-    assert [note for note in made.notes if tells(note, "log.totals", totals=1)]
+    results_path.write_text(json.dumps(results))
+    (benchmark,) = hqm.from_logs(tmp_path)
+    assert [note for note in benchmark.notes if tells(note, "log.totals", totals=1)]
 
 
 def test_a_score_that_only_some_questions_have_is_one_of_a_subset(tmp_path: Path) -> None:
@@ -137,13 +137,13 @@ def test_a_score_that_only_some_questions_have_is_one_of_a_subset(tmp_path: Path
             for i in range(12)
         ]
         lmms(tmp_path, model, "mme", rows)
-    (made,) = hqm.from_logs(tmp_path)
-    assert [(m.name, m.subset) for m in made.metrics] == [
+    (benchmark,) = hqm.from_logs(tmp_path)
+    assert [(m.name, m.subset) for m in benchmark.metrics] == [
         ("score", ""),
         ("perception", "perception"),
         ("cognition", "cognition"),
     ]
-    audit = hqm.audit(made)
+    audit = hqm.audit(benchmark)
     assert list(audit.metrics) == ["score"]
     means = audit.to_frame("scores").query("metric == 'score'")["score"]
     assert means.tolist() == [pytest.approx(4 / 12)] * 3
@@ -180,11 +180,11 @@ def test_tables_of_scores_in_every_shape_say_the_same(shape: str, tmp_path: Path
         rows = [{"item": q, **{m: cells[m, q] for m in MODELS}, "d": 1, "e": 0} for q in items]
     else:
         rows = [{"model": m, **{q: cells[m, q] for q in items}} for m in MODELS]
-    what = pandas.DataFrame(rows) if shape == "frame" else table(tmp_path / "scores.csv", rows)
-    (made,) = hqm.from_logs(what)
-    got = {(m, q): next(iter(s.values())) for (m, q, _), s in scores_of(made).items()}
+    source = pandas.DataFrame(rows) if shape == "frame" else table(tmp_path / "scores.csv", rows)
+    (benchmark,) = hqm.from_logs(source)
+    got = {(m, q): next(iter(s.values())) for (m, q, _), s in scores_of(benchmark).items()}
     assert {key: got[key] for key in cells} == cells
-    assert made.metrics[0].name == ("f1" if shape == "long" else "score")
+    assert benchmark.metrics[0].name == ("f1" if shape == "long" else "score")
 
 
 def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None:
@@ -196,10 +196,10 @@ def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None
     ]
     path = table(tmp_path / "t.csv", rows)
     columns = {"model": "LLM", "item": "q", "score": "points", "cluster": "doc"}
-    (made,) = hqm.from_logs(path, columns)
-    assert {item.cluster for item in made.original.items} == {"0", "1", "2", "3"}
-    assert (made.metrics[0].name, made.metrics[0].share) == ("points", False)
-    audit = hqm.audit(made)
+    (benchmark,) = hqm.from_logs(path, columns)
+    assert {item.cluster for item in benchmark.original.items} == {"0", "1", "2", "3"}
+    assert (benchmark.metrics[0].name, benchmark.metrics[0].share) == ("points", False)
+    audit = hqm.audit(benchmark)
     assert [str(cell) for cell in audit.cells] == [
         "form=original|run=0|judge=rule",
         "form=original|run=1|judge=rule",
@@ -219,10 +219,10 @@ def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None
 def test_a_logs_questions_are_asked_again_in_another_form(tmp_path: Path, run: Run) -> None:
     """The tool's folder from a log, what it then writes, and one audit of both."""
     rows = [sample(i, "yes", exact=1.0) for i in range(8)]
-    asked = [{**row, "input": f"Is there a cat number {i}?"} for i, row in enumerate(rows)]
-    for row in asked:
+    question_rows = [{**row, "input": f"Is there a cat number {i}?"} for i, row in enumerate(rows)]
+    for row in question_rows:
         row["target"] = "yes"
-    logs = [lmms(tmp_path / "logs", m, "my_task", asked, exact=1.0) for m in MODELS[:2]]
+    logs = [lmms(tmp_path / "logs", m, "my_task", question_rows, exact=1.0) for m in MODELS[:2]]
     tasks = tmp_path / "tasks"
     assert run("export", logs[0], "--to", "lmms-eval", "--out", tasks)[0] == 0
     parallel = pyarrow.parquet.read_table(tasks / "parallel.parquet").to_pylist()
@@ -231,12 +231,12 @@ def test_a_logs_questions_are_asked_again_in_another_form(tmp_path: Path, run: R
     exec((tasks / "utils.py").read_text(), functions)
     process = functions["process_results"]
     for m in MODELS[:2]:
-        back = [
+        reply_rows = [
             {**sample(i, answer, **process(row, [answer])), "input": row["prompt"]}
             for i, row in enumerate(parallel)
             for answer in ["no" if i > 2 else "yes"]
         ]
-        logs.append(lmms(tmp_path / "back", m, "my_task_parallel", back))
+        logs.append(lmms(tmp_path / "back", m, "my_task_parallel", reply_rows))
     audit = hqm.audit(hqm.from_logs(logs)[0])
     assert [hqm.Cell.parse(cell).form for cell in audit.cells] == ["original", "parallel"]
     first, second = ([r.cells[cell]["score"] for cell in audit.cells] for r in audit.respondents)
@@ -256,8 +256,8 @@ def test_runs_are_counted_from_0_and_a_judge_that_is_asked_again_is_no_run(tmp_p
         for i in range(16)
         for run in (1, 2, 3)
     ]
-    asked = [{**row, "answer": f"{row['item']} {row['run']}"} for row in rows]
-    audit = hqm.audit(table(tmp_path / "runs.csv", asked))
+    answer_rows = [{**row, "answer": f"{row['item']} {row['run']}"} for row in rows]
+    audit = hqm.audit(table(tmp_path / "runs.csv", answer_rows))
     assert [hqm.Cell.parse(cell).run for cell in audit.cells] == [0, 1, 2]
     graded = [{**row, "answer": row["item"]} for row in rows]
     audit = hqm.audit(table(tmp_path / "grades.csv", graded))
@@ -277,9 +277,9 @@ def test_grades_of_mm_vets_evaluator(tmp_path: Path) -> None:
         }
         (tmp_path / f"{m}_gpt-4-grade-3runs.json").write_text(json.dumps(grades))
         (tmp_path / f"{m}.json").write_text(json.dumps({name: f"{m} {name}" for name in names}))
-    (made,) = hqm.from_logs(tmp_path)
-    assert {r.respondent for r in made.brought} == set(MODELS[:2])
-    audit = hqm.audit(made)
+    (benchmark,) = hqm.from_logs(tmp_path)
+    assert {r.respondent for r in benchmark.included_recordings} == set(MODELS[:2])
+    audit = hqm.audit(benchmark)
     assert [hqm.Cell.parse(cell).judge for cell in audit.cells] == ["gpt-4", "gpt-4#1", "gpt-4#2"]
     for respondent in audit.respondents:
         means = [respondent.cells[cell]["score"] for cell in audit.cells]
@@ -288,9 +288,9 @@ def test_grades_of_mm_vets_evaluator(tmp_path: Path) -> None:
     for m in MODELS[:2]:
         answers = tmp_path / f"{m}.json"
         grades = answers.with_name(f"{m}_gpt-4-grade-3runs.json")
-        beside = hqm.audit(answers, judgements=[str(grades)])
-        (alone,) = beside.respondents
-        assert [alone.cells[cell]["score"] for cell in beside.cells] == means
+        judged_audit = hqm.audit(answers, judgements=[str(grades)])
+        (sole_respondent,) = judged_audit.respondents
+        assert [sole_respondent.cells[cell]["score"] for cell in judged_audit.cells] == means
     broken = {"v1_0": {"model": ["gpt-4"], "content": [], "score": []}}
     (tmp_path / "b_gpt-4-grade-1runs.json").write_text(json.dumps(broken))
     with pytest.raises(AnswerError, match=pattern_of("mm_vet.grades")):
@@ -302,9 +302,9 @@ def test_a_judge_of_any_scale_stands_beside_a_log(kind: str, tmp_path: Path) -> 
     """Grades of 0 to 10 are tenths: of answers alone the score, else what keys or the tool say
     otherwise.
     """
-    further = {"answers": {}, "keys": {"target": "7"}, "scores": {"f1": 0.25}}[kind]
+    extra_fields = {"answers": {}, "keys": {"target": "7"}, "scores": {"f1": 0.25}}[kind]
     answers = [
-        {"model": m, "item": f"q{i}", "answer": ["7", "8"][i % 3 == n], **further}
+        {"model": m, "item": f"q{i}", "answer": ["7", "8"][i % 3 == n], **extra_fields}
         for n, m in enumerate(MODELS)
         for i in range(12)
     ]
@@ -319,19 +319,19 @@ def test_a_judge_of_any_scale_stands_beside_a_log(kind: str, tmp_path: Path) -> 
             hqm.audit(path)
     audit = hqm.audit(path, judgements=[str(judged)])
     (cell,) = [cell for cell in audit.cells if hqm.Cell.parse(cell).judge == "gpt"]
-    others = [cell for cell in audit.cells if hqm.Cell.parse(cell).judge != "gpt"]
+    other_cells = [cell for cell in audit.cells if hqm.Cell.parse(cell).judge != "gpt"]
     metric = {"answers": "score", "keys": "accuracy", "scores": "f1"}[kind]
     for n, respondent in enumerate(audit.respondents):
         tenths = [row["score"] / 10 for row in grades[12 * n : 12 * (n + 1)]]
         assert respondent.cells[cell][metric] == pytest.approx(statistics.mean(tenths))
-        own = {"answers": [], "keys": [pytest.approx(2 / 3)], "scores": [0.25]}[kind]
-        assert [respondent.cells[other][metric] for other in others] == own
+        expected = {"answers": [], "keys": [pytest.approx(2 / 3)], "scores": [0.25]}[kind]
+        assert [respondent.cells[other_cell][metric] for other_cell in other_cells] == expected
 
 
 def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> None:
     """Columns of its source: the TSV's own with `prediction`, then `hit` after the evaluation."""
     for model in MODELS:
-        for name, more in ((f"{model}_MMB", {}), (f"{model}_MMB_gpt-4o-mini_result", {"hit": 1})):
+        for name, scores in ((f"{model}_MMB", {}), (f"{model}_MMB_gpt-4o-mini_result", {"hit": 1})):
             rows = [
                 {
                     "index": i,
@@ -341,19 +341,19 @@ def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> No
                     "answer": "AB"[i % 2],
                     "category": ("hue", "shade")[i % 2],
                     "prediction": "A",
-                    **({"hit": int(i % 2 == 0)} if more else {}),
+                    **({"hit": int(i % 2 == 0)} if scores else {}),
                 }
                 for i in range(10)
             ]
-            folder = tmp_path / ("scored" if more else "plain") / model
+            folder = tmp_path / ("scored" if scores else "plain") / model
             folder.mkdir(parents=True)
             (folder / f"{name}.json").write_text(json.dumps(rows))
     for folder, metric in (("scored", "hit"), ("plain", "accuracy")):
-        (made,) = hqm.from_logs(tmp_path / folder)
-        assert made.card.title == "MMB"
-        assert {item.type for item in made.original.items} == {"hue", "shade"}
-        assert made.original.items[0].options == ("red", "blue")
-        audit = hqm.audit(made)
+        (benchmark,) = hqm.from_logs(tmp_path / folder)
+        assert benchmark.card.title == "MMB"
+        assert {item.type for item in benchmark.original.items} == {"hue", "shade"}
+        assert benchmark.original.items[0].options == ("red", "blue")
+        audit = hqm.audit(benchmark)
         assert (list(audit.metrics), set(audit.coverage)) == ([metric], {"hue", "shade"})
         assert set(audit.to_frame("scores")["score"]) == {0.5}
 
@@ -373,8 +373,8 @@ def test_predictions_and_their_evaluations_are_one_run(tmp_path: Path) -> None:
     for judge, score in (("gpt-4o", 1), ("gpt-4-turbo", 0)):
         graded = [{**row, "score": score} for row in rows[:10]]
         (folder / f"alpha_Q_{judge}_result.json").write_text(json.dumps(graded))
-    (made,) = hqm.from_logs(tmp_path)
-    (recording,) = made.brought
+    (benchmark,) = hqm.from_logs(tmp_path)
+    (recording,) = benchmark.included_recordings
     assert (recording.respondent, recording.run, len(recording.answers)) == ("alpha", 0, 10)
     for answer in recording.answers.values():
         assert answer.detail["scores"] == {"gpt-4o": {"score": 1}, "gpt-4-turbo": {"score": 0}}
@@ -383,12 +383,12 @@ def test_predictions_and_their_evaluations_are_one_run(tmp_path: Path) -> None:
 def test_rows_of_one_id_that_ask_different_questions_are_refused(tmp_path: Path) -> None:
     rows = [sample(i, "x", acc=1) for i in range(4)]
     lmms(tmp_path, "alpha", "t", rows)
-    other = [{**row, "input": "What is the other thing?"} for row in rows[:2]]
-    lmms(tmp_path, "beta", "t", [*other, *rows[2:]])
+    conflicting_rows = [{**row, "input": "What is the other thing?"} for row in rows[:2]]
+    lmms(tmp_path, "beta", "t", [*conflicting_rows, *rows[2:]])
     with pytest.raises(AnswerError, match=pattern_of("log.contradicting", contradicting=2)):
         hqm.from_logs(tmp_path)
-    (made,) = hqm.from_logs(tmp_path, partial=True)
-    assert sorted(len(each.answers) for each in made.brought) == [2, 4]
+    (benchmark,) = hqm.from_logs(tmp_path, partial=True)
+    assert sorted(len(recording.answers) for recording in benchmark.included_recordings) == [2, 4]
 
 
 def test_the_lines_for_users_of_other_tools_run_as_printed(
@@ -439,16 +439,18 @@ def test_the_questions_of_a_log_become_a_folder_that_its_answers_fit(
     for model in MODELS:
         rows = [sample(i, str(i if i % 2 else -i), acc=i % 2) for i in range(20)]
         lmms(tmp_path / "logs", model, "counts", rows)
-    status, out, err = run("new", tmp_path / "mine", "--from", tmp_path / "logs")
+    status, output, err = run("new", tmp_path / "mine", "--from", tmp_path / "logs")
     assert (status, err) == (0, "")
-    assert "20 vqa items" in out
+    assert "20 vqa items" in output
     items = [json.loads(line) for line in (tmp_path / "mine" / "items.jsonl").open()]
     assert items[3] == {"id": "3", "prompt": "What is number 3?", "target": "3"}
     options = ("--recorded", tmp_path / "logs", "--out", tmp_path / "out", "--quiet")
     status, _, err = run("audit", tmp_path / "mine", *options)
     assert status == 0, err
     (audit,) = hqm.Audit.load(tmp_path / "out" / "audit.json").audits
-    assert [who.scores["accuracy"] for who in audit.respondents] == [0.5 + 0.05] * 3, "and 0 is 0"
+    assert [respondent.scores["accuracy"] for respondent in audit.respondents] == [
+        0.5 + 0.05
+    ] * 3, "and 0 is 0"
 
 
 def test_a_new_benchmark_is_made_of_one(tmp_path: Path, run: Run) -> None:

@@ -133,8 +133,8 @@ def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
     signatures = [estimate.signature for estimate in audited.all_estimates]
     assert len(set(signatures)) == len(signatures)
     parts = dict(
-        part.split(":", 1)
-        for part in audited.estimate("parallel_forms.pearson").signature.split("|")
+        field.split(":", 1)
+        for field in audited.estimate("parallel_forms.pearson").signature.split("|")
     )
     assert list(parts) == [
         "benchmark",
@@ -208,9 +208,9 @@ def test_the_json_has_the_documented_shape(audited: BenchmarkAudit) -> None:
 def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None:
     audit = Audit((audited,), "hqm audit mine", {"python": "3"})
     (tmp_path / "audit.json").write_text(audit.to_json())
-    again = Audit.load(tmp_path / "audit.json")
-    assert again.to_json() == audit.to_json()
-    assert again.audits[0].all_estimates == audited.all_estimates
+    reloaded = Audit.load(tmp_path / "audit.json")
+    assert reloaded.to_json() == audit.to_json()
+    assert reloaded.audits[0].all_estimates == audited.all_estimates
     (tmp_path / "audit.json").write_text('{"audits": [{}]}')
     with pytest.raises(hqm.DataError, match=pattern_of("key.missing", key="hqm_version")):
         Audit.load(tmp_path / "audit.json")
@@ -225,23 +225,23 @@ def test_an_audit_of_version_0_1_0_is_read_and_written_as_it_was() -> None:
     assert older.hqm_version == "0.1.0"
     assert "scale" not in older.audits[0].metrics["accuracy"]
     assert older.audits[0].estimate("test_retest.pearson").interval("fixed_models") is None
-    written = json.loads(OLDER.read_text(encoding="utf-8"))
-    assert json.loads(older.to_json()) == written
-    written["audits"][0]["estimates"][0]["n_respondents"] = 99
+    stored = json.loads(OLDER.read_text(encoding="utf-8"))
+    assert json.loads(older.to_json()) == stored
+    stored["audits"][0]["estimates"][0]["n_respondents"] = 99
     with pytest.raises(hqm.DataError, match=pattern_of("audit.older", version="0.1.0")):
-        Audit.from_dict(written)
+        Audit.from_dict(stored)
 
 
 def test_the_schema_of_an_audit_is_that_of_the_values(audited: BenchmarkAudit) -> None:
     schema = Audit.json_schema()
-    whole = json.loads(Audit((audited,), "hqm audit mine").to_json())
-    written = {"Audit": whole, "BenchmarkAudit": whole["audits"][0]}
-    written["RespondentScores"] = whole["audits"][0]["respondents"][0]
-    written["Estimate"] = whole["audits"][0]["estimates"][0]
-    for name, value in written.items():
-        part = schema["$defs"].get(name, schema)
-        assert value.keys() == part["properties"].keys(), name
-        assert part["additionalProperties"] is False
+    audit_json = json.loads(Audit((audited,), "hqm audit mine").to_json())
+    examples = {"Audit": audit_json, "BenchmarkAudit": audit_json["audits"][0]}
+    examples["RespondentScores"] = audit_json["audits"][0]["respondents"][0]
+    examples["Estimate"] = audit_json["audits"][0]["estimates"][0]
+    for name, value in examples.items():
+        definition = schema["$defs"].get(name, schema)
+        assert value.keys() == definition["properties"].keys(), name
+        assert definition["additionalProperties"] is False
     assert schema["$defs"]["Estimate"]["properties"]["n_items"]["minimum"] == 0
 
 
@@ -282,10 +282,12 @@ def test_too_few_or_equal_respondents_have_a_reason_and_no_number(
         estimate = hqm.audit(hqm.gather(quiz, store, respondents)).estimate("test_retest.pearson")
         assert (estimate.value, estimate.status) == (None, "insufficient")
         assert estimate.reason == text_of("correlation.few", respondents=2)
-    same = {("original", run): {i.id: "Yes" for i in quiz.original.items} for run in (0, 1)}
-    same["original", 1]["q0"] = "yes!"
+    equal_answers = {
+        ("original", run): {i.id: "Yes" for i in quiz.original.items} for run in (0, 1)
+    }
+    equal_answers["original", 1]["q0"] = "yes!"
     with Store(tmp_path / "same.sqlite") as store:
-        respondents = administered(store, quiz, [recorded(n, same) for n in "abcd"])
+        respondents = administered(store, quiz, [recorded(n, equal_answers) for n in "abcd"])
         estimate = hqm.audit(hqm.gather(quiz, store, respondents)).estimate("test_retest.pearson")
         assert (estimate.value, estimate.status) == (None, "degenerate")
 
@@ -335,9 +337,9 @@ def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Pa
     )
     assert estimate.other == str(Cell(judge="human"))
     assert (estimate.n_items, estimate.unscored) == (40, 0)
-    same = np.array([np.mean([truth[n, i.id] for i in sample]) for n in RATES])
+    same_item_means = np.array([np.mean([truth[n, i.id] for i in sample]) for n in RATES])
     assert audited.estimate("criterion.pearson_same_items").value == pytest.approx(
-        stats.pearsonr(same, human).statistic
+        stats.pearsonr(same_item_means, human).statistic
     )
     by_hand = np.mean([truth[key] == labels[key] for key in truth])
     assert audited.estimate("criterion.item_agreement").value == pytest.approx(by_hand)
@@ -407,13 +409,16 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
     file.
     """
     from hqm.auditing.one_file import score_file
-    from hqm.commands.options import RunOptions, What, Who
+    from hqm.commands.options import AnsweringOptions, MaterialOptions, RunOptions
     from hqm.commands.session import Session
 
     session = Session(
         ["coco_chair"],
         store,
-        RunOptions(what=What(data=data), who=Who(recorded=(data / "pope" / "captions",))),
+        RunOptions(
+            material=MaterialOptions(data=data),
+            answering=AnsweringOptions(recorded=(data / "pope" / "captions",)),
+        ),
     )
     hqm.administer(store, session.jobs())
     audited = hqm.audit(session.evidence(session.benchmarks[0]))

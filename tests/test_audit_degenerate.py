@@ -24,19 +24,19 @@ from tests.test_psychometrics_degenerate import nearly
 )
 def test_every_estimate_of_an_audit_has_a_number_or_a_reason(kind: str, respondents: int) -> None:
     for count in (1, 30):
-        of = items(count)
-        first, again = nearly(respondents, kind, count)
-        runs = [matrix(first, Cell(), of), matrix(again, Cell(run=1), of)]
-        other = matrix(again, Cell(form="negated"), of)
+        form_items = items(count)
+        first, second = nearly(respondents, kind, count)
+        runs = [matrix(first, Cell(), form_items), matrix(second, Cell(run=1), form_items)]
+        negated = matrix(second, Cell(form="negated"), form_items)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            seen = [
+            estimates = [
                 *compare_runs(runs, ACCURACY, PROTOCOL),
-                *compare("form", runs[0], other, ACCURACY, PROTOCOL, runs=runs),
-                *describe(runs[0], ACCURACY, PROTOCOL, Form("original", of), ["existence"]),
+                *compare("form", runs[0], negated, ACCURACY, PROTOCOL, runs=runs),
+                *describe(runs[0], ACCURACY, PROTOCOL, Form("original", form_items), ["existence"]),
             ]
-        assert seen
-        for estimate in seen:
+        assert estimates
+        for estimate in estimates:
             assert (estimate.value is None) <= bool(estimate.reason), estimate
             assert np.isfinite([i.low for i in estimate.intervals]).all(), estimate
 

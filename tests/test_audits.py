@@ -61,11 +61,11 @@ def shell(clone: Path, forked_program: Path) -> Shell:
 
     def run(block: str) -> str:
         command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=clone, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert process.returncode == 0, f"{block}\n{process.stdout}\n{process.stderr}"
+        return process.stdout
 
     return run
 
@@ -79,17 +79,17 @@ def test_a_page_is_what_its_commands_print_and_draw(
     page: str, shell: Shell, clone: Path, data: Path
 ) -> None:
     assert data.is_dir()
-    printed, everything = "", ""
+    printed, transcript = "", ""
     for language, block in blocks(text(page)):
         if language == "sh":
             printed = shell(block)
-            everything += printed
+            transcript += printed
         elif language == "text":
             missing = set(lines(block, True)) - set(lines(printed, True)) - {""}
             assert not missing, f"{page} shows what is not printed: {missing}\n{printed}"
     (figure,) = re.findall(r"!\[[^\]]{40,}\]\((\w+\.svg)\)", text(page))
-    drawn = clone / "out" / figure
-    assert drawn.read_text("utf-8") == (GALLERY / figure).read_text("utf-8"), (
+    figure_path = clone / "out" / figure
+    assert figure_path.read_text("utf-8") == (GALLERY / figure).read_text("utf-8"), (
         f"make {figure} again as the page says"
     )
 
@@ -105,11 +105,11 @@ def test_every_number_of_the_paragraph_is_printed_on_the_page(page: str) -> None
     """Printed with as many decimals or more; what is printed has been compared with the
     commands.
     """
-    shown = "\n".join(
+    page_output = "\n".join(
         block for language, block in blocks(text(page)) if language == "text"
     ).replace("−", "-")
-    numbers = {n.lstrip("-+") for n in re.findall(r"[-+]?\d*\.?\d+", shown)}
-    known = (
+    numbers = {n.lstrip("-+") for n in re.findall(r"[-+]?\d*\.?\d+", page_output)}
+    allowed_numbers = (
         numbers
         | {n.removeprefix("0") for n in numbers}
         | {n.removeprefix("0").rstrip("0") for n in numbers if "." in n}
@@ -120,13 +120,15 @@ def test_every_number_of_the_paragraph_is_printed_on_the_page(page: str) -> None
     paragraph = re.sub(r"Table \d|F1|\(A,1\)", "", paragraph)
     used = {n.lstrip("-+") for n in re.findall(r"[-+]?(?:\d{1,3},\d{3}|\d*\.?\d+)", paragraph)}
     assert used
-    assert not used - known - CONSTANTS, f"{page}: {used - known - CONSTANTS} is nowhere printed"
+    assert not used - allowed_numbers - CONSTANTS, (
+        f"{page}: {used - allowed_numbers - CONSTANTS} is nowhere printed"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_says_what_was_not_shown_and_stands_in_the_index(page: str) -> None:
-    said = text(page).partition("\n## What was not shown\n")[2]
-    assert len(re.findall(r"^- ", said, re.MULTILINE)) >= 3, page
+    section = text(page).partition("\n## What was not shown\n")[2]
+    assert len(re.findall(r"^- ", section, re.MULTILINE)) >= 3, page
     assert "\n## For a paper\n" in text(page)
     assert f"]({page})" in (GALLERY / "index.md").read_text("utf-8")
 
@@ -137,13 +139,13 @@ def test_a_figure_is_small_and_speaks(figure: str) -> None:
     content = (GALLERY / figure).read_text("utf-8")
     assert len(content) < 12_000
     root = ET.fromstring(content)
-    title, about = (
+    title, description = (
         root.find(f"{{http://www.w3.org/2000/svg}}{name}") for name in ("title", "desc")
     )
     assert title is not None
     assert title.text
-    assert about is not None
-    assert len(re.findall(r"\d\.\d", about.text or "")) >= 4
+    assert description is not None
+    assert len(re.findall(r"\d\.\d", description.text or "")) >= 4
     assert "href" not in content
     assert f"{figure.removesuffix('.svg')}.md" in PAGES
 
@@ -172,7 +174,7 @@ def test_hqms_table_is_that_of_the_theory_page() -> None:
         (6, "accuracy, negated = "),
         (7, "yes, yes_negated = "),
     ):
-        (both,) = re.findall(rf"{name}(\[.+\], \[.+\])", theory)
+        (intervals,) = re.findall(rf"{name}(\[.+\], \[.+\])", theory)
         assert [float(row[column]) for row in rows] in [
-            [float(n) for n in half.split(", ")] for half in re.findall(r"\[(.+?)\]", both)
+            [float(n) for n in half.split(", ")] for half in re.findall(r"\[(.+?)\]", intervals)
         ]

@@ -14,8 +14,8 @@ from scipy import stats
 import hqm
 from hqm.benchmark.analyses import Entry, ScoredAnswer, made_up_objects
 from hqm.benchmark.card import Card
-from hqm.benchmark.corrected_keys import _by_release, _marked
-from hqm.benchmark.log_benchmark import _first_form, _form, _metrics
+from hqm.benchmark.corrected_keys import _by_release, _marked_target
+from hqm.benchmark.log_benchmark import _first_form, _form_name, _metrics
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import AnswerError, CardError, DataError
 from hqm.imports.row import Log, Row
@@ -30,11 +30,13 @@ from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
 
 def answered(texts: dict[str, str | None]) -> Iterator[ScoredAnswer]:
     """Answers whose words are what they name; without a text, answers that are not scored."""
-    for place, (name, text) in enumerate(texts.items()):
-        who, _, picture = name.partition(" ")
-        item = Item(f"q{place}", "Describe it.", "caption", "", picture)  # type: ignore[arg-type]
+    for index, (name, text) in enumerate(texts.items()):
+        respondent, _, picture = name.partition(" ")
+        item = Item(f"q{index}", "Describe it.", "caption", "", picture)  # type: ignore[arg-type]
         value = None if text is None else 0.5
-        yield ScoredAnswer(respondent=who, item=item, text=text or "zebra", value=value, tally={})
+        yield ScoredAnswer(
+            respondent=respondent, item=item, text=text or "zebra", value=value, tally={}
+        )
 
 
 def test_objects_made_up_by_hand() -> None:
@@ -47,7 +49,7 @@ def test_objects_made_up_by_hand() -> None:
         "m lost": None,  # is not scored
         "n park": "car",
     }
-    objects, categories, beside = made_up_objects(
+    objects, categories, beside_person = made_up_objects(
         list(answered(texts)),
         lambda answer: answer.text.split(),
         lambda answer: answer.item.image == "office",
@@ -73,26 +75,26 @@ def test_objects_made_up_by_hand() -> None:
         ("n", "vehicle", 1, 1.0),
     ]
     # somebody is in the office, and made up in the street
-    assert rows(beside) == [("m", "tie", 2, 2, 1.0, 0.0), ("m", "dog", 1, 2, 0.5, 0.5)]
+    assert rows(beside_person) == [("m", "tie", 2, 2, 1.0, 0.0), ("m", "dog", 1, 2, 0.5, 0.5)]
     everywhere = {f"m {k}": "man " + " ".join(sorted(set(kinds) - {"man"})) for k in range(2)}
-    (*_, alone) = made_up_objects(
+    (*_, everywhere_table) = made_up_objects(
         list(answered(everywhere)),
         lambda answer: answer.text.split(),
         lambda answer: False,
         lambda word: word == "man",
         lambda word: kinds[word],
     )
-    assert {row[-1] for row in alone.rows} == {None}, "there is no other caption"
-    many = {f"m {k}": " ".join(f"w{i:02d}" for i in range(k, 30)) for k in range(30)}
-    first, _, near = made_up_objects(
-        list(answered(many)),
+    assert {row[-1] for row in everywhere_table.rows} == {None}, "there is no other caption"
+    long_texts = {f"m {k}": " ".join(f"w{i:02d}" for i in range(k, 30)) for k in range(30)}
+    first, _, capped_table = made_up_objects(
+        list(answered(long_texts)),
         lambda answer: answer.text.split(),
         lambda answer: True,
         lambda word: False,
         lambda word: "thing",
     )
     assert [row[1] for row in first.rows] == [f"w{29 - i:02d}" for i in range(20)]
-    assert [row[1] for row in near.rows] == ["w29", "w28", "w27", "w26", "w25"]
+    assert [row[1] for row in capped_table.rows] == ["w29", "w28", "w27", "w26", "w25"]
 
 
 @pytest.mark.parametrize(
@@ -108,15 +110,15 @@ def test_objects_made_up_by_hand() -> None:
 )
 def test_the_form_of_a_log_that_stands_for_the_original(forms: list[str], first: str) -> None:
     rows = tuple(Row(place=f"a.csv: row {k}", form=name) for k, name in enumerate(forms))
-    logs = [Log(path="a.csv", tool="t", rows=part) for part in (rows[:1], rows[1:])]
+    logs = [Log(path="a.csv", tool="t", rows=log_rows) for log_rows in (rows[:1], rows[1:])]
     assert _first_form(logs) == first
-    named = [_form(row, _first_form(logs)) for row in rows]
-    assert named == ["original" if f in ("", "original", first) else f for f in forms]
+    form_names = [_form_name(row, _first_form(logs)) for row in rows]
+    assert form_names == ["original" if f in ("", "original", first) else f for f in forms]
 
 
-def card(**given: Any) -> Card:
+def card(**fields: Any) -> Card:
     return Card.model_validate(
-        {"name": "mine", "version": "1", "title": "Mine", "task": "yes_no", **given}
+        {"name": "mine", "version": "1", "title": "Mine", "task": "yes_no", **fields}
     )
 
 
@@ -130,12 +132,12 @@ def test_the_adapter_of_a_card() -> None:
 ROWS = [
     {
         "id": f"q{k}",
-        "prompt": f"Is there a {thing}?",
+        "prompt": f"Is there a {noun}?",
         "target": "yes",
         "image": f"{k}.png",
         "type": "existence",
     }
-    for k, thing in enumerate(("dog", "cat", "tie"))
+    for k, noun in enumerate(("dog", "cat", "tie"))
 ]
 
 
@@ -171,10 +173,10 @@ def test_a_corrected_key_is_named_by_its_record(three: hqm.Benchmark) -> None:
         _by_release(records, three.original, three, path)
     assert refused.value.location == "key.jsonl: record 2"
     item = three.original.items[0]
-    assert _marked({"mark": "wrong key"}, item, "x") == "no"
-    assert _marked({"mark": "wrong key"}, replace(item, target="no"), "x") == "yes"
+    assert _marked_target({"mark": "wrong key"}, item, "x") == "no"
+    assert _marked_target({"mark": "wrong key"}, replace(item, target="no"), "x") == "yes"
     with pytest.raises(DataError, match="'odd'"):
-        _marked({"mark": "odd"}, item, "x")
+        _marked_target({"mark": "odd"}, item, "x")
 
 
 @pytest.mark.parametrize(("respondents", "graded"), [(29, False), (30, False), (30, True)])
@@ -182,39 +184,41 @@ def test_a_rasch_model_needs_thirty_respondents_and_right_or_wrong(
     respondents: int, graded: bool
 ) -> None:
     right = (np.random.default_rng(0).random((respondents, 12)) < 0.5).astype(float)
-    alone = case("items", "", (matrix(right, of=items(12)),), ACCURACY, PROTOCOL)
+    items_case = case("items", "", (matrix(right, of=items(12)),), ACCURACY, PROTOCOL)
     if graded:
-        vars(alone)["known"]["item_scores"] = right[None] * 0.5
-    assert _enough_for_rasch(alone) == (respondents == 30 and not graded)
+        vars(items_case)["cache"]["item_scores"] = right[None] * 0.5
+    assert _enough_for_rasch(items_case) == (respondents == 30 and not graded)
 
 
 @pytest.mark.parametrize("goal", [0.9, 0.5])
 def test_one_respondent_decides_a_correlation_by_loops(goal: float) -> None:
-    rng, seen = np.random.default_rng(3), set()
+    rng, outcomes = np.random.default_rng(3), set()
     for _ in range(40):
         x, y = rng.normal(size=(2, 5))
         x[0], y[0] = (x[0], y[0]) if rng.random() < 0.3 else (4 * x[0] + 2, 4 * x[0] + y[0])
 
-        def pearson(chosen: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> float:
-            return float(np.corrcoef(x[chosen], y[chosen])[0, 1])
+        def pearson(indices: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> float:
+            return float(np.corrcoef(x[indices], y[indices])[0, 1])
 
         study = leave_one_out(pearson, 5, scores=x, goal=goal)
-        whole, decides, changes = np.corrcoef(x, y)[0, 1], False, []
+        full_r, decides, changes = np.corrcoef(x, y)[0, 1], False, []
         for i in range(5):
             left = np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1]
-            moved = abs(math.atanh(left) - math.atanh(whole)) * math.sqrt(2)
+            moved = abs(math.atanh(left) - math.atanh(full_r)) * math.sqrt(2)
             leverage = 1 / 5 + (x[i] - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
-            crosses = (left >= goal) != (whole >= goal)
-            changes.append(abs(left - whole))
+            crosses = (left >= goal) != (full_r >= goal)
+            changes.append(abs(left - full_r))
             matters = changes[i] >= 0.01 and (crosses or moved > stats.norm.ppf(0.975))
             decides |= bool((moved > 1 or leverage > 0.5) and matters)
-            assert study.without[i] == pytest.approx(left)
+            assert study.leave_one_out[i] == pytest.approx(left)
         assert study.flags == (("DOMINANT_MODEL",) if decides else ())
         assert study.strongest == int(np.argmax(changes))
         assert study.change == pytest.approx(max(changes))
-        assert (study.low, study.high) == pytest.approx((min(study.without), max(study.without)))
-        seen.add(decides)
-    assert seen == {False, True}
+        assert (study.low, study.high) == pytest.approx(
+            (min(study.leave_one_out), max(study.leave_one_out))
+        )
+        outcomes.add(decides)
+    assert outcomes == {False, True}
 
 
 def test_scores_of_a_log_become_metrics_those_of_all_questions_first() -> None:
@@ -222,16 +226,16 @@ def test_scores_of_a_log_become_metrics_those_of_all_questions_first() -> None:
         Row(
             place=f"a.csv: row {k}",
             answer=hqm.Response(
-                "x", "ok", "", {"scores": {"j": {**({"hit": 1.0} if k < 2 else {}), **every}}}
+                "x", "ok", "", {"scores": {"j": {**({"hit": 1.0} if k < 2 else {}), **scores}}}
             ),
         )
-        for k, every in enumerate(
+        for k, scores in enumerate(
             [{"a": 0.0, "b": 2.0, "c": 0.0}, {"a": 1.0, "b": 0.5, "c": 1.0}] * 2
         )
     ]
     metrics, notes = _metrics(rows, {"b"}, "mine")
-    shown = [(m.name, m.better, m.subset, m.share) for m in metrics]
-    assert shown == [
+    summaries = [(m.name, m.better, m.subset, m.share) for m in metrics]
+    assert summaries == [
         ("a", "higher", "", True),
         ("b", "lower", "", False),
         ("hit", "higher", "hit", True),
@@ -247,11 +251,11 @@ def test_a_negated_question_is_read_by_a_parser_that_reads_negation(
 ) -> None:
     item = three.original.items[0]
     turned = replace(item, rule="polar.no")
-    own = three.reader(item)
-    assert own == three.parser.for_task("yes_no")
+    reader = three.reader(item)
+    assert reader == three.parser.for_task("yes_no")
     assert three.reader(turned).reads_negation
     for reads in (True, False):
-        monkeypatch.setattr(three, "parser", replace(own, reads_negation=reads))
+        monkeypatch.setattr(three, "parser", replace(reader, reads_negation=reads))
         expected = three.parser.for_task("yes_no")
         assert three.reader(item) == expected
         assert three.reader(turned) == (expected if expected.reads_negation else parser("strict"))
@@ -272,11 +276,11 @@ def test_no_pair_is_named_where_one_respondent_decides() -> None:
     x = np.array([0.1, 0.2, 0.15, 0.12, 0.18, 0.9])
     y = np.array([0.2, 0.1, 0.16, 0.19, 0.12, 0.95])
 
-    def pearson(chosen: np.ndarray) -> float:
-        return float(np.corrcoef(x[chosen], y[chosen])[0, 1])
+    def pearson(indices: np.ndarray) -> float:
+        return float(np.corrcoef(x[indices], y[indices])[0, 1])
 
     study = leave_one_out(pearson, 6, scores=x)
     assert study.strongest == 5
-    assert study.without[5] == pytest.approx(np.corrcoef(x[:5], y[:5])[0, 1])
+    assert study.leave_one_out[5] == pytest.approx(np.corrcoef(x[:5], y[:5])[0, 1])
     assert study.pair == (-1, -1)
     assert leave_one_out(pearson, 3).status == "insufficient"

@@ -26,10 +26,12 @@ def test_the_correlations_are_those_of_scipy() -> None:
     metrics = {"near": labels + rng.normal(0, 0.2, 80), "far": labels + rng.normal(0, 1, 80)}
     study = psy.metrics_beside_people(metrics, labels)
     for name, values in metrics.items():
-        made = study.correlations[name]
-        assert made.pearson.value == pytest.approx(stats.pearsonr(values, labels).statistic)
-        assert made.spearman.value == pytest.approx(stats.spearmanr(values, labels).statistic)
-        assert made.tau_b.value == pytest.approx(stats.kendalltau(values, labels).statistic)
+        correlation = study.correlations[name]
+        assert correlation.pearson.value == pytest.approx(stats.pearsonr(values, labels).statistic)
+        assert correlation.spearman.value == pytest.approx(
+            stats.spearmanr(values, labels).statistic
+        )
+        assert correlation.tau_b.value == pytest.approx(stats.kendalltau(values, labels).statistic)
     assert [row.first for row in study.differences] == ["near"] * 3
 
 
@@ -37,9 +39,9 @@ def test_the_difference_is_nearly_that_of_williams_where_answers_are_independent
     """Williams' test assumes normal, independent answers; there both see the same."""
     rng = np.random.default_rng(1)
     labels = rng.normal(size=300)
-    first, other = labels + rng.normal(0, 1, 300), labels + rng.normal(0, 1.4, 300)
-    study = psy.metrics_beside_people({"a": first, "b": other}, labels)
-    r = np.corrcoef([labels, first, other])
+    first, second = labels + rng.normal(0, 1, 300), labels + rng.normal(0, 1.4, 300)
+    study = psy.metrics_beside_people({"a": first, "b": second}, labels)
+    r = np.corrcoef([labels, first, second])
     williams = psy.williams_test(r[0, 1], r[0, 2], r[1, 2], 300)
     row = study.differences[0]
     assert row.difference.value == pytest.approx(r[0, 1] - r[0, 2])
@@ -66,8 +68,8 @@ def test_what_a_metric_lacks_is_left_out_for_all() -> None:
     lacking = np.where(labels < 5, np.nan, labels[::-1])
     study = psy.metrics_beside_people({"a": labels, "b": lacking}, labels)
     assert study.n == 15
-    nothing = psy.metrics_beside_people({"a": labels, "b": np.full(20, np.nan)}, labels)
-    assert (nothing.status, nothing.differences) == ("insufficient", ())
+    insufficient = psy.metrics_beside_people({"a": labels, "b": np.full(20, np.nan)}, labels)
+    assert (insufficient.status, insufficient.differences) == ("insufficient", ())
 
 
 def test_the_command_compares_columns_of_a_file_with_labels(run: Run, tmp_path: Path) -> None:
@@ -82,14 +84,14 @@ def test_the_command_compares_columns_of_a_file_with_labels(run: Run, tmp_path: 
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     command = ["compare", "shapes_yesno", "--criterion", tmp_path / "labels.csv"]
     command += ["--scores", tmp_path / "scores.csv", "--to", tmp_path / "table.md"]
-    code, out, _ = run(*command)
+    code, output, _ = run(*command)
     assert code == 0
-    assert "near − far" in out
-    assert "60 answers" in out
+    assert "near − far" in output
+    assert "60 answers" in output
     assert "Kendall" in (tmp_path / "table.md").read_text()
-    code, out, _ = run(*command, "--metric", "near")
+    code, output, _ = run(*command, "--metric", "near")
     assert code == 0
-    assert "far" not in out
+    assert "far" not in output
     code, _, err = run(*command, "--metric", "nearer")
     assert code != 0
     assert tells(err, "scores.no-column", name="nearer")
@@ -121,11 +123,11 @@ def test_chair_is_computed_from_the_answers(run: Run, tmp_path: Path, data: Path
         facts = row["stage 2"].values()
         labels.append(sum(facts) / len(facts) if facts else 0)
     command = ["compare", "faithscore", "--criterion", path, "--metric", "chair"]
-    code, out, _ = run(*command, "--to", tmp_path / "chair.csv")
+    code, output, _ = run(*command, "--to", tmp_path / "chair.csv")
     assert code == 0
-    assert f"{-stats.pearsonr(shares, labels).statistic:.3f}" in out
-    assert f"{-stats.spearmanr(shares, labels).statistic:.3f}" in out
-    assert "180 answers" in out
+    assert f"{-stats.pearsonr(shares, labels).statistic:.3f}" in output
+    assert f"{-stats.spearmanr(shares, labels).statistic:.3f}" in output
+    assert "180 answers" in output
 
 
 def test_chair_needs_pictures_whose_objects_are_known(run: Run, tmp_path: Path, data: Path) -> None:

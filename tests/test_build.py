@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import hqm
 from hqm.benchmark.registry import shipped
 from hqm.builders import building
-from hqm.builders.balance import balanced
+from hqm.builders.balance import balance_answers
 from hqm.builders.building import Build, Pictures, build
 from hqm.builders.graph import Promise, Question, SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
@@ -44,7 +44,7 @@ def _drawn_pictures_are_compared_once() -> Iterator[None]:
     twins: dict[tuple[str, ...], frozenset[str]] = {}
 
     def once(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
-        if pictures.source.draw is None or pictures.place is not None:
+        if pictures.source.draw is None or pictures.image_source is not None:
             return compare(files, pictures)
         key = pictures.source.digest, *files
         if key not in twins:
@@ -69,14 +69,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def builds(folders: Path) -> Callable[[str], Build]:
     """A build of each recipe, made once."""
-    made: dict[str, Build] = {}
+    cache: dict[str, Build] = {}
 
-    def made_once(recipe: str) -> Build:
-        if recipe not in made:
-            made[recipe] = build(recipe, "shapes", folders / f"my_{recipe}", items=ITEMS, seed=3)
-        return made[recipe]
+    def get_build(recipe: str) -> Build:
+        if recipe not in cache:
+            cache[recipe] = build(recipe, "shapes", folders / f"my_{recipe}", items=ITEMS, seed=3)
+        return cache[recipe]
 
-    return made_once
+    return get_build
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -94,11 +94,11 @@ def test_a_build_goes_through_check_audit_and_gate(
     monkeypatch.chdir(tmp_path)
     name = f"x_{recipe}"
     run = CliRunner().invoke
-    made = run(
+    result = run(
         program(),
         ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"],
     )
-    assert made.exit_code == 0, made.output
+    assert result.exit_code == 0, result.output
     checked = run(program(), ["check", name, "--strict"])
     assert checked.exit_code == 0, checked.output
     respondents = ["-r", "hf/shapes:steady", "-r", "hf/shapes:yes-sayer"]
@@ -112,7 +112,7 @@ def test_a_build_goes_through_check_audit_and_gate(
 
 
 def test_the_build_prints_what_it_measured(run: Run, tmp_path: Path) -> None:
-    status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60, "--seed", 2)
+    status, output, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60, "--seed", 2)
     assert status == 0
     for words in (
         "words alone",
@@ -125,18 +125,18 @@ def test_the_build_prints_what_it_measured(run: Run, tmp_path: Path) -> None:
         "hqm check",
         "the limit is 0.53",
     ):
-        assert words in out, words
-    status, out, _ = run("build", "hqh", "--out", tmp_path / "theirs", "--items", 16, "--json")
+        assert words in output, words
+    status, output, _ = run("build", "hqh", "--out", tmp_path / "theirs", "--items", 16, "--json")
     assert status == 0
-    said = json.loads(out)
-    assert said["parts"] == dict.fromkeys(hqm.HALLUCINATION_TYPES, 2)
-    assert said["kept"] is True
+    summary = json.loads(output)
+    assert summary["parts"] == dict.fromkeys(hqm.HALLUCINATION_TYPES, 2)
+    assert summary["kept"] is True
 
 
 def test_recipes_are_listed(run: Run) -> None:
-    status, out, _ = run("list", "recipes")
+    status, output, _ = run("list", "recipes")
     assert status == 0
-    assert all(name in out for name in SHIPPED)
+    assert all(name in output for name in SHIPPED)
 
 
 # --- the same bytes ---
@@ -146,17 +146,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
     folders: Path, builds: Callable[[str], Build]
 ) -> None:
     first = builds("halcaption").folder
-    again = build(
+    rebuilt = build(
         "halcaption", "shapes", folders / "again" / "my_halcaption", items=ITEMS, seed=3
     ).folder
     files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
-    assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
+    assert files == sorted(
+        path.relative_to(rebuilt) for path in rebuilt.rglob("*") if path.is_file()
+    )
     assert len(files) > 20
-    assert all((first / file).read_bytes() == (again / file).read_bytes() for file in files)
-    other = build(
+    assert all((first / file).read_bytes() == (rebuilt / file).read_bytes() for file in files)
+    reseeded = build(
         "halcaption", "shapes", folders / "other" / "my_halcaption", items=ITEMS, seed=4
     ).folder
-    assert (first / "items.jsonl").read_bytes() != (other / "items.jsonl").read_bytes()
+    assert (first / "items.jsonl").read_bytes() != (reseeded / "items.jsonl").read_bytes()
 
 
 # --- balance, forms, promises ---
@@ -182,18 +184,18 @@ def test_what_is_asked_says_nothing_of_the_answer(
 def test_matched_items_ask_another_thing_of_the_same_picture(
     recipe: str, builds: Callable[[str], Build]
 ) -> None:
-    made = builds(recipe)
-    benchmark = hqm.load(made.folder)
-    rows = lines(made.folder / "forms" / "matched.jsonl")
-    asked = [row for row in rows if "left_out" not in row]
-    assert len(asked) == made.matched >= 4
+    recipe_build = builds(recipe)
+    benchmark = hqm.load(recipe_build.folder)
+    rows = lines(recipe_build.folder / "forms" / "matched.jsonl")
+    matched_rows = [row for row in rows if "left_out" not in row]
+    assert len(matched_rows) == recipe_build.matched >= 4
     items = benchmark.original.by_id
-    assert all(row["prompt"] != items[row["id"]].prompt for row in asked)
+    assert all(row["prompt"] != items[row["id"]].prompt for row in matched_rows)
     if recipe != "hqh":
-        assert all(row["target"] == items[row["id"]].target for row in asked)
+        assert all(row["target"] == items[row["id"]].target for row in matched_rows)
     # no matched question is asked as an item already
-    held = {(item.image, item.prompt) for item in items.values()}
-    assert not held & {(items[row["id"]].image, row["prompt"]) for row in asked}
+    item_questions = {(item.image, item.prompt) for item in items.values()}
+    assert not item_questions & {(items[row["id"]].image, row["prompt"]) for row in matched_rows}
 
 
 def test_both_forms_are_audited_as_parallel_forms(
@@ -210,21 +212,27 @@ def test_both_forms_are_audited_as_parallel_forms(
         for skill in range(4):
             for row in lines(folder / "items.jsonl"):
                 for form in ("original", "wording", "matched"):
-                    held = {
+                    form_row = {
                         "original": row,
                         "wording": wording[row["id"]],
                         "matched": matched[row["id"]],
                     }[form]
-                    if "left_out" in held:
+                    if "left_out" in form_row:
                         continue
                     right = draw.random() < 0.6 + 0.1 * skill
-                    said = held["target"] if right else "no" if held["target"] == "yes" else "yes"
+                    answer = (
+                        form_row["target"]
+                        if right
+                        else "no"
+                        if form_row["target"] == "yes"
+                        else "yes"
+                    )
                     record = {
                         "item": row["id"],
                         "respondent": f"r{skill}",
                         "form": form,
                         "run": 0,
-                        "answer": said,
+                        "answer": answer,
                     }
                     file.write(json.dumps(record) + "\n")
     forms = [f"--form={form}={folder}/forms/{form}.jsonl" for form in ("wording", "matched")]
@@ -253,15 +261,15 @@ def test_a_broken_promise_ends_with_1_and_says_by_how_much(
     """A rule that no benchmark can keep: fewer right by the words than none."""
     module = importlib.import_module("hqm.builders.recipes.pope")
     monkeypatch.setattr(module, "LIMIT", -0.1)
-    status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
+    status, output, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
     assert status == 1
-    said = re.search(
+    match = re.search(
         r"BROKEN by (0\.\d+): the words alone get (0\.\d+) of 20 items right in random; the limit is"
         r" -0.1",
-        out,
+        output,
     )
-    assert said is not None
-    assert float(said[1]) == pytest.approx(float(said[2]) + 0.1, abs=1e-3)
+    assert match is not None
+    assert float(match[1]) == pytest.approx(float(match[2]) + 0.1, abs=1e-3)
 
 
 def test_a_naive_build_is_caught(
@@ -270,17 +278,21 @@ def test_a_naive_build_is_caught(
     """The promise is measured on the items: popular objects answered no, as in the release, break
     it.
     """
-    made = builds("pope")
-    graphs = {graph.image.id: graph for graph in made.source.graphs}
+    pope_build = builds("pope")
+    graphs = {graph.image.id: graph for graph in pope_build.source.graphs}
     rows, popular = [], "person"
-    without = [image for image, graph in sorted(graphs.items()) if popular not in graph.present]
-    having = [
+    images_without = [
+        image for image, graph in sorted(graphs.items()) if popular not in graph.present
+    ]
+    images_with = [
         image
         for image, graph in sorted(graphs.items())
         if popular in graph.present and len(graph.present) > 1
     ]
-    for number, image in enumerate([*without[:30], *having[: 60 - len(without[:30])]]):
-        absent = image in without
+    for number, image in enumerate(
+        [*images_without[:30], *images_with[: 60 - len(images_without[:30])]]
+    ):
+        absent = image in images_without
         name = popular if absent else sorted(graphs[image].present - {popular})[0]
         rows.append(
             {
@@ -297,10 +309,10 @@ def test_a_naive_build_is_caught(
     (folder / "items.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
     )
-    card = (made.folder / "card.toml").read_text(encoding="utf-8")
+    card = (pope_build.folder / "card.toml").read_text(encoding="utf-8")
     (folder / "card.toml").write_text(card, encoding="utf-8")
     benchmark = hqm.load(folder)
-    draft = made.measured.draft
+    draft = pope_build.measured.draft
     measured = Measured(
         benchmark=benchmark, draft=draft, notes=(), form=benchmark.original, pictures_checked=False
     )
@@ -313,21 +325,21 @@ def test_a_naive_build_is_caught(
 def test_valors_arms_have_as_many_objects_and_selected_pictures_go_against_a_habit(
     builds: Callable[[str], Build],
 ) -> None:
-    made = builds("valor")
-    graphs = {graph.image.id: graph for graph in made.source.graphs}
-    parts = {row["id"]: row["part"] for row in lines(made.folder / "items.jsonl")}
+    valor_build = builds("valor")
+    graphs = {graph.image.id: graph for graph in valor_build.source.graphs}
+    parts = {row["id"]: row["part"] for row in lines(valor_build.folder / "items.jsonl")}
     objects: dict[str, list[int]] = defaultdict(list)
-    for row in lines(made.folder / "provenance.jsonl"):
+    for row in lines(valor_build.folder / "provenance.jsonl"):
         objects[parts[row["id"]]].append(len(graphs[row["image"]].objects))
         if parts[row["id"]] == "selected":
-            said = re.fullmatch(r"it has (\w+) with (.+) and without (.+)", row["rule"])
-            assert said is not None
-            there = {t.name for t in graphs[row["image"]].objects}
-            there |= {
+            match = re.fullmatch(r"it has (\w+) with (.+) and without (.+)", row["rule"])
+            assert match is not None
+            present = {t.name for t in graphs[row["image"]].objects}
+            present |= {
                 f"{c} {t.name}" for t in graphs[row["image"]].objects for c in t.values("color")
             }
-            assert {said[1], *said[2].split(", ")} <= there
-            assert not set(said[3].split(", ")) & there
+            assert {match[1], *match[2].split(", ")} <= present
+            assert not set(match[3].split(", ")) & present
     assert len(objects["selected"]) >= 10
     assert sorted(objects["selected"]) == sorted(objects["control"])
 
@@ -346,14 +358,16 @@ def test_captions_are_scored_by_their_inventory(builds: Callable[[str], Build]) 
 
 
 def test_types_are_claimed_where_each_is_measurable(tmp_path: Path) -> None:
-    made = build("pope", "shapes", tmp_path / "large", items=300, seed=0)
-    card = hqm.load(made.folder).card
-    assert (card.types, card.labelled, made.measured.measurable) == (
+    large_build = build("pope", "shapes", tmp_path / "large", items=300, seed=0)
+    card = hqm.load(large_build.folder).card
+    assert (card.types, card.labelled, large_build.measured.measurable) == (
         ("existence",),
         True,
         ("existence",),
     )
-    assert all("type" in row and "kind" not in row for row in lines(made.folder / "items.jsonl"))
+    assert all(
+        "type" in row and "kind" not in row for row in lines(large_build.folder / "items.jsonl")
+    )
 
 
 # --- provenance, followed back ---
@@ -369,53 +383,55 @@ def holds(prompt: str, scene: dict[str, Any]) -> bool | None:
     question.
     """
     colors, shapes = "red|green|blue|yellow", "circle|square|triangle|star"
-    thing = rf"(?:({colors}) )?({shapes})"
-    things = scene["things"]
+    noun_pattern = rf"(?:({colors}) )?({shapes})"
+    scene_objects = scene["things"]
 
-    def named(color: str | None, shape: str) -> list[dict[str, Any]]:
-        return [t for t in things if t["shape"] == shape and color in (None, t["color"])]
+    def objects_named(color: str | None, shape: str) -> list[dict[str, Any]]:
+        return [t for t in scene_objects if t["shape"] == shape and color in (None, t["color"])]
 
     if "exactly" in prompt:
-        said = re.search(rf"exactly ({'|'.join(NUMBERS)}) (\w+)", prompt)
-        assert said is not None
-        name = singular(said[2])
+        match = re.search(rf"exactly ({'|'.join(NUMBERS)}) (\w+)", prompt)
+        assert match is not None
+        name = singular(match[2])
         count = (
             (scene["action"] is not None)
             if name == "person"
             else (scene["sign"] is not None)
             if name == "sign"
-            else len(named(None, name))
+            else len(objects_named(None, name))
         )
-        return int(count) == NUMBERS.index(said[1])
+        return int(count) == NUMBERS.index(match[1])
     if (
-        said := re.search(
-            rf"the {thing} (?:is )?(to the left of|to the right of|above|below) the {thing}", prompt
+        match := re.search(
+            rf"the {noun_pattern} (?:is )?(to the left of|to the right of|above|below)"
+            rf" the {noun_pattern}",
+            prompt,
         )
     ) is not None:
-        (a,), (b,) = named(said[1], said[2]), named(said[4], said[5])
+        (a,), (b,) = objects_named(match[1], match[2]), objects_named(match[4], match[5])
         (ya, xa), (yb, xb) = divmod(a["cell"], 3), divmod(b["cell"], 3)
         return {
             "to the left of": xa < xb,
             "to the right of": xa > xb,
             "above": ya < yb,
             "below": ya > yb,
-        }[said[3]]
+        }[match[3]]
     if (
-        said := re.search(rf"the ({shapes}) (?:is |in the image )?({colors}|small|large)", prompt)
+        match := re.search(rf"the ({shapes}) (?:is |in the image )?({colors}|small|large)", prompt)
     ) is not None:
-        (a,) = named(None, said[1])
-        return said[2] in (a["color"], a["size"])
+        (a,) = objects_named(None, match[1])
+        return match[2] in (a["color"], a["size"])
     if (
-        said := re.search(r"person (?:is |in the image )?(running|sitting|jumping|waving)", prompt)
+        match := re.search(r"person (?:is |in the image )?(running|sitting|jumping|waving)", prompt)
     ) is not None:
-        return bool(scene["action"] == said[1])
-    if (said := re.search(rf"\ba ({shapes}|person|sign)\b", prompt)) is not None:
+        return bool(scene["action"] == match[1])
+    if (match := re.search(rf"\ba ({shapes}|person|sign)\b", prompt)) is not None:
         return bool(
             scene["action"]
-            if said[1] == "person"
+            if match[1] == "person"
             else scene["sign"]
-            if said[1] == "sign"
-            else named(None, said[1])
+            if match[1] == "sign"
+            else objects_named(None, match[1])
         )
     return None
 
@@ -476,7 +492,7 @@ def test_wrong_captions_differ_in_one_span_of_the_true_one(builds: Callable[[str
 
 
 @pytest.mark.parametrize(
-    ("recipe", "place", "seed", "file", "kept"),
+    ("recipe", "source_name", "seed", "file", "reviewed"),
     [
         ("hqh", "shapes", 7, "hqh_shapes.csv", (100, 0.963, 1.0)),
         (
@@ -490,30 +506,36 @@ def test_wrong_captions_differ_in_one_span_of_the_true_one(builds: Callable[[str
 )
 def test_the_precision_of_the_documentation_is_what_the_reviews_say(
     recipe: str,
-    place: str,
+    source_name: str,
     seed: int,
     file: str,
-    kept: tuple[int, float, float],
+    reviewed: tuple[int, float, float],
     request: Any,
     tmp_path: Path,
 ) -> None:
     """Against Wilson's interval by its formula, of 100 reviewed items; the page names who read
     them.
     """
-    source = place if place == "shapes" else str(request.getfixturevalue("data") / place)
+    source = (
+        source_name
+        if source_name == "shapes"
+        else str(request.getfixturevalue("data") / source_name)
+    )
     reviews = ROOT / "tests" / "annotations" / "reviews" / file
     precision = build(
         recipe, source, tmp_path / "made", items=100, seed=seed, reviewed=reviews
     ).measured.precision
     assert precision is not None
-    n, p, z = 100, kept[0] / 100, 1.959964
+    n, p, z = 100, reviewed[0] / 100, 1.959964
     middle, half = p + z**2 / (2 * n), z * ((p * (1 - p) + z**2 / (4 * n)) / n) ** 0.5
     ends = (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
-    assert (precision.kept, precision.reviewed) == (kept[0], 100)
+    assert (precision.n_kept, precision.n_reviewed) == (reviewed[0], 100)
     assert (precision.low, precision.high) == pytest.approx(ends, abs=1e-6)
-    assert ends == pytest.approx(kept[1:], abs=5e-4)
-    said = f"| `{recipe}` | {kept[0]} of 100 | {p:.3f} [{kept[1]:.3f}, {kept[2]:.3f}] |"
-    assert said in (ROOT / "docs" / "builders.md").read_text("utf-8")
+    assert ends == pytest.approx(reviewed[1:], abs=5e-4)
+    table_row = (
+        f"| `{recipe}` | {reviewed[0]} of 100 | {p:.3f} [{reviewed[1]:.3f}, {reviewed[2]:.3f}] |"
+    )
+    assert table_row in (ROOT / "docs" / "builders.md").read_text("utf-8")
 
 
 def test_the_wrong_captions_are_as_long_as_the_true_ones(builds: Callable[[str], Build]) -> None:
@@ -529,12 +551,12 @@ def test_decisions_of_people_are_taken_with_their_provenance(
     builds: Callable[[str], Build], tmp_path: Path, run: Run
 ) -> None:
     before = {row["id"]: row for row in lines(builds("pope").folder / "items.jsonl")}
-    ambiguous, wrong, fixed, kept = list(before)[:4]
+    ambiguous, wrong, fixed, kept_id = list(before)[:4]
     decisions = [
         {"item": ambiguous, "decision": "ambiguous", "reviewer": "ann"},
         {"item": wrong, "decision": "wrong key"},
         {"item": fixed, "decision": "fixed text", "text": "Is there a thing?"},
-        {"item": kept, "decision": "keep"},
+        {"item": kept_id, "decision": "keep"},
     ]
     (tmp_path / "review.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in decisions), encoding="utf-8"
@@ -550,9 +572,9 @@ def test_decisions_of_people_are_taken_with_their_provenance(
         "--reviewed",
         tmp_path / "review.jsonl",
     )
-    _, out, err = run("build", "pope", *options)
+    _, output, err = run("build", "pope", *options)
     assert tells(
-        out,
+        output,
         "build.precision",
         kept=1,
         reviewed=4,
@@ -566,7 +588,7 @@ def test_decisions_of_people_are_taken_with_their_provenance(
     assert len(after) == len(before) - 2
     assert after[wrong]["target"] != before[wrong]["target"]
     assert after[fixed]["prompt"] == "Is there a thing?"
-    assert after[kept] == before[kept]
+    assert after[kept_id] == before[kept_id]
     provenance = {row["id"]: row for row in lines(folder / "provenance.jsonl")}
     assert provenance[wrong]["review"]["decision"] == "wrong key"
     assert wrong not in {row["id"] for row in lines(folder / "forms" / "wording.jsonl")}
@@ -588,12 +610,12 @@ def test_the_csv_of_the_reports_page_is_read(
                 (third, "keep", ""),
             ]
         )
-    made = build(
+    reviewed_build = build(
         "hqh", "shapes", tmp_path / "my_hqh", items=ITEMS, seed=3, reviewed=tmp_path / "key.csv"
     )
-    assert first not in made.measured.form.by_id
-    assert made.measured.precision is not None
-    assert made.measured.precision.reviewed == 2
+    assert first not in reviewed_build.measured.form.by_id
+    assert reviewed_build.measured.precision is not None
+    assert reviewed_build.measured.precision.n_reviewed == 2
 
 
 @pytest.mark.parametrize(
@@ -633,7 +655,7 @@ WRONG = 5
 
 
 @pytest.fixture
-def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A real installed distribution: a module, and metadata with entry points."""
     (tmp_path / "their_recipe.py").write_text(THEIRS)
     meta = tmp_path / "their_recipe-1.dist-info"
@@ -648,11 +670,11 @@ def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("their_recipe", None)
 
 
-@pytest.mark.usefixtures("brought")
+@pytest.mark.usefixtures("installed_recipes")
 def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> None:
     assert recipe_names() == (*SHIPPED, "theirs", "wrong")
-    made = build("theirs", "shapes", tmp_path / "mine", items=6)
-    assert hqm.load(made.folder).card.title == "Theirs"
+    custom_build = build("theirs", "shapes", tmp_path / "mine", items=6)
+    assert hqm.load(custom_build.folder).card.title == "Theirs"
     with pytest.raises(hqm.CardError, match=pattern_of("build.no-recipe", kind="int")):
         recipe_named("wrong")
 
@@ -708,23 +730,23 @@ def test_the_tutorials_commands_run_and_end_with_the_quality_card(
     monkeypatch.chdir(tmp_path)
     printed = []
     for block in re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
-        others: list[str] = []
+        shell_lines: list[str] = []
         for line in [*block.splitlines(), "hqm"]:
             if not line.startswith("hqm"):
-                others.append(line)
+                shell_lines.append(line)
                 continue
-            if others:
-                text = "\n".join(others).replace("python ", f"{sys.executable} ")
-                shown = subprocess.run(
+            if shell_lines:
+                text = "\n".join(shell_lines).replace("python ", f"{sys.executable} ")
+                process = subprocess.run(
                     ["bash", "-euc", text], capture_output=True, text=True, check=False
                 )
-                assert shown.returncode == 0, shown.stderr
-                printed.append(shown.stdout)
-                others = []
+                assert process.returncode == 0, process.stderr
+                printed.append(process.stdout)
+                shell_lines = []
             if line != "hqm":
-                status, out, err = run(*shlex.split(line)[1:])
-                assert status == 0, f"{line}\n{out}\n{err}"
-                printed.append(out)
+                status, output, err = run(*shlex.split(line)[1:])
+                assert status == 0, f"{line}\n{output}\n{err}"
+                printed.append(output)
     text = "\n".join(printed)
     assert "people kept 59 of 60 reviewed items" in text
     assert "policy built: passed" in text
@@ -755,12 +777,14 @@ def test_a_picture_that_was_answered_yes_is_answered_no_next() -> None:
         )
 
     single = [question("cat", "one", "yes"), question("cat", "two", "no")]
-    both = [question("dog", image, answer) for image in ("one", "two") for answer in ("yes", "no")]
-    seen = 0
+    paired = [
+        question("dog", image, answer) for image in ("one", "two") for answer in ("yes", "no")
+    ]
+    n_complete = 0
     for seed in range(20):
-        chosen = balanced(single + both, 4, np.random.default_rng(seed))
-        asked = [(c.question.key, c.question.image, c.question.target) for c in chosen]
-        if asked[0][0] == "cat" and len(asked) == 4:
-            seen += 1
-            assert asked[2:] == [("dog", "two", "yes"), ("dog", "one", "no")]
-    assert seen >= 5
+        selection = balance_answers(single + paired, 4, np.random.default_rng(seed))
+        asked_questions = [(c.question.key, c.question.image, c.question.target) for c in selection]
+        if asked_questions[0][0] == "cat" and len(asked_questions) == 4:
+            n_complete += 1
+            assert asked_questions[2:] == [("dog", "two", "yes"), ("dog", "one", "no")]
+    assert n_complete >= 5

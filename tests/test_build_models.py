@@ -12,7 +12,7 @@ import pytest
 
 import hqm
 from hqm.builders.building import build
-from hqm.builders.caption_writers import LONGEST, WORDS
+from hqm.builders.caption_writers import MAX_LENGTH_DIFFERENCE, MAX_SPAN_WORDS
 from hqm.errors import UsageError
 from tests.conftest import Run
 from tests.messages import pattern_of, text_of
@@ -46,7 +46,7 @@ KINDS = {
 }
 
 
-def asked(body: dict[str, Any]) -> str:
+def prompt_of(body: dict[str, Any]) -> str:
     content = body["messages"][0]["content"]
     return content if isinstance(content, str) else str(content[-1]["text"])
 
@@ -58,7 +58,7 @@ def write(prompt: str) -> str:
     sentence = prompt.rpartition("Sentence: ")[2]
     if "triangle" in sentence and "person" in sentence:
         return "I'm sorry, but I can't help with that."
-    words = next(words for what, words in KINDS.items() if what in prompt)
+    words = next(words for kind, words in KINDS.items() if kind in prompt)
     exchanged = re.sub(rf"\b({'|'.join(words)})\b", lambda m: NEXT[m[0]], sentence, count=1)
     if "star" in sentence and "above" in sentence:
         return f"Here is the changed sentence:\n{exchanged}"
@@ -76,7 +76,7 @@ def check(prompt: str) -> str:
 
 
 def reply(_: int, body: dict[str, Any], *__: Any) -> tuple[int, dict[str, str], bytes]:
-    prompt = asked(body)
+    prompt = prompt_of(body)
     return completion(write(prompt) if "Sentence: " in prompt else check(prompt))
 
 
@@ -85,16 +85,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home = tmp_path_factory.mktemp("models")
     with PlannedServer(reply) as server, hqm.Store(home / "store.sqlite") as store:
         names = {"writer": f"openai/writer@{server.url}", "checker": f"openai/filter@{server.url}"}
-        made = build(
+        first_build = build(
             "halcaption", "shapes", home / "first" / "mine", items=40, seed=3, store=store, **names
         )
         first = len(server.asked)
-        again = build(
+        second_build = build(
             "halcaption", "shapes", home / "second" / "mine", items=40, seed=3, store=store, **names
         )
         return {
-            "made": made,
-            "again": again,
+            "made": first_build,
+            "again": second_build,
             "first": first,
             "in all": len(server.asked),
             "home": home,
@@ -107,15 +107,15 @@ def rows(folder: Path, name: str = "items.jsonl") -> list[dict[str, Any]]:
 
 
 def test_the_models_write_and_check_and_are_asked_once(built: dict[str, Any]) -> None:
-    made = built["made"]
+    first_build = built["made"]
     assert built["first"] == built["in all"] > 160
-    assert made.kept
+    assert first_build.keeps_promises
     files = [
         {path.name: path.read_bytes() for path in build.folder.glob("*.jsonl")}
-        for build in (made, built["again"])
+        for build in (first_build, built["again"])
     ]
     assert files[0] == files[1]
-    labels = Counter((row["part"], row["target"]) for row in rows(made.folder))
+    labels = Counter((row["part"], row["target"]) for row in rows(first_build.folder))
     assert len(labels) == 8
     assert all(labels[part, "yes"] == labels[part, "no"] > 0 for part, _ in labels)
 
@@ -131,8 +131,11 @@ def test_every_wrong_caption_is_one_that_was_written_and_called_false(
             assert wrong["caption"][start:end] == wrong["after"]
             assert row["caption"][start : start + len(wrong["before"])] == wrong["before"]
             assert row["caption"][:start] == wrong["caption"][:start]
-            assert abs(len(row["caption"].split()) - len(wrong["caption"].split())) <= WORDS
-            assert len(wrong["after"].split()) <= LONGEST
+            assert (
+                abs(len(row["caption"].split()) - len(wrong["caption"].split()))
+                <= MAX_LENGTH_DIFFERENCE
+            )
+            assert len(wrong["after"].split()) <= MAX_SPAN_WORDS
             assert NEXT[wrong["before"]] == wrong["after"]
             assert wrong["after"] not in ("running", "waving")
             assert "openai/writer" in wrong["why"]
@@ -174,10 +177,10 @@ def test_a_model_needs_a_store_and_a_server_that_answers(run: Run, tmp_path: Pat
             "--out",
             tmp_path / "mine",
         )
-        status, out, err = run(*command, "--store", tmp_path / "store.sqlite")
+        status, output, err = run(*command, "--store", tmp_path / "store.sqlite")
         assert status == 0, err
-        assert "the filter openai/filter@" in out
+        assert "the filter openai/filter@" in output
         before = len(server.asked)
-        again = (*command[:-1], tmp_path / "again", "--store", tmp_path / "store.sqlite")
-        assert run(*again)[0] == 0
+        rerun_command = (*command[:-1], tmp_path / "again", "--store", tmp_path / "store.sqlite")
+        assert run(*rerun_command)[0] == 0
         assert len(server.asked) == before > 20

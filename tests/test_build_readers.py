@@ -48,23 +48,23 @@ def test_coco_has_boxes_counts_and_captions() -> None:
     assert (source.reader, len(source.graphs)) == ("coco", 60)
     rows = json.loads((SMALL / "coco" / "instances_val2014.json").read_text(encoding="utf-8"))
     first = graph_of(source, "1")
-    own = [row for row in rows["annotations"] if row["image_id"] == 1]
-    assert [thing.id for thing in first.objects] == [str(row["id"]) for row in own]
+    annotations = [row for row in rows["annotations"] if row["image_id"] == 1]
+    assert [obj.id for obj in first.objects] == [str(row["id"]) for row in annotations]
     assert first.objects[0].box is not None
-    assert first.objects[0].box.area == own[0]["area"]
+    assert first.objects[0].box.area == annotations[0]["area"]
     assert len(first.image.exhaustive) == len(first.image.counted) == 8
     assert first.captions[0].startswith("A drawing of")
-    assert first.absent == first.image.exhaustive - {thing.name for thing in first.objects}
+    assert first.absent == first.image.exhaustive - {obj.name for obj in first.objects}
 
 
 def test_a_crowd_is_there_and_is_not_counted(tmp_path: Path) -> None:
     shutil.copytree(SMALL / "coco", tmp_path / "coco")
     path = tmp_path / "coco" / "instances_val2014.json"
-    held = json.loads(path.read_text(encoding="utf-8"))
-    row = held["annotations"][0]
+    instances = json.loads(path.read_text(encoding="utf-8"))
+    row = instances["annotations"][0]
     row["iscrowd"] = 1
-    path.write_text(json.dumps(held), encoding="utf-8")
-    name = next(c["name"] for c in held["categories"] if c["id"] == row["category_id"])
+    path.write_text(json.dumps(instances), encoding="utf-8")
+    name = next(c["name"] for c in instances["categories"] if c["id"] == row["category_id"])
     graph = graph_of(open_annotations(str(tmp_path / "coco")), str(row["image_id"]))
     assert name in graph.present
     assert name not in graph.image.counted
@@ -103,7 +103,7 @@ def test_amber_has_both_answers_and_leaves_out_what_is_listed_twice() -> None:
     assert "cat" in first.absent
     # grass is listed both as true and as made up
     assert "grass" not in first.image.exhaustive
-    sky = first.only("sky")
+    sky = first.unique_object("sky")
     assert sky is not None
     assert sky.values("state") == ("sunny",)
     assert ("sky", "cloudy") in first.denied
@@ -115,44 +115,46 @@ def test_amber_has_both_answers_and_leaves_out_what_is_listed_twice() -> None:
 
 def test_a_build_from_cocos_layout_copies_the_pictures(tmp_path: Path) -> None:
     draw_coco(tmp_path / "val2014", coco())
-    made = build(
+    coco_build = build(
         "pope", str(SMALL / "coco"), tmp_path / "mine", items=30, images=str(tmp_path / "val2014")
     )
-    assert made.kept
-    assert made.measured.pictures_checked
-    images = {item.image for item in made.measured.form.items}
+    assert coco_build.keeps_promises
+    assert coco_build.measured.pictures_checked
+    images = {item.image for item in coco_build.measured.form.items}
     assert {path.name for path in (tmp_path / "mine" / "images").iterdir()} == images
-    assert not [code for code in made.measured.codes if code.startswith(("I1", "D1"))]
+    assert not [code for code in coco_build.measured.codes if code.startswith(("I1", "D1"))]
     instances = json.loads((SMALL / "coco" / "instances_val2014.json").read_text(encoding="utf-8"))
     names = {category["id"]: category["name"] for category in instances["categories"]}
     files = {row["file_name"]: row["id"] for row in instances["images"]}
     for line in (tmp_path / "mine" / "provenance.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        there = {
+        present = {
             names[a["category_id"]]
             for a in instances["annotations"]
             if a["image_id"] == files[row["file"]]
         }
-        assert (row["key"] in there) == (made.measured.form.by_id[row["id"]].target == "yes")
+        assert (row["key"] in present) == (
+            coco_build.measured.form.by_id[row["id"]].target == "yes"
+        )
 
 
 def test_amber_from_ambers_layout_asks_existence_with_both_answers(tmp_path: Path) -> None:
-    made = build("amber", str(SMALL / "amber"), tmp_path / "mine", items=40)
-    labels = made.measured.by_label
+    amber_build = build("amber", str(SMALL / "amber"), tmp_path / "mine", items=40)
+    labels = amber_build.measured.by_label
     assert set(labels) == {"existence", "state", "number", "action", "relation"}
     assert all(answers["yes"] == answers["no"] > 0 for answers in labels.values())
-    prompts = {item.prompt for item in made.measured.form.items}
+    prompts = {item.prompt for item in amber_build.measured.form.items}
     assert not [prompt for prompt in prompts if "your" in prompt or " a umbrella" in prompt]
 
 
 def test_ambers_verbs_and_determiners_are_those_of_a_sentence(tmp_path: Path) -> None:
     """Base verbs ("run") become participles, masses have no article, what names no state goes."""
     graph = graph_of(open_annotations(str(SMALL / "amber")), "AMBER_1.jpg")
-    actions = {a.value for thing in graph.objects for a in thing.attributes if a.kind == "action"}
+    actions = {a.value for obj in graph.objects for a in obj.attributes if a.kind == "action"}
     assert actions
     assert all(value.split()[0].endswith("ing") for value in actions)
-    made = build("halcaption", str(SMALL / "amber"), tmp_path / "mine", items=40)
-    texts = [item.prompt.partition("? ")[2] for item in made.measured.form.items]
+    caption_build = build("halcaption", str(SMALL / "amber"), tmp_path / "mine", items=40)
+    texts = [item.prompt.partition("? ")[2] for item in caption_build.measured.form.items]
     assert len(texts) >= 8
     for text in texts:
         assert re.fullmatch(r"(?:[A-Z].* (?:is|are) .+, and .+ can be seen|.+ can be seen)\.", text)
@@ -185,7 +187,7 @@ def test_regions_say_what_is_asked_and_nothing_ambiguous(tmp_path: Path) -> None
     path = tmp_path / "image_data.json"
     path.write_text(json.dumps({"7": row}), encoding="utf-8")
     graph = graph_of(open_annotations(str(path)), "7")
-    dog = graph.only("dog")
+    dog = graph.unique_object("dog")
     assert dog is not None
     assert (dog.values("color"), dog.values("action")) == (("brown",), ("sleeping",))
     assert [(r.subject, r.predicate, r.object) for r in graph.relations] == [("dog", "on", "porch")]
@@ -196,22 +198,26 @@ def test_regions_say_what_is_asked_and_nothing_ambiguous(tmp_path: Path) -> None
         ("weather", "cloudy"),
         ("place", "outdoors"),
     }
-    assert graph.only("man") is None
+    assert graph.unique_object("man") is None
     assert "elephant" in graph.absent
     assert "dog" not in graph.absent
-    made = build("hqh", str(path), tmp_path / "mine", items=16)
-    asked = {item.prompt: item.target for item in made.measured.form.items}
-    assert "sleeping" in asked.values()
-    assert "porch" in asked.values()
-    assert not [prompt for prompt in asked if "the man" in prompt or "the porch" in prompt]
+    hqh_build = build("hqh", str(path), tmp_path / "mine", items=16)
+    targets = {item.prompt: item.target for item in hqh_build.measured.form.items}
+    assert "sleeping" in targets.values()
+    assert "porch" in targets.values()
+    assert not [prompt for prompt in targets if "the man" in prompt or "the porch" in prompt]
 
 
 def test_hal_evals_pictures_are_cocos_and_slips_of_captions_are_left_out(tmp_path: Path) -> None:
     """Its writer put the slip right in three of four wrong captions."""
     wrong = ("a dog under a red couch", "a cat on a red couch", "a dog on a blue couch")
     rows = [
-        {"image": f"val2014/COCO_val2014_{i:012}.jpg", "caption": caption, "hal_caption": made_up}
-        for i, (caption, made_up) in enumerate(
+        {
+            "image": f"val2014/COCO_val2014_{i:012}.jpg",
+            "caption": caption,
+            "hal_caption": hallucinations,
+        }
+        for i, (caption, hallucinations) in enumerate(
             (caption, [{"type": "Objective Hallucination", "caption": text} for text in wrong])
             for caption in ("a dog on a red couch", "a dog on a red coutch")
         )
@@ -238,18 +244,18 @@ def test_the_seeds_annotations_give_the_items_that_were_asked_for(
     """
     hqh = build("hqh", str(data / "hqh" / "image_data_june2024.json"), tmp_path / "a", items=300)
     assert len(hqh.measured.form.items) >= 250
-    made = build(
+    caption_build = build(
         "halcaption",
         str(data / "hal_eval" / "in_domain_evaluation.json"),
         tmp_path / "b",
         items=1200,
         seed=2,
     )
-    assert made.measured.by_part["relation"] >= 296
-    assert made.kept
+    assert caption_build.measured.part_counts["relation"] >= 296
+    assert caption_build.keeps_promises
     amber = build("halcaption", str(data / "amber"), tmp_path / "c", items=600, seed=2)
-    assert amber.kept
-    assert max(part.accuracy for part in amber.measured.words) < 0.55
+    assert amber.keeps_promises
+    assert max(baseline.accuracy for baseline in amber.measured.words) < 0.55
 
 
 def test_the_real_annotations_are_read(data: Path) -> None:
@@ -259,9 +265,9 @@ def test_the_real_annotations_are_read(data: Path) -> None:
         "hal_eval/in_domain_evaluation.json": ("hal_eval", 5000),
         "valor": ("valor", 162),
     }
-    for place, (reader, pictures) in expected.items():
-        source = open_annotations(str(data / place))
-        assert (source.reader, len(source.graphs)) == (reader, pictures), place
+    for location, (reader, pictures) in expected.items():
+        source = open_annotations(str(data / location))
+        assert (source.reader, len(source.graphs)) == (reader, pictures), location
     real = open_annotations(str(data / "amber"))
     assert (real.reader, len(real.graphs)) == ("amber", 1004)
     assert sum(len(graph.relations) for graph in real.graphs) > 1600
@@ -275,10 +281,14 @@ def test_pope_from_coco_beats_the_release(data: Path, tmp_path: Path) -> None:
     (tmp_path / "objects.json").write_text(
         json.dumps(dict(list(annotated.items())[:400])), encoding="utf-8"
     )
-    made = build("pope", str(tmp_path / "objects.json"), tmp_path / "mine", items=300)
-    assert {each.part for each in made.measured.words} == {"random", "popular", "adversarial"}
-    assert all(each.accuracy < 0.53 for each in made.measured.words)
-    assert made.kept
+    pope_build = build("pope", str(tmp_path / "objects.json"), tmp_path / "mine", items=300)
+    assert {baseline.part for baseline in pope_build.measured.words} == {
+        "random",
+        "popular",
+        "adversarial",
+    }
+    assert all(baseline.accuracy < 0.53 for baseline in pope_build.measured.words)
+    assert pope_build.keeps_promises
 
 
 def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(
@@ -291,48 +301,54 @@ def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(
         k: set(v)
         for k, v in json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8")).items()
     }
-    single = Counter(name for there in pictures.values() for name in there)
-    pairs = Counter((a, b) for there in pictures.values() for a in there for b in there if a != b)
-    often = sorted(name for name in single if single[name] >= 20)
+    single = Counter(name for present in pictures.values() for name in present)
+    pairs = Counter(
+        (a, b) for present in pictures.values() for a in present for b in present if a != b
+    )
+    frequent = sorted(name for name in single if single[name] >= 20)
 
-    def kept(objects: set[str]) -> set[str]:
-        inside = set()
+    def kept_pictures(objects: set[str]) -> set[str]:
+        kept_ids = set()
         for name in objects:
             shares = {f: pairs[f, name] / single[name] for f in single if pairs[f, name]}
-            few, most = min(shares.values()), max(shares.values())
-            unlikely, likely = (
-                {f for f, share in shares.items() if share == end} for end in (few, most)
+            lowest, highest = min(shares.values()), max(shares.values())
+            unlikely_objects, likely_objects = (
+                {f for f, share in shares.items() if share == end} for end in (lowest, highest)
             )
-            inside |= {
+            kept_ids |= {
                 k
-                for k, there in pictures.items()
-                if name in there and there & unlikely and not there & likely
+                for k, present in pictures.items()
+                if name in present and present & unlikely_objects and not present & likely_objects
             }
-        return inside
+        return kept_ids
 
     by_share = {
-        max((o for o in often if o != f), key=lambda o: pairs[f, o] / single[o]) for f in single
+        max((o for o in frequent if o != f), key=lambda o: pairs[f, o] / single[o]) for f in single
     }
-    by_number = {max((o for o in often if o != f), key=lambda o: pairs[f, o]) for f in single}
-    assert (len(by_share), len(kept(by_share)), len(kept(by_share | by_number))) == (50, 133, 144)
-    made = build("valor", str(data / "coco" / "objects.json"), tmp_path / "mine", items=288)
+    by_number = {max((o for o in frequent if o != f), key=lambda o: pairs[f, o]) for f in single}
+    assert (
+        len(by_share),
+        len(kept_pictures(by_share)),
+        len(kept_pictures(by_share | by_number)),
+    ) == (50, 133, 144)
+    valor_build = build("valor", str(data / "coco" / "objects.json"), tmp_path / "mine", items=288)
     selected = {
         r["image"]
-        for r in read_records(made.folder / "provenance.jsonl")
+        for r in read_records(valor_build.folder / "provenance.jsonl")
         if r["rule"].startswith("it has ")
     }
-    assert selected == kept(by_share | by_number)
-    assert made.kept
+    assert selected == kept_pictures(by_share | by_number)
+    assert valor_build.keeps_promises
 
 
 # --- broken and hostile ---
 
 
 def change(rows: Any, *path: Any, value: Any) -> Any:
-    held = rows
+    parent = rows
     for key in path[:-1]:
-        held = held[key]
-    held[path[-1]] = value
+        parent = parent[key]
+    parent[path[-1]] = value
     return rows
 
 
@@ -432,8 +448,8 @@ def test_a_broken_annotation_is_one_sentence(
 ) -> None:
     shutil.copytree(SMALL / release, tmp_path / release)
     broken = tmp_path / release / file
-    held = change(json.loads(broken.read_text(encoding="utf-8")), *path, value=value)
-    broken.write_text(json.dumps(held), encoding="utf-8")
+    content = change(json.loads(broken.read_text(encoding="utf-8")), *path, value=value)
+    broken.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(HQMError, match=sentence) as raised:
         build("hqh", str(tmp_path / release), tmp_path / "mine", items=100)
     assert "\n" not in str(raised.value)
@@ -455,9 +471,9 @@ def test_a_broken_annotation_is_one_sentence(
 )
 def test_what_is_no_annotation_is_one_sentence(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file.json").write_bytes(content)
-    for place in ("", "coco:", "gqa:", "object_sets:", "regions:", "hal_eval:"):
+    for prefix in ("", "coco:", "gqa:", "object_sets:", "regions:", "hal_eval:"):
         with pytest.raises(DataError) as raised:
-            open_annotations(f"{place}{tmp_path / 'file.json'}")
+            open_annotations(f"{prefix}{tmp_path / 'file.json'}")
         assert "\n" not in str(raised.value)
 
 
@@ -471,32 +487,32 @@ _JSON = st.recursive(
 
 
 @settings(max_examples=100 if NIGHTLY else 30)
-@given(where=st.integers(0, 200), value=_JSON)
+@given(slot=st.integers(0, 200), value=_JSON)
 def test_no_value_anywhere_makes_a_traceback(
-    where: int, value: Any, tmp_path_factory: pytest.TempPathFactory
+    slot: int, value: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Some value of a GQA file is replaced by anything: it is read, or refused with a sentence."""
-    held = gqa()["val_sceneGraphs.json"]
-    places: list[tuple[Any, Any]] = []
+    scene_graphs = gqa()["val_sceneGraphs.json"]
+    slots: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:
         for key in node if isinstance(node, dict) else range(len(node)):
-            places.append((node, key))
+            slots.append((node, key))
             if isinstance(node[key], (dict, list)):
                 walk(node[key])
 
-    walk(held)
-    node, key = places[where % len(places)]
+    walk(scene_graphs)
+    node, key = slots[slot % len(slots)]
     node[key] = value
     path = tmp_path_factory.mktemp("gqa") / "val_sceneGraphs.json"
-    path.write_text(json.dumps(held), encoding="utf-8")
-    said = read_or_refused(f"gqa:{path}")
-    assert said == 2 or str(path) in str(said)
+    path.write_text(json.dumps(scene_graphs), encoding="utf-8")
+    outcome = read_or_refused(f"gqa:{path}")
+    assert outcome == 2 or str(path) in str(outcome)
 
 
-def read_or_refused(place: str) -> int | str:
+def read_or_refused(source: str) -> int | str:
     """How many pictures a source has, or the sentence that refuses it."""
     try:
-        return len(open_annotations(place).graphs)
+        return len(open_annotations(source).graphs)
     except HQMError as error:
         return str(error)

@@ -14,36 +14,36 @@ def scores(benchmark: Benchmark, folder: Path) -> dict[str, tuple[float, float]]
     """Respondent -> CHAIRi and CHAIRs of its captions."""
     recordings = benchmark.recordings(folder)
     assert recordings is not None
-    made = {}
+    chair = {}
     for recording in recordings:
         form = benchmark.original
         tallies = [
             benchmark.verdict(form.by_id[key], answer).tally
             for key, answer in recording.answers.items()
         ]
-        made[recording.respondent] = (
+        chair[recording.respondent] = (
             sum(t["hallucinated"] for t in tallies) / sum(t["mentioned"] for t in tallies),
             sum(t["hallucinated"] > 0 for t in tallies) / len(tallies),
         )
-    return made
+    return chair
 
 
 def test_marines_captions_have_the_figures_of_their_release(data: Path) -> None:
     benchmark = hqm.load("coco_chair", data=str(data))
-    made = scores(benchmark, data / "marine")
+    chair = scores(benchmark, data / "marine")
     # marine_eval.jsonl of the release; its own lemmatiser finds one more mention in a thousand
-    assert made["marine_g0.0"] == pytest.approx((0.0457, 0.088), abs=0.0001)
-    assert made["marine_g0.7"] == pytest.approx((0.0257, 0.050), abs=0.0001)
+    assert chair["marine_g0.0"] == pytest.approx((0.0457, 0.088), abs=0.0001)
+    assert chair["marine_g0.7"] == pytest.approx((0.0257, 0.050), abs=0.0001)
     assert benchmark.original.items[0].prompt == "Generate a short caption of the image."
 
 
 def test_captions_asked_otherwise_are_a_wording_named_by_the_instruction(data: Path) -> None:
     benchmark = hqm.load("coco_chair", data=str(data))
-    made = scores(benchmark, data / "less_is_more")
+    chair = scores(benchmark, data / "less_is_more")
     # the orders of FIELD's count by hand: LLaVA-1.5-7B, VCD, OPERA, OPERA-fast, LLaVA-1.5-13B
-    named = ["r1-llava1.5-7b", "r2-vcd", "r3-opera", "r4-opera-fast", "r7-llava1.5-13b"]
-    shown = [round(made[name][0], 3) for name in named]
-    assert shown == pytest.approx([0.154, 0.149, 0.147, 0.145, 0.131], abs=0.0011)
+    systems = ["r1-llava1.5-7b", "r2-vcd", "r3-opera", "r4-opera-fast", "r7-llava1.5-13b"]
+    chair_rates = [round(chair[name][0], 3) for name in systems]
+    assert chair_rates == pytest.approx([0.154, 0.149, 0.147, 0.145, 0.131], abs=0.0011)
     assert benchmark.original.items[0].prompt == "Please describe this image in detail."
 
 
@@ -55,8 +55,8 @@ def test_samples_of_a_system_are_joined_where_all_systems_captioned(data: Path) 
     assert len({recording.respondent for recording in recordings}) == len(recordings) == 9
     assert {len(recording.answers) for recording in recordings} == {610}
     assert len(benchmark.original) == 610
-    (left_out,) = (f for f in benchmark.check(benchmark.original) if f.name == "partly-captioned")
-    assert left_out.count == 2452 - 610
+    (finding,) = (f for f in benchmark.check(benchmark.original) if f.name == "partly-captioned")
+    assert finding.count == 2452 - 610
 
 
 def test_answers_find_their_questions_beside_another_file(data: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from PIL import Image
 
 import hqm.benchmark.registry
 from hqm import Store
-from hqm.commands.options import Reading, RunOptions, What
+from hqm.commands.options import MaterialOptions, ReadingOptions, RunOptions
 from hqm.commands.session import Session
 from hqm.lint import lint_benchmarks
 from tests.conftest import Run, write_benchmark
@@ -37,9 +37,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def picture(k: int) -> bytes:
     image = Image.new("RGB", (64, 64), (0, 0, 0))
     image.paste((250, 60 * k % 256, 90), (8 * k, 0, 8 * k + 30, 50 - 9 * k))
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    return out.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 ROWS = [
@@ -64,11 +64,13 @@ class Case:
 
 
 def plain(folder: Path) -> Case:
-    made = write_benchmark(folder / "mine", ROWS, data={"items": "items.jsonl", "images": "images"})
-    (made / "images").mkdir()
+    benchmark_folder = write_benchmark(
+        folder / "mine", ROWS, data={"items": "items.jsonl", "images": "images"}
+    )
+    (benchmark_folder / "images").mkdir()
     for i in range(4):
-        (made / "images" / f"{i}.png").write_bytes(picture(i))
-    return Case(str(made))
+        (benchmark_folder / "images" / f"{i}.png").write_bytes(picture(i))
+    return Case(str(benchmark_folder))
 
 
 def path_of_card(folder: Path) -> Case:
@@ -76,30 +78,30 @@ def path_of_card(folder: Path) -> Case:
 
 
 def csv_items(folder: Path) -> Case:
-    made = Path(plain(folder).name)
+    benchmark_folder = Path(plain(folder).name)
     lines = [",".join(ROWS[0]), *(",".join(row.values()) for row in ROWS)]
-    (made / "items.csv").write_text("\n".join(lines) + "\n")
-    card = (made / "card.toml").read_text().replace("items.jsonl", "items.csv")
-    (made / "card.toml").write_text(card)
-    return Case(str(made))
+    (benchmark_folder / "items.csv").write_text("\n".join(lines) + "\n")
+    card = (benchmark_folder / "card.toml").read_text().replace("items.jsonl", "items.csv")
+    (benchmark_folder / "card.toml").write_text(card)
+    return Case(str(benchmark_folder))
 
 
 def pictures_in_a_zip(folder: Path) -> Case:
-    made = write_benchmark(folder / "mine", ROWS)
-    with zipfile.ZipFile(made / "pictures.zip", "w") as archive:
+    benchmark_folder = write_benchmark(folder / "mine", ROWS)
+    with zipfile.ZipFile(benchmark_folder / "pictures.zip", "w") as archive:
         for i in range(4):
             archive.writestr(f"val/{i}.png", picture(i))
-    return Case(str(made), images=str(made / "pictures.zip"))
+    return Case(str(benchmark_folder), images=str(benchmark_folder / "pictures.zip"))
 
 
 def in_parquet(folder: Path, files: tuple[str, ...], items: str) -> Path:
     fields = {"id": "question_id", "prompt": "question", "target": "answer", "type": "category"}
-    made = write_benchmark(folder / "mine", [], data={"items": items}, fields=fields)
+    benchmark_folder = write_benchmark(folder / "mine", [], data={"items": items}, fields=fields)
     for k, name in enumerate(files):
-        (made / name).parent.mkdir(exist_ok=True)
+        (benchmark_folder / name).parent.mkdir(exist_ok=True)
         half = 6 // len(files)
-        pq.write_table(table(True, range(k * half, (k + 1) * half)), made / name)
-    return made
+        pq.write_table(table(True, range(k * half, (k + 1) * half)), benchmark_folder / name)
+    return benchmark_folder
 
 
 def parquet_items(folder: Path) -> Case:
@@ -117,11 +119,11 @@ def parquet_shards(folder: Path) -> Case:
 
 
 def pictures_in_parquet(folder: Path) -> Case:
-    made = write_benchmark(folder / "mine", ROWS)
+    benchmark_folder = write_benchmark(folder / "mine", ROWS)
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     cells = pa.array([{"bytes": picture(i), "path": f"{i}.png"} for i in range(4)], kind)
-    pq.write_table(pa.table({"image": cells}), made / "pictures.parquet")
-    return Case(str(made), images=str(made / "pictures.parquet"))
+    pq.write_table(pa.table({"image": cells}), benchmark_folder / "pictures.parquet")
+    return Case(str(benchmark_folder), images=str(benchmark_folder / "pictures.parquet"))
 
 
 def pictures_on_the_web(folder: Path) -> Case:
@@ -129,27 +131,31 @@ def pictures_on_the_web(folder: Path) -> Case:
 
 
 def data_apart(folder: Path) -> Case:
-    made = Path(plain(folder).name)
+    benchmark_folder = Path(plain(folder).name)
     (folder / "root" / "release").mkdir(parents=True)
-    (made / "items.jsonl").rename(folder / "root" / "release" / "items.jsonl")
-    (made / "images").rename(folder / "root" / "release" / "images")
-    card = (made / "card.toml").read_text().replace("[data]", '[data]\nfolder = "release"')
-    (made / "card.toml").write_text(card)
-    return Case(str(made), data=folder / "root")
+    (benchmark_folder / "items.jsonl").rename(folder / "root" / "release" / "items.jsonl")
+    (benchmark_folder / "images").rename(folder / "root" / "release" / "images")
+    card = (
+        (benchmark_folder / "card.toml").read_text().replace("[data]", '[data]\nfolder = "release"')
+    )
+    (benchmark_folder / "card.toml").write_text(card)
+    return Case(str(benchmark_folder), data=folder / "root")
 
 
 def adapter_beside(folder: Path) -> Case:
-    made = Path(plain(folder).name)
-    (made / "adapter.py").write_text(
+    benchmark_folder = Path(plain(folder).name)
+    (benchmark_folder / "adapter.py").write_text(
         "from hqm import Benchmark\n\n\nclass Mine(Benchmark):\n    pass\n"
     )
-    return Case(str(made))
+    return Case(str(benchmark_folder))
 
 
 def adapter_of_the_card(folder: Path) -> Case:
     """POPE's adapter reads POPE's own file, which no card could."""
-    made = write_benchmark(folder / "mine", [], adapter="pope", data={"images": "images"})
-    (made / "items.jsonl").unlink()
+    benchmark_folder = write_benchmark(
+        folder / "mine", [], adapter="pope", data={"images": "images"}
+    )
+    (benchmark_folder / "items.jsonl").unlink()
     rows = [
         {
             "question_id": i + 1,
@@ -159,11 +165,13 @@ def adapter_of_the_card(folder: Path) -> Case:
         }
         for i in range(4)
     ]
-    (made / "coco_pope_random.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (made / "images").mkdir()
+    (benchmark_folder / "coco_pope_random.json").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    (benchmark_folder / "images").mkdir()
     for i in range(4):
-        (made / "images" / f"{i}.png").write_bytes(picture(i))
-    return Case(str(made))
+        (benchmark_folder / "images" / f"{i}.png").write_bytes(picture(i))
+    return Case(str(benchmark_folder))
 
 
 def python_file(folder: Path) -> Case:
@@ -194,7 +202,9 @@ def test_check_reads_the_items_that_audit_reads(
     run: Run, tmp_path: Path, store: Store, kind: str
 ) -> None:
     case = CASES[kind](tmp_path)
-    session = Session([case.name], store, RunOptions(what=What(data=case.data, images=case.images)))
+    session = Session(
+        [case.name], store, RunOptions(material=MaterialOptions(data=case.data, images=case.images))
+    )
     checked = lint_benchmarks(case.name, data=case.data, images=case.images)
     assert [(c.benchmark, c.version) for c in checked] == [
         (b.name, b.card.version) for b in session.benchmarks
@@ -207,13 +217,13 @@ def test_check_reads_the_items_that_audit_reads(
         *(["--data", case.data] if case.data else []),
         *(["--images", case.images] if case.images else []),
     ]
-    status, out, err = run("check", case.name, *options, "--json")
+    status, output, err = run("check", case.name, *options, "--json")
     # on a busy machine it says that it is still at work
     assert (
         status,
         [line for line in err.splitlines() if not line.startswith("hqm: checking")],
     ) == (0, [])
-    assert [c["items"] for c in json.loads(out)] == [len(b.original) for b in session.benchmarks]
+    assert [c["items"] for c in json.loads(output)] == [len(b.original) for b in session.benchmarks]
     if kind not in ("a Python file", "a name", "a group"):
         # the pictures are looked at where an audit looks at them
         (member,), names = checked, {finding.name for c in checked for finding in c.findings}
@@ -252,29 +262,37 @@ def test_a_wrong_picture_is_seen_wherever_it_lies(tmp_path: Path) -> None:
     by_name = {finding.name: finding for finding in checked.findings}
     assert by_name["image-missing"].examples == ("3.png",)
     assert tells(by_name["image-broken"].examples[0], "picture.unopened", picture="1.png")
-    made = Path(plain(tmp_path / "folder").name)
-    (made / "sums.csv").write_text(f"image,size\n0.png,{len(picture(0))}\n2.png,7\n")
-    (made / "card.toml").write_text((made / "card.toml").read_text() + 'checksums = "sums.csv"\n')
-    (checked,) = lint_benchmarks(str(made))
+    benchmark_folder = Path(plain(tmp_path / "folder").name)
+    (benchmark_folder / "sums.csv").write_text(f"image,size\n0.png,{len(picture(0))}\n2.png,7\n")
+    (benchmark_folder / "card.toml").write_text(
+        (benchmark_folder / "card.toml").read_text() + 'checksums = "sums.csv"\n'
+    )
+    (checked,) = lint_benchmarks(str(benchmark_folder))
     (broken,) = [finding for finding in checked.findings if finding.name == "image-broken"]
     assert broken.examples == (
         text_of(
             "picture.size-differs",
             picture="2.png",
             size=len(picture(2)),
-            file=made / "sums.csv",
+            file=benchmark_folder / "sums.csv",
             listed=7,
         ),
     )
 
 
 OPTIONS: dict[str, tuple[list[str], RunOptions]] = {
-    "part": (["--part", "b"], RunOptions(what=What(part="b"))),
-    "limit": (["--limit", "3"], RunOptions(what=What(limit=3))),
-    "part and limit": (["--part", "a", "--limit", "1"], RunOptions(what=What(part="a", limit=1))),
-    "parser": (["--parser", "vlmevalkit"], RunOptions(reading=Reading(parser="vlmevalkit"))),
-    "scoring": (["--scoring", "paper"], RunOptions(reading=Reading(scoring="paper"))),
-    "withheld": (["--set", "withheld=official"], RunOptions(reading=Reading(withheld="official"))),
+    "part": (["--part", "b"], RunOptions(material=MaterialOptions(part="b"))),
+    "limit": (["--limit", "3"], RunOptions(material=MaterialOptions(limit=3))),
+    "part and limit": (
+        ["--part", "a", "--limit", "1"],
+        RunOptions(material=MaterialOptions(part="a", limit=1)),
+    ),
+    "parser": (["--parser", "vlmevalkit"], RunOptions(reading=ReadingOptions(parser="vlmevalkit"))),
+    "scoring": (["--scoring", "paper"], RunOptions(reading=ReadingOptions(scoring="paper"))),
+    "withheld": (
+        ["--set", "withheld=official"],
+        RunOptions(reading=ReadingOptions(withheld="official")),
+    ),
 }
 
 
@@ -285,13 +303,13 @@ def test_an_option_means_what_it_means_to_an_audit(
     case = plain(tmp_path)
     arguments, options = OPTIONS[option]
     (benchmark,) = Session([case.name], store, options).benchmarks
-    status, out, err = run("check", case.name, *arguments, "--json")
+    status, output, err = run("check", case.name, *arguments, "--json")
     # on a busy machine it says that it is still at work
     assert (
         status,
         [line for line in err.splitlines() if not line.startswith("hqm: checking")],
     ) == (0, [])
-    assert json.loads(out)[0]["digest"] == benchmark.original.digest
+    assert json.loads(output)[0]["digest"] == benchmark.original.digest
 
 
 @pytest.mark.parametrize(
@@ -321,10 +339,10 @@ def test_a_corrected_key_is_checked_beside_the_release(
 ) -> None:
     case = plain(tmp_path)
     (tmp_path / "key.csv").write_text("item,target\nq0,no\nq1,\n")
-    options = RunOptions(reading=Reading(key=tmp_path / "key.csv"))
+    options = RunOptions(reading=ReadingOptions(key=tmp_path / "key.csv"))
     session = Session([case.name], store, options)
-    status, out, _ = run("check", case.name, "--key", tmp_path / "key.csv", "--json")
-    first, by_key = json.loads(out)
+    status, output, _ = run("check", case.name, "--key", tmp_path / "key.csv", "--json")
+    first, by_key = json.loads(output)
     assert (status, first["benchmark"], by_key["benchmark"]) == (0, "mine", "mine by key")
     original = session.benchmarks[0].original
     assert first["digest"] == original.digest

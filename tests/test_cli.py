@@ -43,15 +43,15 @@ def sheets(tmp_path: Path, dogs: Path) -> Path:
 
 
 def test_list_shows_what_there_is(run: Run) -> None:
-    for what, shown in (
+    for subject, expected_text in (
         ("benchmarks", "amber_d"),
         ("respondents", "hf/shapes:steady"),
         ("parsers", "vlmevalkit"),
         ("indicators", "icc_a1"),
     ):
-        status, out, _ = run("list", what)
+        status, output, _ = run("list", subject)
         assert status == 0
-        assert shown in out
+        assert expected_text in output
     assert "shapes = shapes_caption + shapes_choice" in run("list")[1]
     status, _, err = run("list", "planets")
     assert status == 2
@@ -59,20 +59,20 @@ def test_list_shows_what_there_is(run: Run) -> None:
 
 
 def test_check_prints_findings(run: Run, dogs: Path) -> None:
-    status, out, _ = run("check", dogs)
-    assert (status, "I101 image-missing" in out) == (1, True)
+    status, output, _ = run("check", dogs)
+    assert (status, "I101 image-missing" in output) == (1, True)
     assert run("check", dogs, "--ignore", "I")[0] == 0
-    assert "mine@1: 12 items, 6 pictures" in out
+    assert "mine@1: 12 items, 6 pictures" in output
     checked = json.loads(run("check", dogs, "--json")[1])[0]
     assert checked["targets"] == {"no": 6, "yes": 6}
     assert checked["types"] == {"existence": 12}
 
 
 def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Path) -> None:
-    status, out, _ = run("forms", dogs, "--out", tmp_path / "form.jsonl")
+    status, output, _ = run("forms", dogs, "--out", tmp_path / "form.jsonl")
     assert status == 0
-    assert "12 of 12 items have this form" in out
-    assert "Is there a dog in the image?  [yes]  ->  Is there no dog in the image?  [no]" in out
+    assert "12 of 12 items have this form" in output
+    assert "Is there a dog in the image?  [yes]  ->  Is there no dog in the image?  [no]" in output
     assert len((tmp_path / "form.jsonl").read_text().splitlines()) == 12
 
 
@@ -81,7 +81,7 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(
     run: Run, dogs: Path, sheets: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "s.sqlite"
-    status, out, _ = run(
+    status, output, _ = run(
         "audit",
         "--dry-run",
         dogs,
@@ -97,34 +97,34 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(
         "--json",
     )
     assert status == 0
-    total = json.loads(out)["total"]
+    total = json.loads(output)["total"]
     # 12 rows: 6 distinct texts without pictures; the original twice, the flipped form once
     assert (total["rows"], total["distinct"], total["stored"], total["requests"]) == (36, 18, 0, 18)
     assert total["cost"] > 0
     assert not store.exists()
-    status, out, _ = run("audit", "--dry-run", dogs, "-r", "hf/nobody/model", "--store", store)
-    assert tells(out, "plan.to-fetch", gone=6)
+    status, output, _ = run("audit", "--dry-run", dogs, "-r", "hf/nobody/model", "--store", store)
+    assert tells(output, "plan.to-fetch", gone=6)
 
 
 def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
     words = ("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
-    status, out, _ = run(*words, "--all")
+    status, output, _ = run(*words, "--all")
     assert status == 0
-    assert out.startswith("read 144, stored before 0, errors 0\n"), (
+    assert output.startswith("read 144, stored before 0, errors 0\n"), (
         "nobody is asked for what is recorded"
     )
-    assert "Test-retest, Pearson r" in out
-    assert f"wrote  {tmp_path / 'out' / 'report.html'}" in out
+    assert "Test-retest, Pearson r" in output
+    assert f"wrote  {tmp_path / 'out' / 'report.html'}" in output
     data = json.loads((tmp_path / "out" / "audit.json").read_text())
     assert data["command"].startswith("hqm audit ")
     assert data["audits"][0]["benchmark"] == "mine"
     page = (tmp_path / "out" / "report.html").read_text()
     # again: nothing is read, the same bytes come out
-    status, out, _ = run(*words, "--all")
-    assert out.startswith("read 0, stored before 144, errors 0\n")
+    status, output, _ = run(*words, "--all")
+    assert output.startswith("read 0, stored before 144, errors 0\n")
     assert (tmp_path / "out" / "report.html").read_text() == page
     # from the store alone, and from audit.json alone
-    status, out, _ = run(
+    status, output, _ = run(
         "audit",
         dogs,
         "--offline",
@@ -143,12 +143,14 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
 
 
 def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
-    status, out, _ = run(
+    status, output, _ = run(
         "audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--dry-run"
     )
     assert status == 0
-    assert tells(out, "plan.recorded", number=144)
-    assert re.search(r"total +144 +144 +0 +0 +0\.0 +0 +0 *$", out, re.M), "none to ask, no tokens"
+    assert tells(output, "plan.recorded", number=144)
+    assert re.search(r"total +144 +144 +0 +0 +0\.0 +0 +0 *$", output, re.M), (
+        "none to ask, no tokens"
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -165,26 +167,26 @@ def test_a_refusal_says_what_to_type(run: Run, dogs: Path, tmp_path: Path) -> No
 
 
 def test_what_is_refused_leaves_nothing_behind(run: Run, dogs: Path, tmp_path: Path) -> None:
-    later = tmp_path / "made" / "later"
-    status, _, _ = run("audit", later, "--out", later / "out")
-    assert (status, later.parent.exists()) == (2, False), "hqm new can make the folder"
-    status, _, _ = run("audit", dogs, "--out", later / "out")  # nobody to answer
-    assert (status, later.parent.exists()) == (2, False)
-    later.mkdir(parents=True)
-    status, _, _ = run("audit", dogs, "--out", later / "out")
-    assert (status, list(later.iterdir())) == (2, [])
+    missing_folder = tmp_path / "made" / "later"
+    status, _, _ = run("audit", missing_folder, "--out", missing_folder / "out")
+    assert (status, missing_folder.parent.exists()) == (2, False), "hqm new can make the folder"
+    status, _, _ = run("audit", dogs, "--out", missing_folder / "out")  # nobody to answer
+    assert (status, missing_folder.parent.exists()) == (2, False)
+    missing_folder.mkdir(parents=True)
+    status, _, _ = run("audit", dogs, "--out", missing_folder / "out")
+    assert (status, list(missing_folder.iterdir())) == (2, [])
 
 
 def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
-    store, other = tmp_path / "s.sqlite", tmp_path / "t.sqlite"
+    store, second_store = tmp_path / "s.sqlite", tmp_path / "t.sqlite"
     assert (
         run("audit", "--no-report", dogs, "--recorded", sheets, "--store", store, "--quiet")[0] == 0
     )
     for suffix in ("jsonl", "parquet"):
         # 144 answers, and the 12 administrations that they belong to
         assert "156 rows" in run("export", store, "--to", tmp_path / f"e.{suffix}")[1]
-    assert "144 new answers" in run("import", tmp_path / "e.parquet", "--store", other)[1]
-    assert "0 new answers" in run("import", tmp_path / "e.jsonl", "--store", other)[1]
+    assert "144 new answers" in run("import", tmp_path / "e.parquet", "--store", second_store)[1]
+    assert "0 new answers" in run("import", tmp_path / "e.jsonl", "--store", second_store)[1]
 
 
 @needs_torch
@@ -196,7 +198,7 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
     rows[0]["prompt"] = "Is the image without a dog?"
     rows[0]["rule"] = "polar.person"
     (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    status, out, _ = run(
+    status, output, _ = run(
         "audit",
         "--dry-run",
         dogs,
@@ -209,7 +211,7 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
     )
     assert status == 0
     # the hand-written sentence is one more distinct question than the rule's six
-    assert json.loads(out)["total"]["distinct"] == 6 + 6 + 7
+    assert json.loads(output)["total"]["distinct"] == 6 + 6 + 7
     assert run("audit", "--dry-run", dogs, "-r", "hf/shapes:steady", "--form", "parallel")[0] == 2
 
 
@@ -226,10 +228,10 @@ def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None
             for i, q in enumerate(questions)
         )
     )
-    status, out, _ = run(
+    status, output, _ = run(
         "score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--json"
     )
-    scored = json.loads(out)
+    scored = json.loads(output)
     assert status == 0
     assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(scored)
     assert (
@@ -278,7 +280,7 @@ def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None
 @pytest.mark.data
 def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path) -> None:
     page = tmp_path / "captions" / "report.html"
-    status, out, _ = run(
+    status, output, _ = run(
         "audit",
         "coco_chair",
         "--recorded",
@@ -291,9 +293,9 @@ def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path)
         "--all",
     )
     assert status == 0
-    assert "CHAIR on COCO: 2000 items, 5 respondents" in out
+    assert "CHAIR on COCO: 2000 items, 5 respondents" in output
     for line in ("Parallel forms, Pearson r", "ICC(A,1)", "mean shift", "length shift"):
-        assert line in out
+        assert line in output
     assert page.exists()
     assert (page.parent / "audit.json").exists()
     assert (page.parent / "store.sqlite").exists()
@@ -342,10 +344,10 @@ def test_what_was_not_done_ends_with_a_status_and_one_sentence(
 ) -> None:
     if "hf/" in " ".join(arguments):
         pytest.importorskip("torch", reason=NO_TORCH)
-    got, out, err = run(*[dogs if a == "DOGS" else a for a in arguments])
+    got, output, err = run(*[dogs if a == "DOGS" else a for a in arguments])
     assert got == status
     assert sentence in err
-    assert "Traceback" not in out + err
+    assert "Traceback" not in output + err
 
 
 @needs_torch
@@ -375,7 +377,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
     assert (tmp_path / "out" / "report.html").is_dir()
     assert (tmp_path / "out" / "evidence.html").read_text() == "the old evidence"
     audited = hqm.Audit.load(tmp_path / "out" / "audit.json")
-    assert [each.benchmark for each in audited.audits] == ["mine"], (
+    assert [benchmark_audit.benchmark for benchmark_audit in audited.audits] == ["mine"], (
         "an audit is whole before any figure is drawn"
     )
 
@@ -420,14 +422,14 @@ def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: P
         env={**os.environ, "COLUMNS": "120", "TERM": "xterm"},
     )
     os.close(follower)
-    seen = b""
+    received = b""
     try:
         while chunk := os.read(leader, 4096):
-            seen += chunk
+            received += chunk
     except OSError:  # the terminal hangs up when the program ends
         pass
     assert process.wait() == 0
-    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", seen).decode()
+    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", received).decode()
     assert "recorded/a · original" in text
     assert "recorded/d · parallel" in text
     assert "/s" in text
@@ -444,21 +446,25 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
 
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
-    shown: dict[str, dict[str, list[str]]] = {}
+    option_groups: dict[str, dict[str, list[str]]] = {}
     for name in COMMANDS:
-        status, out, _ = run(*name.split(), "--help")
+        status, output, _ = run(*name.split(), "--help")
         assert status == 0
-        assert max(map(len, out.splitlines())) <= 100, name
-        groups = re.findall(r"^([\w ]+):\n((?:  .*\n)+)", out, re.MULTILINE)
+        assert max(map(len, output.splitlines())) <= 100, name
+        groups = re.findall(r"^([\w ]+):\n((?:  .*\n)+)", output, re.MULTILINE)
         assert [group for group, _ in groups] == [h for h in HEADINGS if h in dict(groups)], name
-        shown[name] = {group: re.findall(r"^  (\S+)", text, re.MULTILINE) for group, text in groups}
+        option_groups[name] = {
+            group: re.findall(r"^  (\S+)", text, re.MULTILINE) for group, text in groups
+        }
     assert max(map(len, run("--help")[1].splitlines())) <= 100
-    assert list(shown["audit"]) == list(HEADINGS)
-    options = [name for group in shown["audit"].values() for name in group if name[0] == "-"]
+    assert list(option_groups["audit"]) == list(HEADINGS)
+    options = [
+        name for group in option_groups["audit"].values() for name in group if name[0] == "-"
+    ]
     assert len(options) <= 40, "as many as a reader can look through"
-    assert len(shown["audit"]["Most used"]) == 1 + 10, "the benchmarks, and ten options"
+    assert len(option_groups["audit"]["Most used"]) == 1 + 10, "the benchmarks, and ten options"
     assert len([name for name in COMMANDS if " " not in name]) + 1 <= 18, "with the group label"
-    first = {group: names[0] for group, names in shown["audit"].items()}
+    first = {group: names[0] for group, names in option_groups["audit"].items()}
     assert first == {
         "Most used": "benchmarks...",
         "What": "--columns",
@@ -468,8 +474,8 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
         "Machine": "--machine",
         "Output": "--all",
     }
-    assert shown["score"]["What"][:2] == ["benchmark", "--answers"]
-    assert list(shown["gate"]) == ["What", "How", "Output"]
+    assert option_groups["score"]["What"][:2] == ["benchmark", "--answers"]
+    assert list(option_groups["gate"]) == ["What", "How", "Output"]
 
 
 def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
@@ -484,7 +490,7 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
             for flag in parameter.opts:
                 if flag.startswith("-"):
                     texts.setdefault(flag, set()).add((parameter.help, str(parameter.default)))
-    assert {flag for flag, said in texts.items() if len(said) > 1} == {
+    assert {flag for flag, variants in texts.items() if len(variants) > 1} == {
         "--to",
         "--from",
         "--out",
@@ -546,12 +552,12 @@ def test_another_package_adds_a_command_with_one_file(
         '    """Count the items of benchmarks."""\n'
         "    print(options.output.as_json, *(len(load(name).original) for name in benchmarks))\n"
     )
-    about = tmp_path / "census-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: census\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[hqm.commands]\ncensus = census:census\n")
+    dist_info = tmp_path / "census-1.0.dist-info"
+    dist_info.mkdir()
+    (dist_info / "METADATA").write_text("Metadata-Version: 2.1\nName: census\nVersion: 1.0\n")
+    (dist_info / "entry_points.txt").write_text("[hqm.commands]\ncensus = census:census\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    for words, shown in (
+    for words, expected in (
         (["--help"], "  census   Count the items of benchmarks.\n"),
         (["census", str(dogs), "--json"], f"True {len(hqm.load(str(dogs)).original)}\n"),
     ):
@@ -559,7 +565,7 @@ def test_another_package_adds_a_command_with_one_file(
         with pytest.raises(SystemExit) as end:
             main()
         assert not end.value.code
-        assert shown in capsys.readouterr().out
+        assert expected in capsys.readouterr().out
     sys.modules.pop("census")
 
 
@@ -575,8 +581,8 @@ def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     words = ("audit", "shapes_yesno", "--no-report", "--forms", "original", "-q")
     store = ("--store", tmp_path / "s.sqlite")
-    given = ("--recorded", tmp_path / "questions.jsonl", "--recorded", tmp_path / "model.jsonl")
-    status, _, err = run(*words, *store, *given)
+    recorded = ("--recorded", tmp_path / "questions.jsonl", "--recorded", tmp_path / "model.jsonl")
+    status, _, err = run(*words, *store, *recorded)
     assert status == 0
     (line,) = err.splitlines()
     assert tells(line, "run.own-questions", respondent="questions", answers=40)
@@ -585,7 +591,7 @@ def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "message"),
     [
         (["--metric", "f2"], "'f2'"),
         (["--judge", "openapi/x"], "'openapi/x'"),
@@ -597,14 +603,14 @@ def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
     ],
 )
 def test_what_means_nothing_is_refused_before_anybody_is_asked(
-    run: Run, dogs: Path, tmp_path: Path, options: list[str], named: str
+    run: Run, dogs: Path, tmp_path: Path, options: list[str], message: str
 ) -> None:
     store = tmp_path / "s.sqlite"
     words = ("audit", dogs, "-r", "hf/shapes:steady", "--blind", "--store", store, "-q")
-    status, out, err = run(*words, *options)
+    status, output, err = run(*words, *options)
     assert status in (1, 2)
-    assert named in err
-    assert "asked" not in out
+    assert message in err
+    assert "asked" not in output
     assert not store.exists()
 
 

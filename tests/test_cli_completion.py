@@ -26,7 +26,7 @@ COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
 _hqm_completion hqm
 printf '%s\n' "${COMPREPLY[@]}"
 """
-ASKED = [
+COMPLETIONS = [
     ("hqm che", {"check"}),
     ("hqm audit hallu", {"hallusion_bench"}),
     ("hqm audit shapes_yesno --set probab", {"probabilities="}),
@@ -55,19 +55,19 @@ def bin_(tmp_path: Path, forked_program: Path) -> dict[str, str]:
 
 
 def script_of(shell: str, environment: dict[str, str], tmp_path: Path) -> Path:
-    done = subprocess.run(
+    process = subprocess.run(
         ["hqm", "--completion", shell], env=environment, capture_output=True, text=True, check=True
     )
     path = tmp_path / f"script.{shell}"
-    path.write_text(done.stdout)
+    path.write_text(process.stdout)
     return path
 
 
 def need(shell: str) -> str:
-    place = shutil.which(shell)
-    if place is None:
+    executable = shutil.which(shell)
+    if executable is None:
         pytest.skip(f"there is no {shell}")
-    return place
+    return executable
 
 
 def test_bash(bin_: dict[str, str], tmp_path: Path) -> None:
@@ -75,19 +75,19 @@ def test_bash(bin_: dict[str, str], tmp_path: Path) -> None:
 
     def offered(line: str) -> set[str]:
         environment = {**bin_, "SCRIPT": str(script), "LINE": line}
-        done = subprocess.run(
+        process = subprocess.run(
             [shell, "--norc", "-c", BASH],
             env=environment,
             capture_output=True,
             text=True,
             check=True,
         )
-        assert done.stderr == ""
-        registered, *words = done.stdout.splitlines()
+        assert process.stderr == ""
+        registered, *words = process.stdout.splitlines()
         assert registered == "complete -o default -F _hqm_completion hqm"
         return set(words) - {""}
 
-    for line, expected in ASKED:
+    for line, expected in COMPLETIONS:
         assert offered(line) == expected, line
     assert offered(COLON[0]) == {COLON[1]}
     assert offered("hqm audit zzz") == set(), "then bash completes files"
@@ -115,22 +115,22 @@ def test_bash_at_a_prompt(bin_: dict[str, str], tmp_path: Path) -> None:
     )
     os.close(follower)
 
-    def until(text: str) -> str:
-        seen, deadline = "", time.monotonic() + 120
-        while text not in seen:
-            assert time.monotonic() < deadline, seen
+    def wait_for(text: str) -> str:
+        received, deadline = "", time.monotonic() + 120
+        while text not in received:
+            assert time.monotonic() < deadline, received
             if select.select([leader], [], [], 1)[0]:
-                seen += os.read(leader, 4096).decode()
-        return seen
+                received += os.read(leader, 4096).decode()
+        return received
 
     try:
-        until("READY ")
+        wait_for("READY ")
         os.write(leader, f"source {script}\n".encode())
-        until("READY ")
+        wait_for("READY ")
         os.write(leader, b"echo hf/shapes:x hqm; hqm doct\t")
-        until("hqm doctor ")
+        wait_for("hqm doctor ")
         os.write(leader, b"\n")
-        assert "writable" in until("READY ")
+        assert "writable" in wait_for("READY ")
     finally:
         process.kill()
         process.wait()
@@ -145,14 +145,14 @@ def test_zsh(bin_: dict[str, str], tmp_path: Path) -> None:
         f"autoload -Uz compinit 2>/dev/null; compdef() {{ print registered $@ }}; source {script};"
         " functions _hqm_completion >/dev/null && print defined"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [shell, "-f", "-c", code], env=bin_, capture_output=True, text=True, check=True
     )
-    assert "registered _hqm_completion hqm" in done.stdout
-    assert "defined" in done.stdout
+    assert "registered _hqm_completion hqm" in process.stdout
+    assert "defined" in process.stdout
     for line, expected in [
-        *ASKED[:1],
-        *ASKED[3:4],
+        *COMPLETIONS[:1],
+        *COMPLETIONS[3:4],
         ("hqm audit shapes_yesno -r hf/shapes:st", {r"hf/shapes\\:steady"}),
     ]:
         code = (
@@ -160,26 +160,26 @@ def test_zsh(bin_: dict[str, str], tmp_path: Path) -> None:
             " words=(${(z)LINE}); [[ $LINE == *' ' ]] && words+=(''); CURRENT=$#words;"
             " _hqm_completion"
         )
-        done = subprocess.run(
+        process = subprocess.run(
             [shell, "-f", "-c", code],
             env={**bin_, "LINE": line},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert done.stderr == ""
+        assert process.stderr == ""
         for word in expected:
-            assert f'"{word}"' in done.stdout, line
+            assert f'"{word}"' in process.stdout, line
 
 
 def test_fish(bin_: dict[str, str], tmp_path: Path) -> None:
     shell, script = need("fish"), script_of("fish", bin_, tmp_path)
-    for line, expected in [*ASKED[:4], (COLON[0], {"hf/shapes:steady"})]:
+    for line, expected in [*COMPLETIONS[:4], (COLON[0], {"hf/shapes:steady"})]:
         code = f"source {script}; complete --do-complete '{line}'"
-        done = subprocess.run(
+        process = subprocess.run(
             [shell, "--no-config", "-c", code], env=bin_, capture_output=True, text=True, check=True
         )
-        offered = {text.split("\t")[0] for text in done.stdout.splitlines()}
+        offered = {text.split("\t")[0] for text in process.stdout.splitlines()}
         assert offered == expected, line
 
 
@@ -197,12 +197,12 @@ def test_every_value_that_is_offered_belongs_to_an_argument_or_option(run: Run) 
     from hqm.cli import program
     from hqm.commands.help import _VALUES, every_command
 
-    known: set[str] = set()
+    known_keys: set[str] = set()
     for name, command in every_command(get_command(program())).items():
         for parameter in command.params:
             for key in (parameter.name, *parameter.opts):
-                known |= {key, f"{name} {key}"}
-    assert set(_VALUES) <= known
+                known_keys |= {key, f"{name} {key}"}
+    assert set(_VALUES) <= known_keys
     assert all(list(values()) for values in _VALUES.values())
 
 
@@ -213,11 +213,11 @@ def test_completing_loads_nothing_heavy(tmp_path: Path) -> None:
         " hqm.__main__ import main\nmain()"
     )
     environment = {**os.environ, "_HQM_COMPLETE": "complete_bash", "_HQM_LINE": "hqm aud"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["audit"]
-    assert done.stderr.strip() == "[]"
+    assert process.stdout.split() == ["audit"]
+    assert process.stderr.strip() == "[]"
 
 
 @pytest.fixture(autouse=True)

@@ -27,14 +27,14 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @needs_torch
 def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
-    status, out, _ = run("doctor", "--json")
-    seen = json.loads(out)
-    assert status == 0, seen["problems"]
-    assert seen["hqm"] == {"version": __version__, "place": str(ROOT / "hqm")}
-    assert seen["python"]["version"] == platform.python_version()
+    status, output, _ = run("doctor", "--json")
+    diagnosis = json.loads(output)
+    assert status == 0, diagnosis["problems"]
+    assert diagnosis["hqm"] == {"version": __version__, "place": str(ROOT / "hqm")}
+    assert diagnosis["python"]["version"] == platform.python_version()
     for name in ("numpy", "scipy", "openai"):
-        assert seen["libraries"][name] == importlib.metadata.version(name)
-    assert set(seen["extras"]) == {
+        assert diagnosis["libraries"][name] == importlib.metadata.version(name)
+    assert set(diagnosis["extras"]) == {
         "stats",
         "figures",
         "local",
@@ -46,18 +46,18 @@ def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
     }
     import torch
 
-    assert seen["torch"]["version"] == str(torch.__version__)
-    assert len(seen["torch"]["gpus"]) == torch.cuda.device_count()
-    assert seen["data"]["benchmarks"]["shapes_yesno"]["state"] == "with HQM"
-    assert seen["data"]["benchmarks"]["pope"]["state"] == "missing"
-    assert seen["store"]["writable"]
-    assert seen["problems"] == []
+    assert diagnosis["torch"]["version"] == str(torch.__version__)
+    assert len(diagnosis["torch"]["gpus"]) == torch.cuda.device_count()
+    assert diagnosis["data"]["benchmarks"]["shapes_yesno"]["state"] == "with HQM"
+    assert diagnosis["data"]["benchmarks"]["pope"]["state"] == "missing"
+    assert diagnosis["store"]["writable"]
+    assert diagnosis["problems"] == []
 
 
 def test_it_fits_one_screen(run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, out, _ = run("doctor")
+    status, output, _ = run("doctor")
     assert status == 0
-    assert len(out.splitlines()) <= 24
+    assert len(output.splitlines()) <= 24
     for heading in (
         "hqm ",
         "python ",
@@ -69,8 +69,8 @@ def test_it_fits_one_screen(run: Run, clean: Path, monkeypatch: pytest.MonkeyPat
         "servers ",
         "answers ",
     ):
-        assert sum(line.startswith(heading) for line in out.splitlines()) == 1, heading
-    assert out.splitlines()[-1] == "nothing is wrong"
+        assert sum(line.startswith(heading) for line in output.splitlines()) == 1, heading
+    assert output.splitlines()[-1] == "nothing is wrong"
 
 
 def test_an_extra_that_is_missing_is_named_with_its_command(
@@ -84,10 +84,10 @@ def test_an_extra_that_is_missing_is_named_with_its_command(
         return "0.1" if name == "rich" else real(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    status, out, _ = run("doctor")
-    assert tells(out, "doctor.extra-missing", module="ray", extra="ray")
+    status, output, _ = run("doctor")
+    assert tells(output, "doctor.extra-missing", module="ray", extra="ray")
     assert status == 1, "rich is no extra"
-    assert tells(out, "doctor.version", package="rich", version="0.1")
+    assert tells(output, "doctor.version", package="rich", version="0.1")
 
 
 @pytest.mark.data
@@ -109,20 +109,20 @@ def test_what_is_wrong_ends_it_with_1_and_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("HQM_DATA", str(clean / "nowhere"))
     monkeypatch.setenv("HQM_VLLM", str(clean / "no-vllm"))
-    status, out, _ = run("doctor")
+    status, output, _ = run("doctor")
     assert status == 1
-    text = " ".join(out.split())
+    text = " ".join(output.split())
     assert tells(text, "doctor.no-folder", path=clean / "nowhere", variable="HQM_DATA")
     assert tells(text, "doctor.no-vllm", program=clean / "no-vllm")
-    assert "nothing is wrong" not in out
+    assert "nothing is wrong" not in output
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(run: Run, clean: Path) -> None:
     (clean / "closed").mkdir(mode=0o500)
-    status, out, _ = run("doctor", "--store", clean / "closed" / "store.sqlite")
+    status, output, _ = run("doctor", "--store", clean / "closed" / "store.sqlite")
     assert status == 1
-    assert "cannot be written" in out
+    assert "cannot be written" in output
 
 
 def test_servers_are_asked_for_their_models(
@@ -131,11 +131,11 @@ def test_servers_are_asked_for_their_models(
     with PlannedServer(lambda _n, _body, _h: completion("x")) as server, reserved_port() as port:
         nobody = f"http://127.0.0.1:{port}/v1"
         monkeypatch.setenv("OPENAI_BASE_URL", nobody)
-        status, out, _ = run("doctor", "--server", server.url, "--json")
-    rows = {row["url"]: row for row in json.loads(out)["servers"]}
+        status, output, _ = run("doctor", "--server", server.url, "--json")
+    rows = {row["url"]: row for row in json.loads(output)["servers"]}
     assert status == 1
     assert not rows[nobody]["reachable"]
-    assert any(nobody in problem for problem in json.loads(out)["problems"])
+    assert any(nobody in problem for problem in json.loads(output)["problems"])
     assert server.url in rows
 
 
@@ -161,12 +161,12 @@ def test_a_server_with_models_and_one_that_wants_a_key(run: Run, clean: Path) ->
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
     try:
-        status, out, _ = run(
+        status, output, _ = run(
             "doctor", "--server", f"{url}/v1", "--server", f"{url}/locked", "--json"
         )
     finally:
         server.shutdown()
-    first, second = (row for row in json.loads(out)["servers"] if row["named"])
+    first, second = (row for row in json.loads(output)["servers"] if row["named"])
     assert (first["reachable"], first["models"]) == (True, ["llava"])
     assert (second["reachable"], second["said"]) == (True, text_of("doctor.wants-key"))
     assert status == 0

@@ -25,25 +25,26 @@ def texts(path: Path) -> list[tuple[int, str]]:
     """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and
     notes are none of them. None where no command can be named.
     """
-    written = path.read_text("utf-8")
-    if not re.search(r"\bhqm\s", written):
+    source = path.read_text("utf-8")
+    if not re.search(r"\bhqm\s", source):
         return []
-    nodes = walked(written)
+    nodes = walked(source)
     spoken = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    inside = {
-        id(part)
+    literals = {
+        id(child)
         for node in nodes
         if isinstance(node, ast.JoinedStr)
-        for part in ast.walk(node)
-        if part is not node
+        for child in ast.walk(node)
+        if child is not node
     }
     printed = []
     for node in nodes:
-        if id(node) in spoken or (id(node) in inside and not isinstance(node, ast.JoinedStr)):
+        if id(node) in spoken or (id(node) in literals and not isinstance(node, ast.JoinedStr)):
             continue
         if isinstance(node, ast.JoinedStr):
             parts = [
-                str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values
+                str(value.value) if isinstance(value, ast.Constant) else HOLE
+                for value in node.values
             ]
             printed.append((node.lineno, "".join(parts)))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -57,15 +58,15 @@ def hints() -> list[tuple[str, str]]:
     for folder in ("hqm", "adapters", "reports"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for line, text in texts(path):
-                place = f"{path.relative_to(ROOT)}:{line}"
+                location = f"{path.relative_to(ROOT)}:{line}"
                 collected += [
-                    (place, " ".join(command.split())) for command in COMMAND.findall(text)
+                    (location, " ".join(command.split())) for command in COMMAND.findall(text)
                 ]
-                lines = [part.strip() for part in text.splitlines()]
+                lines = [line.strip() for line in text.splitlines()]
                 collected += [
-                    (place, part)
-                    for part in lines
-                    if re.match(r"(#\s*|next:\s+)?hqm [a-z]+ ", part)
+                    (location, line)
+                    for line in lines
+                    if re.match(r"(#\s*|next:\s+)?hqm [a-z]+ ", line)
                 ]
     for name in TEMPLATES:
         for number, text in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
@@ -88,12 +89,12 @@ def fault_in(command: str) -> str:
     words = [word for word in words if word != "..."]
     if len(words) > 1 and (words[1] == HOLE or words[1].startswith("--")):  # any command
         return ""
-    name, *rest = words[1:]
-    known = commands()
-    if name not in known:
+    name, *arguments = words[1:]
+    known_commands = commands()
+    if name not in known_commands:
         return f"there is no command {name!r}"
     try:
-        known[name].make_context(name, [word.replace(HOLE, "1") for word in rest])
+        known_commands[name].make_context(name, [word.replace(HOLE, "1") for word in arguments])
     except Exception as error:  # click's own errors, whichever copy of click typer has
         return error.format_message() if hasattr(error, "format_message") else repr(error)
     return ""
@@ -103,8 +104,8 @@ def test_every_command_that_a_message_names_is_read_by_the_parser() -> None:
     collected = hints()
     assert len(collected) > 25, "the messages are read"
     wrong = [
-        f"{place}: {command}: {fault}"
-        for place, command in collected
+        f"{location}: {command}: {fault}"
+        for location, command in collected
         if (fault := fault_in(command))
     ]
     assert wrong == []
@@ -115,14 +116,14 @@ def test_no_message_names_a_command_without_marks() -> None:
     backticks.
     """
     names = "|".join(commands())
-    named = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
+    pattern = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
     wrong = [
-        f"{path.relative_to(ROOT)}:{line}: {part.strip()}"
+        f"{path.relative_to(ROOT)}:{line}: {node.strip()}"
         for folder in ("hqm", "adapters", "reports")
         for path in sorted((ROOT / folder).rglob("*.py"))
         for line, text in texts(path)
-        for part in COMMAND.sub("", text).splitlines()
-        if not re.match(r"\s*(#\s*|next:\s+)?hqm ", part) and named.search(part)
+        for node in COMMAND.sub("", text).splitlines()
+        if not re.match(r"\s*(#\s*|next:\s+)?hqm ", node) and pattern.search(node)
     ]
     assert wrong == []
 
@@ -148,9 +149,9 @@ def test_the_next_commands_of_a_new_benchmark_work_as_printed(
 ) -> None:
     """Printed, copied and run one after another."""
     monkeypatch.chdir(tmp_path)
-    status, out, _ = run("new", "my cards")
+    status, output, _ = run("new", "my cards")
     assert status == 0
-    commands = [line.strip() for line in out.splitlines() if line.startswith("  hqm ")]
+    commands = [line.strip() for line in output.splitlines() if line.startswith("  hqm ")]
     assert [shlex.split(command)[1] for command in commands] == ["check", "audit", "gate"]
     check, _, gate = commands
     assert run(*shlex.split(check)[1:])[0] == 0

@@ -17,7 +17,7 @@ from hqm.version import __version__
 from tests.conftest import NO_TORCH, ROOT, Run, write_benchmark
 from tests.messages import tells, text_of
 
-ASKED = ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady"]
+AUDIT_COMMAND = ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady"]
 SLIPS = [
     (["adit", "pope"], "Did you mean 'audit'?"),
     (
@@ -53,24 +53,24 @@ SLIPS = [
         "Did you mean temperature?",
     ),
     (
-        [*ASKED, "--forms", "orignal"],
+        [*AUDIT_COMMAND, "--forms", "orignal"],
         text_of(
             "name.of-benchmark", benchmark="mine", kind="form", given="orignal", near="original"
         ),
     ),
     (
-        [*ASKED, "--parser", "strikt"],
+        [*AUDIT_COMMAND, "--parser", "strikt"],
         text_of("name.unknown", kind="parser", given="strikt", near="strict"),
     ),
     (
-        [*ASKED, "--scoring", "offical"],
+        [*AUDIT_COMMAND, "--scoring", "offical"],
         text_of(
             "name.of-benchmark", benchmark="mine", kind="scoring", given="offical", near="official"
         ),
     ),
-    ([*ASKED, "--set", "withheld=offical"], "Did you mean 'official'?"),
+    ([*AUDIT_COMMAND, "--set", "withheld=offical"], "Did you mean 'official'?"),
     (
-        [*ASKED, "--blind", "--set", "engine=locl"],
+        [*AUDIT_COMMAND, "--blind", "--set", "engine=locl"],
         text_of("name.unknown", kind="engine", given="locl", near="local"),
     ),
     (["list", "benchmark"], text_of("name.list", given="benchmark", near="benchmarks")),
@@ -92,11 +92,11 @@ def folder(tmp_path: Path) -> Path:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {noun} in the image?",
             "target": "yes" if i % 2 else "no",
             "part": ("even", "odd")[i % 2],
         }
-        for i, thing in enumerate(["dog", "cat", "car", "bus"])
+        for i, noun in enumerate(["dog", "cat", "car", "bus"])
     ]
     write_benchmark(tmp_path / "mine", rows)
     (tmp_path / "mine" / "empty").mkdir()
@@ -111,17 +111,17 @@ def folder(tmp_path: Path) -> Path:
 def test_the_nearest_name_is_offered(
     run: Run, folder: Path, arguments: list[str], sentence: str
 ) -> None:
-    places = {"DOGS": str(folder / "mine"), "FOLDER": str(folder)}
+    folders = {"DOGS": str(folder / "mine"), "FOLDER": str(folder)}
 
-    def place(text: str) -> str:
-        return text.replace("DOGS", places["DOGS"]).replace("FOLDER", places["FOLDER"])
+    def fill_in(text: str) -> str:
+        return text.replace("DOGS", folders["DOGS"]).replace("FOLDER", folders["FOLDER"])
 
     if "hf/" in " ".join(arguments):
         pytest.importorskip("torch", reason=NO_TORCH)
-    status, out, err = run(*map(place, arguments))
+    status, output, err = run(*map(fill_in, arguments))
     assert status in (1, 2)
-    assert place(sentence) in err
-    assert "Traceback" not in out + err
+    assert fill_in(sentence) in err
+    assert "Traceback" not in output + err
 
 
 def test_what_is_near_to_nothing_is_not_guessed(run: Run) -> None:
@@ -158,16 +158,16 @@ def test_a_key_of_a_card(change: dict[str, object], sentence: str) -> None:
 
 
 def test_a_type_of_a_benchmarks_own_is_no_slip_of_another() -> None:
-    own = ("Accounting", "Fiction", "math word problem")
-    assert Card.parse({**CARD, "types": own}, "a place").types == own
+    own_types = ("Accounting", "Fiction", "math word problem")
+    assert Card.parse({**CARD, "types": own_types}, "a place").types == own_types
 
 
 def test_a_key_of_a_card_in_the_linter(run: Run, folder: Path) -> None:
     card = folder / "mine" / "card.toml"
     card.write_text('licens = "MIT"\n' + card.read_text())
-    status, out, _ = run("check", folder / "mine")
+    status, output, _ = run("check", folder / "mine")
     assert status == 1
-    assert tells(out, "lint.card-key", place=f"{card}:1", key="licens", near="licence")
+    assert tells(output, "lint.card-key", place=f"{card}:1", key="licens", near="licence")
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,9 @@ def test_gate_report_and_compare_find_the_audit_in_a_folder(
     assert run("gate", audited / "out") == run("gate", audited) == by_file
     # the evidence lies beside a report under the report's own name, to which it links
     pages = [tmp_path / name / "report.html" for name in ("file", "folder")]
-    for place, page in zip((audited / "out" / "audit.json", audited / "out"), pages, strict=True):
+    for source, page in zip((audited / "out" / "audit.json", audited / "out"), pages, strict=True):
         page.parent.mkdir()
-        assert run("report", place, "--to", page)[0] == 0
+        assert run("report", source, "--to", page)[0] == 0
     assert pages[0].read_text() == pages[1].read_text()
     assert (
         run("compare", audited / "out", audited / "out", "--to", tmp_path / "c.json")[2].count(
@@ -260,14 +260,14 @@ def test_gate_report_and_compare_find_the_audit_in_a_folder(
 
 @pytest.mark.parametrize("program", [["-m", "hqm"], ["-m", "hqm.cli"]], ids=" ".join)
 def test_version(program: list[str]) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *program, "--version"],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
     )
-    assert done.stdout == f"hqm {__version__}\n"
+    assert process.stdout == f"hqm {__version__}\n"
 
 
 # --- the status of a check ---
@@ -280,9 +280,9 @@ def test_a_check_ends_with_1_where_an_error_is_left(run: Run, folder: Path) -> N
     assert run("check", cards, "--strict", "--exit-zero")[0] == 0
     with (cards / "items.jsonl").open("a") as file:
         file.write('{"id": "q9", "prompt": "Is there a dog in the image?", "target": "perhaps"}\n')
-    status, out, _ = run("check", cards)
-    assert (status, "1 error" in out) == (1, True)
-    assert run("check", cards, "--exit-zero")[:2] == (0, out)
+    status, output, _ = run("check", cards)
+    assert (status, "1 error" in output) == (1, True)
+    assert run("check", cards, "--exit-zero")[:2] == (0, output)
     assert run("check", cards, "--ignore", "S")[0] == 0, "what is not wanted does not count"
     assert run("check", "nothing", "--exit-zero")[0] == 2, "a name that means nothing is no finding"
 
@@ -290,9 +290,9 @@ def test_a_check_ends_with_1_where_an_error_is_left(run: Run, folder: Path) -> N
 @pytest.mark.data
 def test_a_part_is_checked_by_itself(run: Run, data: Path) -> None:
     """Pooled, POPE hides what its popular part gives away: see docs/reference.md."""
-    status, out, _ = run("check", "pope", "--data", data, "--json", "--select", "L")
+    status, output, _ = run("check", "pope", "--data", data, "--json", "--select", "L")
     assert status == 0
-    (pooled,) = json.loads(out)
+    (pooled,) = json.loads(output)
     by_words = {
         row["part"]: row for row in pooled["leaks"] if row["cue"] == "words" and not row["type"]
     }
@@ -301,13 +301,13 @@ def test_a_part_is_checked_by_itself(run: Run, data: Path) -> None:
     # right
     assert by_words["coco_popular"]["accuracy"] == pytest.approx(0.869, abs=0.015)
     assert by_words[""]["accuracy"] == pytest.approx(0.675, abs=0.015)
-    _, out, _ = run("check", "pope", "--data", data, "--part", "coco_popular", "--select", "L")
-    assert "pope@08d957b coco_popular: 3000 items" in out
-    assert tells(out, "check.words", items="all items", share="0.86")
-    _, out, _ = run(
+    _, output, _ = run("check", "pope", "--data", data, "--part", "coco_popular", "--select", "L")
+    assert "pope@08d957b coco_popular: 3000 items" in output
+    assert tells(output, "check.words", items="all items", share="0.86")
+    _, output, _ = run(
         "check", "pope", "--data", data, "--part", "coco_popular", "--json", "--select", "L"
     )
-    (part,) = json.loads(out)
+    (part,) = json.loads(output)
     assert (part["part"], part["items"], part["parts"]) == (
         "coco_popular",
         3000,

@@ -28,18 +28,18 @@ from hqm import (
     UsageError,
     compare_audits,
 )
-from hqm.auditing.study_records import LeftOutRecord, left_out_rows, read_left_out
+from hqm.auditing.study_records import JackknifeRecord, jackknife_rows, read_jackknife_records
 from hqm.commands.options import RunOptions
-from hqm.commands.rescoring import read_again
+from hqm.commands.rescoring import audit_readings
 from hqm.comparison.measure_tests import (
     agreements,
     by_types,
-    closer,
     respondent_tests,
     separations,
+    williams_comparisons,
 )
 from hqm.psychometrics import (
-    LeftOutScores,
+    LeaveOneOutScores,
     difference_over_clusters,
     holm,
     holm_in_order,
@@ -62,9 +62,9 @@ def draws(
 ) -> tuple[Array, Array]:
     """Two measures of correlated traits, each in two administrations of the given reliability."""
     trait = rng.uniform(-1.7, 1.7, n)
-    other = common * trait + math.sqrt(1 - common**2) * rng.uniform(-1.7, 1.7, n)
+    other_trait = common * trait + math.sqrt(1 - common**2) * rng.uniform(-1.7, 1.7, n)
     measures = []
-    for x, rho in zip((trait, other), reliabilities, strict=True):
+    for x, rho in zip((trait, other_trait), reliabilities, strict=True):
         measures.append(
             x
             + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n))
@@ -99,12 +99,12 @@ def test_the_test_holds_its_size_and_the_interval_its_cover(statistic: str) -> N
     rng = np.random.default_rng(1)
     rejected = 0
     for _ in range(400):
-        first, other = draws(rng, 20, (0.9, 0.9))
+        first, second = draws(rng, 20, (0.9, 0.9))
         noise = (
-            tuple((x[0] - x[1]) ** 2 / 2 for x in (first, other)) if statistic == "rho_g" else None
+            tuple((x[0] - x[1]) ** 2 / 2 for x in (first, second)) if statistic == "rho_g" else None
         )
         difference = reliability_difference(
-            first, other, rng, statistic=statistic, noise=noise, replicates=300
+            first, second, rng, statistic=statistic, noise=noise, replicates=300
         )  # type: ignore[arg-type]
         rejected += difference.p < 0.05
         assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0), (
@@ -128,38 +128,40 @@ def test_a_longer_test_is_no_better_at_one_length() -> None:
     length.
     """
     rng = np.random.default_rng(3)
-    own, common = [], []
+    own_length, common = [], []
     for _ in range(200):
         longer, shorter = draws(rng, 20, (1 / (1 + 0.05), 1 / (1 + 0.5)), 0.9)
-        own.append(reliability_difference(longer, shorter, rng, replicates=300).p < 0.05)
+        own_length.append(reliability_difference(longer, shorter, rng, replicates=300).p < 0.05)
         common.append(
             reliability_difference(longer, shorter, rng, factors=(0.1, 1.0), replicates=300).p
             < 0.05
         )
-    assert np.mean(own) > 0.9
+    assert np.mean(own_length) > 0.9
     assert np.mean(common) < 0.1
 
 
 def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
     rng = np.random.default_rng(4)
-    first, other = draws(rng, 12, (0.95, 0.8))
-    twice = [np.repeat(x, 2, axis=1) for x in (first, other)]
+    first, second = draws(rng, 12, (0.95, 0.8))
+    twice = [np.repeat(x, 2, axis=1) for x in (first, second)]
     families = [str(i // 2) for i in range(24)]
-    alone = reliability_difference(*twice, np.random.default_rng(0))
-    together = reliability_difference(*twice, np.random.default_rng(0), families=families)
-    single = reliability_difference(first, other, np.random.default_rng(0))
-    assert together.p == pytest.approx(single.p, rel=0.1)
-    assert alone.p < together.p
-    assert "families" in together.method
+    independent = reliability_difference(*twice, np.random.default_rng(0))
+    by_family = reliability_difference(*twice, np.random.default_rng(0), families=families)
+    single = reliability_difference(first, second, np.random.default_rng(0))
+    assert by_family.p == pytest.approx(single.p, rel=0.1)
+    assert independent.p < by_family.p
+    assert "families" in by_family.method
     sixes = [str(i // 4) for i in range(24)]
-    few = reliability_difference(*twice, np.random.default_rng(0), families=sixes, n_effective=12.0)
-    assert few.high - few.low > 1.2 * (alone.high - alone.low)
-    assert "n_eff 12" in few.method
+    few_families = reliability_difference(
+        *twice, np.random.default_rng(0), families=sixes, n_effective=12.0
+    )
+    assert few_families.high - few_families.low > 1.2 * (independent.high - independent.low)
+    assert "n_eff 12" in few_families.method
     for n_effective, families in ((9.9, sixes), (None, sixes), (1.0, ["one"] * 24)):
-        none = reliability_difference(*twice, rng, families=families, n_effective=n_effective)
-        assert math.isnan(none.p)
-        assert none.status == "insufficient"
-    assert none.reason == text_of("families.one")
+        untested = reliability_difference(*twice, rng, families=families, n_effective=n_effective)
+        assert math.isnan(untested.p)
+        assert untested.status == "insufficient"
+    assert untested.reason == text_of("families.one")
 
 
 def test_other_respondents_meet_other_items_too() -> None:
@@ -167,40 +169,48 @@ def test_other_respondents_meet_other_items_too() -> None:
     error over items.
     """
     rng = np.random.default_rng(12)
-    first, other = draws(rng, 20, (0.9, 0.9))
-    alone, more, least = (
-        reliability_difference(first, other, np.random.default_rng(0), shared=shared, least=least)
-        for shared, least in ((0.0, 0.0), (0.04, 0.0), (0.0, 3.0))
+    first, second = draws(rng, 20, (0.9, 0.9))
+    plain, widened, bounded = (
+        reliability_difference(
+            first, second, np.random.default_rng(0), shared=shared, min_error=min_error
+        )
+        for shared, min_error in ((0.0, 0.0), (0.04, 0.0), (0.0, 3.0))
     )
-    assert more.error == pytest.approx(math.hypot(alone.error, 0.2))
-    assert least.error == 3.0
+    assert widened.error == pytest.approx(math.hypot(plain.error, 0.2))
+    assert bounded.error == 3.0
 
 
 def test_what_cannot_be_compared_is_said() -> None:
     rng = np.random.default_rng(5)
-    first, other = draws(rng, 9, (0.9, 0.9))
-    few = reliability_difference(first, other, rng)
-    assert math.isfinite(few.difference)
-    assert math.isnan(few.p)
-    assert few.status == "insufficient"
-    assert "needs 10 in both, there are 9" in few.reason
-    first, other = draws(rng, 20, (0.9, 0.9))
-    assert reliability_difference(np.stack([first[0], first[0]]), other, rng).status == "degenerate"
-    assert reliability_difference(np.zeros((2, 20)), other, rng).status == "degenerate"
-    assert reliability_difference(first[:, :2], other[:, :2], rng).status == "insufficient"
+    first, second = draws(rng, 9, (0.9, 0.9))
+    too_small = reliability_difference(first, second, rng)
+    assert math.isfinite(too_small.difference)
+    assert math.isnan(too_small.p)
+    assert too_small.status == "insufficient"
+    assert "needs 10 in both, there are 9" in too_small.reason
+    first, second = draws(rng, 20, (0.9, 0.9))
+    assert (
+        reliability_difference(np.stack([first[0], first[0]]), second, rng).status == "degenerate"
+    )
+    assert reliability_difference(np.zeros((2, 20)), second, rng).status == "degenerate"
+    assert reliability_difference(first[:, :2], second[:, :2], rng).status == "insufficient"
 
 
 # --- these respondents, over pictures ---
 
 
-def left_out(answers: Array, pictures: Sequence[str], *, noise: bool = False) -> LeftOutScores:
+def leave_one_out(
+    answers: Array, pictures: Sequence[str], *, noise: bool = False
+) -> LeaveOneOutScores:
     """(administrations, respondents, pictures) values of one question a picture, as scores without
     each picture.
     """
     count = answers.shape[2]
     total = answers.sum(axis=2, keepdims=True)
     runs = answers.var(axis=0, ddof=1).sum(axis=1) / count**2 if noise else None
-    return LeftOutScores(total[:, :, 0] / count, (total - answers) / (count - 1), pictures, runs)
+    return LeaveOneOutScores(
+        total[:, :, 0] / count, (total - answers) / (count - 1), pictures, runs
+    )
 
 
 def test_pictures_of_both_measures_are_left_out_of_both() -> None:
@@ -224,16 +234,18 @@ def test_pictures_of_both_measures_are_left_out_of_both() -> None:
         return math.sqrt(39 / 40 * float(((left - left.mean()) ** 2).sum()))
 
     lefts = [np.array([z(np.delete(x, i, axis=2)) for i in range(40)]) for x in answers]
-    first, other = (left_out(x, names, noise=True) for x in answers)
-    shared = difference_over_clusters(first, other, rng, statistic="rho_g")
+    first, second = (leave_one_out(x, names, noise=True) for x in answers)
+    shared = difference_over_clusters(first, second, rng, statistic="rho_g")
     assert shared.error == pytest.approx(spread(lefts[0] - lefts[1]), rel=1e-9)
-    apart = LeftOutScores(other.scores, other.without, [f"b{i}" for i in range(40)], other.noise)
-    alone = difference_over_clusters(first, apart, rng, statistic="rho_g")
-    assert alone.error == pytest.approx(math.hypot(*map(spread, lefts)), rel=1e-9), (
+    unshared = LeaveOneOutScores(
+        second.scores, second.replicates, [f"b{i}" for i in range(40)], second.noise
+    )
+    separate = difference_over_clusters(first, unshared, rng, statistic="rho_g")
+    assert separate.error == pytest.approx(math.hypot(*map(spread, lefts)), rel=1e-9), (
         "other pictures share nothing"
     )
-    again = difference_over_clusters(first, first, rng, statistic="rho_g")
-    assert (again.status, again.reason) == ("degenerate", text_of("compare.same-scores"))
+    identical = difference_over_clusters(first, first, rng, statistic="rho_g")
+    assert (identical.status, identical.reason) == ("degenerate", text_of("compare.same-scores"))
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])
@@ -243,10 +255,10 @@ def test_sets_of_scores_have_the_reliability_of_each(statistic: str) -> None:
         rng.normal(size=(2, 9, 7)) + rng.normal(size=(9, 1)),
         rng.uniform(0.1, 0.3, (9, 7)),
     )
-    whole = reliability_of_sets(scores, statistic, noise)  # type: ignore[arg-type]
+    reliabilities = reliability_of_sets(scores, statistic, noise)  # type: ignore[arg-type]
     for i in range(7):
         expected = weighted_reliability(np.ones((1, 9)), scores[:, :, i], statistic, noise[:, i])  # type: ignore[arg-type]
-        assert whole[i] == pytest.approx(expected[0])
+        assert reliabilities[i] == pytest.approx(expected[0])
 
 
 def test_what_pictures_do_to_everybody_is_seen() -> None:
@@ -255,15 +267,15 @@ def test_what_pictures_do_to_everybody_is_seen() -> None:
     """
     rng = np.random.default_rng(15)
     ability, pictures = np.linspace(-1, 1, 12)[:, None], [str(i) for i in range(200)]
-    own = rng.normal(size=(2, 12, 200))
-    moved = own.copy()
+    residuals = rng.normal(size=(2, 12, 200))
+    moved = residuals.copy()
     moved[1] += 3 * rng.normal(size=200)
-    calm, restless = (left_out(ability + x, pictures) for x in (own, moved))
-    other = left_out(ability + rng.normal(size=(2, 12, 200)), [f"b{i}" for i in range(200)])
-    quiet = shared_variance(calm, other, statistic="icc_a1")
-    assert shared_variance(restless, other, statistic="icc_a1") > 5 * quiet
-    assert shared_variance(restless, other, statistic="pearson") < shared_variance(
-        restless, other, statistic="icc_a1"
+    calm, restless = (leave_one_out(ability + x, pictures) for x in (residuals, moved))
+    second = leave_one_out(ability + rng.normal(size=(2, 12, 200)), [f"b{i}" for i in range(200)])
+    quiet = shared_variance(calm, second, statistic="icc_a1")
+    assert shared_variance(restless, second, statistic="icc_a1") > 5 * quiet
+    assert shared_variance(restless, second, statistic="pearson") < shared_variance(
+        restless, second, statistic="icc_a1"
     )
 
 
@@ -271,52 +283,56 @@ def test_what_pictures_cannot_test_is_said() -> None:
     rng = np.random.default_rng(16)
     answers = rng.normal(size=(2, 5, 30)) + np.arange(5.0)[:, None]
     names = [str(i) for i in range(30)]
-    whole = left_out(answers, names)
-    few = difference_over_clusters(left_out(answers[:, :, :9], names[:9]), whole, rng)
-    assert (few.status, few.reason) == (
+    complete = leave_one_out(answers, names)
+    few_pictures = difference_over_clusters(
+        leave_one_out(answers[:, :, :9], names[:9]), complete, rng
+    )
+    assert (few_pictures.status, few_pictures.reason) == (
         "insufficient",
         text_of("compare.few-pictures", needed=10, there=9),
     )
     two = difference_over_clusters(
-        left_out(answers[:, :2], names), left_out(answers[:, :2], names), rng
+        leave_one_out(answers[:, :2], names), leave_one_out(answers[:, :2], names), rng
     )
     assert two.status == "insufficient"
-    same = difference_over_clusters(left_out(np.repeat(answers[:1], 2, axis=0), names), whole, rng)
-    assert same.status == "degenerate"
-    undefined = LeftOutScores(
-        whole.scores, np.where(np.arange(30) == 3, np.nan, whole.without), names
+    identical = difference_over_clusters(
+        leave_one_out(np.repeat(answers[:1], 2, axis=0), names), complete, rng
     )
-    assert "undefined" in difference_over_clusters(undefined, whole, rng).reason
+    assert identical.status == "degenerate"
+    undefined = LeaveOneOutScores(
+        complete.scores, np.where(np.arange(30) == 3, np.nan, complete.replicates), names
+    )
+    assert "undefined" in difference_over_clusters(undefined, complete, rng).reason
 
 
 def test_scores_without_each_picture_go_through_a_file() -> None:
     rng = np.random.default_rng(17)
     scores = {f"m{i}": rng.random(2) for i in range(3)}
-    without = {name: rng.choice([0.25, math.nan, 1 / 3], (2, 40)) for name in scores}
-    record = LeftOutRecord(
+    replicates = {name: rng.choice([0.25, math.nan, 1 / 3], (2, 40)) for name in scores}
+    record = JackknifeRecord(
         "test_retest",
         "f1",
         ("run=0", "run=1"),
         tuple(map(str, range(40))),
         np.arange(1.0, 41),
         scores,
-        without,
+        replicates,
     )
-    data = json.loads(json.dumps(left_out_rows([record])))
-    (again,) = read_left_out(data, "f1").values()
-    assert (again.family, again.cells, again.clusters) == (
+    data = json.loads(json.dumps(jackknife_rows([record])))
+    (reread,) = read_jackknife_records(data, "f1").values()
+    assert (reread.family, reread.cells, reread.clusters) == (
         record.family,
         record.cells,
         record.clusters,
     )
-    assert np.array_equal(again.sizes, record.sizes)
+    assert np.array_equal(reread.sizes, record.sizes)
     for name in scores:
-        assert np.array_equal(again.scores[name], scores[name])
-        assert np.array_equal(again.without[name], without[name], equal_nan=True)
-    assert read_left_out(data, "accuracy") == {}
+        assert np.array_equal(reread.scores[name], scores[name])
+        assert np.array_equal(reread.replicates[name], replicates[name], equal_nan=True)
+    assert read_jackknife_records(data, "accuracy") == {}
     data["records"][0]["respondents"]["m0"][0]["places"] = "0 0 1"
     with pytest.raises(DataError, match="do not fit together"):
-        read_left_out(data, "f1")
+        read_jackknife_records(data, "f1")
 
 
 # --- one adjustment ---
@@ -362,7 +378,7 @@ def measure(
     second: Array | None = None,
     *,
     better: str = "higher",
-    **more: object,
+    **overrides: object,
 ) -> Measure:
     names = [f"m{i}" for i in range(len(scores))]
     settings: dict[str, object] = {
@@ -375,13 +391,13 @@ def measure(
         "noise": {},
         "by_type": {},
         "words": {"metric": label},
-        **more,
+        **overrides,
     }
     pairs = (
         {} if second is None else {"test_retest": dict(zip(names, second.tolist(), strict=True))}
     )
-    given = dict(zip(names, scores.tolist(), strict=True))
-    return Measure(label=label, scores=given, pairs=pairs, better=better, **settings)  # type: ignore[arg-type]
+    scores_by_name = dict(zip(names, scores.tolist(), strict=True))
+    return Measure(label=label, scores=scores_by_name, pairs=pairs, better=better, **settings)  # type: ignore[arg-type]
 
 
 def test_agreement_turns_scores_and_counts_the_best() -> None:
@@ -403,17 +419,17 @@ def test_types_of_two_benchmarks_are_traits_by_methods() -> None:
     trait = rng.normal(size=(2, 12))
     columns = np.stack([trait + 0.3 * rng.normal(size=(2, 12)) for _ in range(2)])
 
-    def typed(label: str, rows: Array, **more: object) -> Measure:
+    def typed(label: str, rows: Array, **overrides: object) -> Measure:
         kinds = {
             k: dict(zip(names, row.tolist(), strict=True))
             for k, row in zip(("count", "colour"), rows, strict=True)
         }
-        return measure(label, rows.mean(axis=0), by_type=kinds, **more)  # type: ignore[arg-type]
+        return measure(label, rows.mean(axis=0), by_type=kinds, **overrides)  # type: ignore[arg-type]
 
     # the second benchmark counts errors; "again" reads the answers of the first by another metric
     first, second = typed("a", columns[0]), typed("b", -columns[1], better="lower")
-    again = typed("again", rng.normal(size=(2, 12)), answers="a")
-    table, ratios = by_types([first, again, second], names)
+    repeated = typed("again", rng.normal(size=(2, 12)), answers="a")
+    table, ratios = by_types([first, repeated, second], names)
     assert table is not None
     assert (table.traits, table.methods) == (("count",) * 2 + ("colour",) * 2, ("a", "b") * 2)
     r = np.corrcoef([columns[0, 0], columns[1, 0], columns[0, 1], columns[1, 1]])
@@ -422,23 +438,27 @@ def test_types_of_two_benchmarks_are_traits_by_methods() -> None:
     ratio = r[:2, 2:].mean() / math.sqrt(r[0, 1] * r[2, 3])
     assert ratios["count ~ colour"].value == pytest.approx(ratio)
     assert list(ratios) == ["count ~ colour"]
-    assert by_types([first, again], names) == (None, {})
+    assert by_types([first, repeated], names) == (None, {})
 
 
 def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
     rng = np.random.default_rng(6)
     truth = rng.normal(size=60)
-    near, far = truth + 0.3 * rng.normal(size=60), truth + 2 * rng.normal(size=60)
+    accurate, inaccurate = truth + 0.3 * rng.normal(size=60), truth + 2 * rng.normal(size=60)
     names = [f"m{i}" for i in range(60)]
-    comparisons = closer(
-        [measure("truth", truth), measure("near", near), measure("far", far)], names
+    comparisons = williams_comparisons(
+        [measure("truth", truth), measure("near", accurate), measure("far", inaccurate)], names
     )
     by_truth = next(c for c in comparisons if c.criterion == "truth")
     assert (by_truth.first, by_truth.second) == ("near", "far")
     assert by_truth.test.difference > 0.2
     assert by_truth.test.p < 0.001
-    same = [measure("truth", truth), measure("near", near, answers="truth"), measure("far", far)]
-    assert not [c for c in closer(same, names) if c.criterion == "truth"], (
+    shared_answers = [
+        measure("truth", truth),
+        measure("near", accurate, answers="truth"),
+        measure("far", inaccurate),
+    ]
+    assert not [c for c in williams_comparisons(shared_answers, names) if c.criterion == "truth"], (
         "its own answers are no independent judge"
     )
 
@@ -452,7 +472,7 @@ def test_separations_against_brute_force() -> None:
     }
     measures = [measure(k, v, intervals=spans[k]) for k, v in scores.items()]
     (separation,) = separations(measures, names, respondent_tests(measures, names))
-    assert (separation.pairs, separation.both, separation.neither) == (3, 2, 0)
+    assert (separation.pairs, separation.n_both, separation.n_neither) == (3, 2, 0)
     assert separation.opposed == (("m0", "m2"), ("m1", "m2"))
     assert separation.only_first == (("m0", "m1"),)
     assert separation.only_second == ()
@@ -547,22 +567,22 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
     by = comparison.indicators["test_retest.rho_g"]
     assert by["Long"].value == pytest.approx(truth(400), abs=0.02)
     assert by["Short"].value == pytest.approx(truth(40), abs=0.12)
-    own, common = (
+    own_length, common = (
         next(
             d
             for d in comparison.differences
-            if d.indicator == "test_retest.rho_g" and d.length == at
+            if d.indicator == "test_retest.rho_g" and d.length == length
         )
-        for at in (None, 40)
+        for length in (None, 40)
     )
-    assert own.adjusted_these < 0.05, "a test of 400 items repeats better than one of 40"
+    assert own_length.adjusted_these < 0.05, "a test of 400 items repeats better than one of 40"
     assert common.adjusted_these > 0.05, "item for item they are equally good"
     assert common.others.first == pytest.approx(truth(40), abs=0.15)
     (agreement,) = comparison.agreements
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
-    (apart,) = comparison.separations
-    assert len(apart.only_first) > 10 * len(apart.only_second), (
+    (separation,) = comparison.separations
+    assert len(separation.only_first) > 10 * len(separation.only_second), (
         "the long one tells more respondents apart"
     )
     assert any("LENGTH_CONFOUND" in note for note in comparison.notes)
@@ -573,12 +593,14 @@ def test_readings_of_one_store_ask_nothing(
 ) -> None:
     folder = str(tmp_path / "long")
     with Store(tmp_path / "store.sqlite", readonly=True) as store:
-        audits = read_again([folder], store, RunOptions(), metrics=("accuracy", "f1", "d_prime"))
+        audits = audit_readings(
+            [folder], store, RunOptions(), metrics=("accuracy", "f1", "d_prime")
+        )
     comparison = compare_audits(audits)
     assert [m.label for m in comparison.measures] == ["accuracy", "f1", "d_prime"]
     before = two[1][0].estimate("test_retest.pearson", "accuracy")
-    again = comparison.measures[0].estimate("test_retest.pearson")
-    assert again == before, "the same answers give the same estimate, signature and all"
+    repeated_estimate = comparison.measures[0].estimate("test_retest.pearson")
+    assert repeated_estimate == before, "the same answers give the same estimate, signature and all"
     assert comparison.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(
         before.value
     )
@@ -590,7 +612,7 @@ def test_readings_of_one_store_ask_nothing(
         Store(tmp_path / "store.sqlite", readonly=True) as store,
         pytest.raises(UsageError, match="no metric 'bleu'"),
     ):
-        read_again([folder], store, RunOptions(), metrics=("bleu",))
+        audit_readings([folder], store, RunOptions(), metrics=("bleu",))
 
 
 def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_path: Path) -> None:
@@ -618,7 +640,7 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
     with Store(path) as store:
         administered(store, benchmark, respondents)
     with Store(path, readonly=True) as store:
-        audits = read_again(
+        audits = audit_readings(
             [str(tmp_path / "wordy")], store, RunOptions(), parsers=("pope", "strict")
         )
     comparison = compare_audits(audits)
@@ -631,17 +653,17 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
 def test_only_shared_respondents_are_compared(
     two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
 ) -> None:
-    first, other = two[1]
-    fewer = replace(other, respondents=other.respondents[:12])
+    first, second = two[1]
+    fewer = replace(second, respondents=second.respondents[:12])
     comparison = compare_audits([first, fewer])
     assert len(comparison.respondents) == 12
     assert any("Long 4" in note for note in comparison.notes)
-    apart = compare_audits([first, replace(other, respondents=other.respondents[:2])])
-    assert (apart.respondents, apart.differences) == ((), ())
-    page = render(apart)
+    two_respondents = compare_audits([first, replace(second, respondents=second.respondents[:2])])
+    assert (two_respondents.respondents, two_respondents.differences) == ((), ())
+    page = render(two_respondents)
     assert tells(page, "compare.untested")
-    assert tells(apart.notes[0], "compare.share", shared=2)
-    assert [row[0].text for row in comparison_tables(apart)[0].rows] == ["Long", "Short"]
+    assert tells(two_respondents.notes[0], "compare.share", shared=2)
+    assert [row[0].text for row in comparison_tables(two_respondents)[0].rows] == ["Long", "Short"]
     with pytest.raises(DesignError, match="needs two measures"):
         compare_audits([first])
 
@@ -670,11 +692,13 @@ def hostile(audits: list[BenchmarkAudit]) -> Comparison:
     respondents = tuple(
         replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents
     )
-    others = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[1].respondents)
+    hostile_respondents = tuple(
+        replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[1].respondents
+    )
     return compare_audits(
         [
             replace(audits[0], title=f"A {HOSTILE}", respondents=respondents),
-            replace(audits[1], respondents=others),
+            replace(audits[1], respondents=hostile_respondents),
         ],
         command=f"hqm compare {HOSTILE}",
     )
@@ -702,9 +726,9 @@ def test_the_comparison_compiles(
 ) -> None:
     folder = tmp_path / "latex"
     folder.mkdir()
-    shown = compiled(latex(comparison_tables(hostile(two[1]))), folder)
+    text = compiled(latex(comparison_tables(hostile(two[1]))), folder)
     if shutil.which("pdftotext"):
-        assert "Test-retest" in shown
+        assert "Test-retest" in text
 
 
 def test_the_command(
@@ -717,10 +741,10 @@ def test_the_command(
         paths.append(tmp_path / f"{audit.benchmark}.json")
         paths[-1].write_text(Audit((audit,)).to_json(), encoding="utf-8")
     for suffix in (".html", ".tex", ".csv", ".md", ".json"):
-        status, out, _ = run("compare", *paths, "--to", tmp_path / f"c{suffix}")
+        status, output, _ = run("compare", *paths, "--to", tmp_path / f"c{suffix}")
         assert status == 0
         assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")
-    assert "more than chance (Holm, 5%)" in out
+    assert "more than chance (Holm, 5%)" in output
     store = tmp_path / "store.sqlite"
     before = store.read_bytes()
     assert (
@@ -757,28 +781,32 @@ def test_differences_are_shrunk_by_the_noise_of_the_pictures(statistic: str) -> 
     rng = np.random.default_rng(18)
     # each part stands out of the noise of its means (1 / 40) by about as much again
     true = np.linspace(-0.4, 0.4, 6) + [[0.1], [-0.1]] + 0.2 * rng.normal(size=(2, 6))
-    first, other = (
-        left_out(true[:, :, None] + rng.normal(size=(2, 6, 40)), [f"{which}{i}" for i in range(40)])
-        for which in "ab"
+    first, second = (
+        leave_one_out(
+            true[:, :, None] + rng.normal(size=(2, 6, 40)), [f"{prefix}{i}" for i in range(40)]
+        )
+        for prefix in "ab"
     )
 
-    def parts(x: Array) -> list[Array]:
-        whole = np.full_like(x, x.mean())
-        of_rows = np.broadcast_to(x.mean(axis=0), x.shape) - whole
-        of_columns = np.broadcast_to(x.mean(axis=1, keepdims=True), x.shape) - whole
-        return [of_rows, of_columns, x - whole - of_rows - of_columns]
+    def decompose(x: Array) -> list[Array]:
+        grand_mean = np.full_like(x, x.mean())
+        row_effects = np.broadcast_to(x.mean(axis=0), x.shape) - grand_mean
+        column_effects = np.broadcast_to(x.mean(axis=1, keepdims=True), x.shape) - grand_mean
+        return [row_effects, column_effects, x - grand_mean - row_effects - column_effects]
 
-    def drawn(measure: LeftOutScores) -> Array:
+    def draw_scores(measure: LeaveOneOutScores) -> Array:
         # what a picture adds to a mean, as its leave-one-out values say
-        added = math.sqrt(39 / 40) * (measure.without.mean(axis=2, keepdims=True) - measure.without)
+        added = math.sqrt(39 / 40) * (
+            measure.replicates.mean(axis=2, keepdims=True) - measure.replicates
+        )
         scores = np.full_like(measure.scores, measure.scores.mean())
-        for place, part in enumerate(parts(measure.scores)):
-            noise = sum((parts(added[:, :, c])[place] ** 2).sum() for c in range(40))
-            scores = scores + math.sqrt(max(0.0, 1 - noise / (part**2).sum())) * part
+        for index, component in enumerate(decompose(measure.scores)):
+            noise = sum((decompose(added[:, :, c])[index] ** 2).sum() for c in range(40))
+            scores = scores + math.sqrt(max(0.0, 1 - noise / (component**2).sum())) * component
         sets = scores[:, :, None] + added @ rng.standard_normal((40, 40_000))
         return np.arctanh(reliability_of_sets(sets, statistic))  # type: ignore[arg-type]
 
-    expected = float((drawn(first) - drawn(other)).std())
-    result = difference_over_clusters(first, other, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
+    expected = float((draw_scores(first) - draw_scores(second)).std())
+    result = difference_over_clusters(first, second, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
     # the standard deviations of two times 40,000 draws differ by 0.5% (one standard error)
     assert result.error == pytest.approx(expected, rel=0.025)

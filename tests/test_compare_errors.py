@@ -25,7 +25,7 @@ from tests.perf.compare_errors import (
 REPLICATES = counts(200)
 
 
-def at_most(share: float, replicates: int = REPLICATES) -> float:
+def binomial_limit(share: float, replicates: int = REPLICATES) -> float:
     return share + 3.3 * math.sqrt(share * (1 - share) / replicates)
 
 
@@ -34,15 +34,15 @@ def test_the_simulation_makes_the_tests_of_the_command() -> None:
     differences, goes_with = adjusted_tests(audits, families, 7)
     outcome = compare_audits(audits, families=families, seed=7)
     assert (outcome.differences, outcome.closer) == (differences, goes_with)
-    made = outcome.tests["fixed_models"].made, outcome.tests["model_population"].made
-    assert made == (len(differences), len(differences) + len(goes_with))
+    test_counts = outcome.tests["fixed_models"].n_tests, outcome.tests["model_population"].n_tests
+    assert test_counts == (len(differences), len(differences) + len(goes_with))
 
 
 @pytest.mark.parametrize("respondents", [5, 20])
 def test_equal_measures_are_seldom_called_different(respondents: int) -> None:
     rates = alarms(World(respondents), REPLICATES, np.random.default_rng(respondents))
-    assert rates["family"] <= at_most(0.05)
-    assert rates["these"] <= at_most(0.05)
+    assert rates["family"] <= binomial_limit(0.05)
+    assert rates["these"] <= binomial_limit(0.05)
     if NIGHTLY:  # among few replicates there may be no alarm
         assert min(rates["family"], rates["these"]) > 0
 
@@ -52,27 +52,27 @@ def test_measures_that_differ_for_these_alone_are_not_said_to_differ_for_others(
     not.
     """
     rates = alarms(World(20, traits=0.5), REPLICATES, np.random.default_rng(3))
-    assert rates["family"] <= at_most(0.05)
-    assert rates["others"] <= at_most(0.06)
+    assert rates["family"] <= binomial_limit(0.05)
+    assert rates["others"] <= binomial_limit(0.06)
 
 
 def test_relatives_bring_no_more_false_alarms() -> None:
     rates = alarms(World(40, relatives=4), counts(100), np.random.default_rng(4))
-    assert rates["family"] <= at_most(0.05, counts(100))
+    assert rates["family"] <= binomial_limit(0.05, counts(100))
 
 
 def test_few_families_make_no_test_for_others() -> None:
     audits, families = audits_of(World(20, relatives=4, alike=0.9), np.random.default_rng(5))
     outcome = compare_audits(audits, families=families)
-    others = outcome.tests["model_population"]
-    assert (others.made, others.beyond) == (0, 0)
-    (reason,) = others.not_made
+    population_tests = outcome.tests["model_population"]
+    assert (population_tests.n_tests, population_tests.beyond) == (0, 0)
+    (reason,) = population_tests.not_made
     assert "20 of 5 families, which count as" in reason
-    assert outcome.tests["fixed_models"].made == len(outcome.differences)
-    alone = compare_audits(audits, families=dict.fromkeys(families, "llava"))
-    assert set(alone.tests["model_population"].not_made) == {text_of("families.one")}
-    assert "one family (llava)" in alone.notes[0]
-    assert not math.isfinite(alone.agreements[0].pearson.low), "no interval over one family"
+    assert outcome.tests["fixed_models"].n_tests == len(outcome.differences)
+    one_family = compare_audits(audits, families=dict.fromkeys(families, "llava"))
+    assert set(one_family.tests["model_population"].not_made) == {text_of("families.one")}
+    assert "one family (llava)" in one_family.notes[0]
+    assert not math.isfinite(one_family.agreements[0].pearson.low), "no interval over one family"
 
 
 @pytest.mark.parametrize("respondents", [6, 20])
@@ -83,13 +83,13 @@ def test_the_stated_differences_are_found_with_the_stated_power(
     """Binary answers that are alike within pictures; .44 and .21 before the difference for all
     pairs was stated.
     """
-    slack = at_most(0.8) - 0.8
+    slack = binomial_limit(0.8) - 0.8
     for share in power(respondents, spread, REPLICATES, np.random.default_rng(respondents)):
         assert abs(share - 0.8) < slack + 0.03
 
 
 def test_statements_of_pairs_hold() -> None:
     stated = pair_statements(REPLICATES, np.random.default_rng(6))
-    assert stated["alarms"] <= at_most(0.05)
-    assert 1 - stated["ranks"] <= at_most(0.05)
-    assert 1 - stated["lead"] <= at_most(0.06)
+    assert stated["alarms"] <= binomial_limit(0.05)
+    assert 1 - stated["ranks"] <= binomial_limit(0.05)
+    assert 1 - stated["lead"] <= binomial_limit(0.06)

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from hqm.reports.compare_page import (
     comparison_tables,
-    parts,
     render,
+    sections,
     strips,
 )
 from hqm.reports.comparison_answers import (
-    compared,
     difference_in_words,
     largest_difference,
-    not_known,
+    measure_noun,
+    measure_to_report,
     reversed_pairs,
-    strongest,
-    to_report,
+    strongest_claim,
+    unknown_answers,
 )
 
 from hqm import BudgetRow, Comparison, Difference, ErrorBudget, Estimate, Interval
@@ -46,8 +46,8 @@ UNTESTED = ReliabilityDifference(NAN, NAN, NAN, status="insufficient", reason="t
 
 
 def difference(
-    these: Ends | None,
-    others: Ends | None,
+    fixed_ends: Ends | None,
+    population_ends: Ends | None,
     p: Ends,
     *,
     first: str = "a",
@@ -58,16 +58,16 @@ def difference(
     """A difference whose intervals and adjusted p-values are given; the coefficients lie in the
     middle of them.
     """
-    middle = sum(these or others or (0.0, 0.0)) / 2
-    made = [
+    middle = sum(fixed_ends or population_ends or (0.0, 0.0)) / 2
+    intervals = [
         (
             replace(UNTESTED, first=0.8 + middle, second=0.8, difference=middle)
             if ends is None
             else ReliabilityDifference(0.8 + middle, 0.8, middle, *ends, p=0.5, n=10)
         )
-        for ends in (these, others)
+        for ends in (fixed_ends, population_ends)
     ]
-    return Difference(indicator, first, second, length, made[0], made[1], *p)
+    return Difference(indicator, first, second, length, intervals[0], intervals[1], *p)
 
 
 def comparison(
@@ -83,7 +83,7 @@ def comparison(
         for d in differences
     }
     names = tuple(f"m{i}" for i in range(10))
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "measures": measures,
         "respondents": names,
         "families": {n: n for n in names},
@@ -100,14 +100,14 @@ def comparison(
         "protocol": ("A 1: 400 items", "B 1: 40 items"),
         **fields,
     }
-    return Comparison(**given)  # type: ignore[arg-type]
+    return Comparison(**arguments)  # type: ignore[arg-type]
 
 
-def first_screen(made: Comparison) -> str:
-    largest, advice = largest_difference(made), to_report(made)
-    full = "" if largest is None else difference_in_words(largest, made)
-    asked = f"{advice.question} {advice.verdict}. {' '.join(advice.sentences)}"
-    return " ".join([strongest(made), full, asked, *not_known(made)])
+def first_screen(compared: Comparison) -> str:
+    largest, advice = largest_difference(compared), measure_to_report(compared)
+    full = "" if largest is None else difference_in_words(largest, compared)
+    advice_text = f"{advice.question} {advice.verdict}. {' '.join(advice.sentences)}"
+    return " ".join([strongest_claim(compared), full, advice_text, *unknown_answers(compared)])
 
 
 HIGHER, LOWER, WIDE = (0.02, 0.2), (-0.2, -0.02), (-0.05, 0.2)
@@ -280,13 +280,13 @@ def test_the_first_screen_says_what_the_tests_show(name: str) -> None:
 
 def test_of_three_one_must_beat_every_other() -> None:
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    every = [difference(HIGHER, HIGHER, (0.01, 0.01), first=x, second=y) for x, y in pairs]
+    differences = [difference(HIGHER, HIGHER, (0.01, 0.01), first=x, second=y) for x, y in pairs]
     labels = ("a", "b", "c")
-    assert to_report(comparison(every, labels)).verdict == "a"
-    every[1] = difference(WIDE, WIDE, (0.3, 0.3), first="a", second="c")
-    undecided = comparison(every, labels)
-    assert to_report(undecided).verdict == "These tests do not decide"
-    assert tells(strongest(undecided), "compare.less-well", less="b", more="a")
+    assert measure_to_report(comparison(differences, labels)).verdict == "a"
+    differences[1] = difference(WIDE, WIDE, (0.3, 0.3), first="a", second="c")
+    undecided = comparison(differences, labels)
+    assert measure_to_report(undecided).verdict == "These tests do not decide"
+    assert tells(strongest_claim(undecided), "compare.less-well", less="b", more="a")
 
 
 def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
@@ -319,38 +319,38 @@ def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
         assert sentence.count("[") == sum(e is not None for e in ends), (
             "every interval that there is, and none besides"
         )
-        verdict = to_report(comparison([d])).verdict
+        verdict = measure_to_report(comparison([d])).verdict
         assert verdict == (ahead[0] or "These tests do not decide"), (
             "what to report follows these respondents"
         )
 
 
 def test_what_is_compared_has_its_name() -> None:
-    made = comparison([])
-    same = [
+    compared = comparison([])
+    same_benchmark = [
         replace(m, benchmark="x", words={"metric": "f1", "parser": p})
-        for m, p in zip(made.measures, "pq", strict=True)
+        for m, p in zip(compared.measures, "pq", strict=True)
     ]
-    assert compared(replace(made, measures=tuple(same))) == "parser"
-    assert compared(made) == "benchmark"
+    assert measure_noun(replace(compared, measures=tuple(same_benchmark))) == "parser"
+    assert measure_noun(compared) == "benchmark"
     mixed = [
         replace(m, benchmark="x", words={"metric": p, "parser": p})
-        for m, p in zip(made.measures, "pq", strict=True)
+        for m, p in zip(compared.measures, "pq", strict=True)
     ]
-    assert compared(replace(made, measures=tuple(mixed))) == "measure"
+    assert measure_noun(replace(compared, measures=tuple(mixed))) == "measure"
 
 
-def separation(opposed: int, only_first: int, only_second: int, both: int) -> Separation:
+def separation(opposed: int, only_first: int, only_second: int, n_agreeing: int) -> Separation:
     names = [(f"m{i}", f"m{i + 1}") for i in range(9)]
     return Separation(
         "a",
         "b",
         45,
-        both,
+        n_agreeing,
         tuple(names[:opposed]),
         tuple(names[:only_first]),
         tuple(names[:only_second]),
-        45 - both - only_first - only_second,
+        45 - n_agreeing - only_first - only_second,
     )
 
 
@@ -377,7 +377,7 @@ def test_order_and_separation() -> None:
     )
 
 
-def with_budgets(made: Comparison) -> Comparison:
+def with_budgets(compared: Comparison) -> Comparison:
     """The same measures, with bands of 3.1 and 27.5 points for the wording."""
     halves = (0.031, 0.275)
     measures = tuple(
@@ -391,53 +391,53 @@ def with_budgets(made: Comparison) -> Comparison:
                 ),
             ),
         )
-        for m, half in zip(made.measures, halves, strict=True)
+        for m, half in zip(compared.measures, halves, strict=True)
     )
-    return replace(made, measures=measures)
+    return replace(compared, measures=measures)
 
 
 def test_the_page_answers_before_it_shows() -> None:
-    made = comparison(
+    compared = comparison(
         [
             difference(HIGHER, WIDE, (0.01, 0.3)),
             difference(WIDE, WIDE, (0.3, 0.3), indicator="parallel_forms.icc_a1"),
         ]
     )
-    page = render(with_budgets(made))
+    page = render(with_budgets(compared))
     assert (
         page.index(text_of("compare.less-well", less="b", more="a"))
         < page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<svg")
         < page.index("<table")
     )
-    for table in comparison_tables(made):
+    for table in comparison_tables(compared):
         assert len(table.caption) <= 125, "a caption is short; the protocol stands in a note"
-    assert parts(made)[0].title == text_of("compare.pairs-tested")
-    assert "of 2 tests made, 1 is" in parts(made)[0].remarks[0]
+    assert sections(compared)[0].title == text_of("compare.pairs-tested")
+    assert "of 2 tests made, 1 is" in sections(compared)[0].remarks[0]
     assert not FORBIDDEN.search(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
 
 
 def test_all_panels_have_one_scale() -> None:
     """Bars of 3.1 and 27.5 points, wherever they stand, are as long as their numbers say."""
-    made = with_budgets(comparison([]))
-    page = render(made)
+    compared = with_budgets(comparison([]))
+    page = render(compared)
     assert tells(page, "compare.largest-error", source="another wording", measure="b", by=27.5)
-    drawn = page[page.index("<svg") : page.index("</svg>")]
-    lengths = [float(x) for x in re.findall(r'h([\d.]+)v10h[^"]*" fill="var\(--bar\)"', drawn)]
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    lengths = [float(x) for x in re.findall(r'h([\d.]+)v10h[^"]*" fill="var\(--bar\)"', svg)]
     assert lengths[1] / lengths[0] == pytest.approx(27.5 / 3.1, rel=0.01)
-    assert "±27.5, mean −13.8" in drawn
-    assert [*strips(made)] == ["a", "b"], "a narrow page has a strip for each measure"
+    assert "±27.5, mean −13.8" in svg
+    assert [*strips(compared)] == ["a", "b"], "a narrow page has a strip for each measure"
     assert page.count("<p><b>a</b></p><svg") == page.count("<p><b>b</b></p><svg") == 1
 
 
 def test_a_coefficient_is_drawn_with_its_interval_and_for_whom() -> None:
     spans = (Interval(0.8, 0.95, "fixed_models", ""),)
-    own = Estimate("test_retest.rho_g", "accuracy", "", "", "", 0.9, intervals=spans)
-    made = comparison([])
-    first, other = made.measures
-    page = render(replace(made, measures=(replace(first, estimates=(own,)), other)))
-    drawn = page[page.index("<svg") : page.index("</svg>")]
-    assert ".900 [.800, .950]*" in drawn
-    assert drawn.count("not measured") == 2, "beside its strip, and in the description"
+    coefficient = Estimate("test_retest.rho_g", "accuracy", "", "", "", 0.9, intervals=spans)
+    compared = comparison([])
+    first, second = compared.measures
+    page = render(replace(compared, measures=(replace(first, estimates=(coefficient,)), second)))
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    assert ".900 [.800, .950]*" in svg
+    assert svg.count("not measured") == 2, "beside its strip, and in the description"
     table = page[page.index("<table") :]
     assert "<small>[0.800, 0.950]*</small>" in table

@@ -58,14 +58,14 @@ def test_the_parallel_form_shares_ids_and_changes_the_words(
 ) -> None:
     parallel = benchmark.parallel(sample)
     assert parallel.name == "parallel"
-    assert {item.id for item in parallel.items} | {out.id for out in parallel.left_out} == set(
-        sample.by_id
-    )
+    assert {item.id for item in parallel.items} | {
+        excluded.id for excluded in parallel.left_out
+    } == set(sample.by_id)
     assert len(parallel.items) >= 0.9 * len(sample)
     for item in parallel.items:
         before = sample.by_id[item.id]
         assert item.rule
-        assert benchmark.asked(item) != benchmark.asked(before)
+        assert benchmark.question_text(item) != benchmark.question_text(before)
         assert (item.type, item.cluster) == (before.type, before.cluster)
         # only a form of the release itself shows another picture, as a screenshot is
         assert item.image == before.image or item.rule.startswith(f"{benchmark.name}.")
@@ -74,8 +74,8 @@ def test_the_parallel_form_shares_ids_and_changes_the_words(
 def test_a_form_survives_its_file(benchmark: Benchmark, sample: Form, tmp_path) -> None:  # type: ignore[no-untyped-def]
     parallel = benchmark.parallel(sample)
     write_form(parallel, tmp_path / "form.jsonl")
-    again = read_form(tmp_path / "form.jsonl", sample)
-    assert again.digest == parallel.digest
+    reread = read_form(tmp_path / "form.jsonl", sample)
+    assert reread.digest == parallel.digest
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.perf.coverage_worlds import worlds, worlds_of_others
 REPLICATES = counts(60)
 ALWAYS = counts(10)
 """Replicates of what holds in each of them."""
-LEAST = 0.84 if NIGHTLY else 0.59
+MIN_SHARE = 0.84 if NIGHTLY else 0.59
 """Four Monte Carlo standard errors (.028, or .089 of a tenth of the replicates) below .95; the goal
 of .93 to .97 is for the full table.
 """
@@ -28,35 +28,35 @@ PARTS = [
     ("forms differ by item", 20),
     ("5 % unscored", 10),
 ]
-OTHERS = ["skewness -2", "wide, t with 3 degrees", "F1 .98"]
+OTHER_WORLDS = ["skewness -2", "wide, t with 3 degrees", "F1 .98"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), PARTS if NIGHTLY else PARTS[3:4])
 def test_intervals_hold_the_truth(name: str, size: int) -> None:
-    held = simulate(worlds()[name, size], REPLICATES)
-    assert {estimate for estimate, _ in held} >= set(ESTIMATES) - {"criterion"}
-    for (estimate, inference), cell in held.items():
+    coverage = simulate(worlds()[name, size], REPLICATES)
+    assert {estimate for estimate, _ in coverage} >= set(ESTIMATES) - {"criterion"}
+    for (estimate, inference), cell in coverage.items():
         if (estimate, inference) == ("omega", "these"):
             # refused where a loading exceeds 1, which few respondents bring about now and then
-            assert cell.given > 0.5 * REPLICATES
+            assert cell.n_intervals > 0.5 * REPLICATES
             continue
         if (estimate, inference) != ("omega", "others"):
-            assert cell.given > 0.9 * REPLICATES, (estimate, inference)
-        assert cell.refused or cell.share >= LEAST, (estimate, inference, cell)
+            assert cell.n_intervals > 0.9 * REPLICATES, (estimate, inference)
+        assert cell.refused or cell.share >= MIN_SHARE, (estimate, inference, cell)
         assert cell.refused or cell.one_sided == (
             inference == "others" and estimate not in LOCATION
         )
 
 
-@pytest.mark.parametrize("name", OTHERS if NIGHTLY else OTHERS[:1])
+@pytest.mark.parametrize("name", OTHER_WORLDS if NIGHTLY else OTHER_WORLDS[:1])
 def test_the_least_for_others_does_not_rest_on_normal_abilities(name: str) -> None:
-    held = simulate(
+    coverage = simulate(
         worlds_of_others()[name, 12], REPLICATES, estimates=BOUNDS, inferences=("others",)
     )
-    for (estimate, _), cell in held.items():
-        assert cell.given > 0.9 * REPLICATES, estimate
-        assert cell.share >= LEAST, (estimate, cell)
+    for (estimate, _), cell in coverage.items():
+        assert cell.n_intervals > 0.9 * REPLICATES, estimate
+        assert cell.share >= MIN_SHARE, (estimate, cell)
 
 
 @pytest.fixture
@@ -74,15 +74,19 @@ def no_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     [pytest.param("families of 4", 10, marks=nightly), ("all in one family", 20)],
 )
 def test_few_families_carry_no_interval_for_others(name: str, size: int) -> None:
-    held = simulate(worlds()[name, size], ALWAYS)
+    coverage = simulate(worlds()[name, size], ALWAYS)
     assert all(
-        cell.given == (0 if inference == "others" else cell.given)
-        for (_, inference), cell in held.items()
+        cell.n_intervals == (0 if inference == "others" else cell.n_intervals)
+        for (_, inference), cell in coverage.items()
     )
-    assert held["alpha", "these"].given == ALWAYS
+    assert coverage["alpha", "these"].n_intervals == ALWAYS
 
 
 @pytest.mark.usefixtures("no_truth")
 def test_seven_respondents_say_nothing_of_others_but_the_shift() -> None:
-    held = simulate(replace(worlds()["plain", 5], respondents=7), ALWAYS, inferences=("others",))
-    assert {estimate for (estimate, _), cell in held.items() if cell.given} == set(LOCATION)
+    coverage = simulate(
+        replace(worlds()["plain", 5], respondents=7), ALWAYS, inferences=("others",)
+    )
+    assert {estimate for (estimate, _), cell in coverage.items() if cell.n_intervals} == set(
+        LOCATION
+    )

@@ -16,23 +16,23 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
-from hqm.auditing.study_records import parts_in
+from hqm.auditing.study_records import read_components
 from hqm.cli import program
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
 from hqm.imports.log_answers import Recording
 from hqm.psychometrics import (
-    StudyParts,
+    StudyComponents,
     StudySize,
     compare_studies,
     crossed_components,
     d_study,
     forecast,
-    forecast_bounds,
+    forecast_interval,
     g_study,
-    study_parts,
+    study_variance_components,
 )
-from hqm.psychometrics.study_forecast import error_parts
+from hqm.psychometrics.study_forecast import error_components
 from hqm.respondents.base import RecordedRespondent
 from tests.conftest import ROOT, administered, write_benchmark
 from tests.messages import pattern_of, tells, text_of
@@ -48,13 +48,15 @@ def answers_of(folder: Path, seed: int, noise: float = 0.8) -> list[dict[str, An
     forms = {"original": benchmark.original, "parallel2": benchmark.reworded(2)}
     rng = np.random.default_rng(seed)
     ease = rng.normal(0.3, noise, len(benchmark.original))
-    place = {item.id: i for i, item in enumerate(benchmark.original.items)}
+    item_index = {item.id: i for i, item in enumerate(benchmark.original.items)}
     rows = []
     for m in range(RESPONDENTS):
         for form, run in (("original", 0), ("original", 1), ("parallel2", 0)):
             for item in forms[form].items:
                 counting = 1.2 * (item.type == "counting")
-                chance = 1 / (1 + math.exp(-(ease[place[item.id]] - counting + 0.25 * (m - 5))))
+                chance = 1 / (
+                    1 + math.exp(-(ease[item_index[item.id]] - counting + 0.25 * (m - 5)))
+                )
                 right = rng.random() < chance
                 text = str(item.target).capitalize() if right else FLIPPED[str(item.target)]
                 rows.append(
@@ -69,7 +71,7 @@ def answers_of(folder: Path, seed: int, noise: float = 0.8) -> list[dict[str, An
     return rows
 
 
-def make_folder(at: Path, name: str) -> Path:
+def make_folder(parent: Path, name: str) -> Path:
     rows = [
         {
             "id": f"q{i}",
@@ -81,7 +83,7 @@ def make_folder(at: Path, name: str) -> Path:
         for i in range(PICTURES * ITEMS)
     ]
     return write_benchmark(
-        at / name,
+        parent / name,
         rows,
         name=name,
         title=name.capitalize(),
@@ -91,24 +93,24 @@ def make_folder(at: Path, name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def audit_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An audit by the command, of recorded answers and of people's labels with their seconds."""
-    at = tmp_path_factory.mktemp("design")
-    folder = make_folder(at, "mine")
+    root = tmp_path_factory.mktemp("design")
+    folder = make_folder(root, "mine")
     rows = answers_of(folder, 1)
-    (at / "answers.jsonl").write_text(
+    (root / "answers.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
     )
     key = {item.id: str(item.target) for item in hqm.load(str(folder)).original.items}
-    with (at / "labels.csv").open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["item", "respondent", "label", "seconds"])
+    with (root / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "respondent", "label", "seconds"])
         for i, row in enumerate(
             row for row in rows if row["form"] == "original" and row["run"] == 0
         ):
             if i % 3 == 0:
                 right = row["answer"].strip(".").lower() == key[row["item"]]
-                out.writerow(
+                writer.writerow(
                     [
                         row["item"],
                         row["respondent"],
@@ -116,34 +118,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         12 if i % 2 else 18,
                     ]
                 )
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         program(),
         [
             "audit",
             str(folder),
             "--recorded",
-            str(at / "answers.jsonl"),
+            str(root / "answers.jsonl"),
             "--criterion",
-            str(at / "labels.csv"),
+            str(root / "labels.csv"),
             "--forms",
             "original,parallel2",
             "--out",
-            str(at / "out"),
+            str(root / "out"),
             "--quiet",
         ],
     )
-    assert done.exit_code == 0, (done.output, done.exception)
-    return at / "out" / "audit.json"
+    assert result.exit_code == 0, (result.output, result.exception)
+    return root / "out" / "audit.json"
 
 
 @pytest.fixture(scope="module")
-def audit(made: Path) -> Audit:
-    return Audit.load(made)
+def audit(audit_path: Path) -> Audit:
+    return Audit.load(audit_path)
 
 
 @pytest.fixture(scope="module")
-def parts(audit: Audit) -> StudyParts:
-    return parts_in(audit.audits[0].components["accuracy"])[0]
+def parts(audit: Audit) -> StudyComponents:
+    return read_components(audit.audits[0].components["accuracy"])[0]
 
 
 # --- the parts and the forecasts ---
@@ -191,7 +193,7 @@ def test_the_parts_are_those_of_the_moment_equations() -> None:
     their own.
     """
     x, pictures = ragged()
-    parts = study_parts(x, pictures)
+    parts = study_variance_components(x, pictures)
     general = crossed_components(
         x,
         ["respondent", "item", "form", "run"],
@@ -213,7 +215,7 @@ def test_the_parts_are_those_of_the_moment_equations() -> None:
 
 def test_the_covariance_is_that_of_leaving_out_each_picture() -> None:
     x, pictures = ragged()
-    parts = study_parts(x, pictures)
+    parts = study_variance_components(x, pictures)
     left = []
     for picture in range(40):
         general = crossed_components(
@@ -232,9 +234,9 @@ def test_the_interval_of_a_forecast_follows_from_the_covariance() -> None:
     """The square of sem is a weighted sum of the components, so that its variance is known
     exactly.
     """
-    parts = study_parts(*ragged())
+    parts = study_variance_components(*ragged())
     size = StudySize(pictures=90, items=2, forms=2, runs=1)
-    errors = error_parts(parts, size)
+    errors = error_components(parts, size)
     weights = [
         (
             float(errors[effect]) / value
@@ -247,66 +249,69 @@ def test_the_interval_of_a_forecast_follows_from_the_covariance() -> None:
     spread = (
         math.sqrt(np.array(weights) @ np.array(parts.covariance) @ np.array(weights)) / square / 2
     )
-    low, high = forecast_bounds(parts, "sem", size)
+    low, high = forecast_interval(parts, "sem", size)
     assert low == pytest.approx(math.sqrt(square) * math.exp(-1.959964 * spread), rel=1e-3)
     assert high == pytest.approx(math.sqrt(square) * math.exp(1.959964 * spread), rel=1e-3)
-    below, above = forecast_bounds(parts, "g", size)
-    assert below < float(forecast(parts, "g", size)) < above < 1
+    lower, upper = forecast_interval(parts, "g", size)
+    assert lower < float(forecast(parts, "g", size)) < upper < 1
 
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_a_study_of_items_has_the_g_of_the_d_study(runs: int) -> None:
     x = np.array([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]] * 4, dtype=float).repeat(4, axis=1)
     x = x + np.random.default_rng(2).normal(0, 0.8, (16, 12))
-    parts = study_parts(x[:, :, None, None])
-    other = d_study(g_study(x, ["respondent", "item"]), {"item": 30})
+    parts = study_variance_components(x[:, :, None, None])
+    study = d_study(g_study(x, ["respondent", "item"]), {"item": 30})
     size = StudySize(pictures=30)
-    assert float(forecast(parts, "g", size)) == pytest.approx(other.g, rel=1e-9)
-    assert float(forecast(parts, "phi", size)) == pytest.approx(other.phi, rel=1e-9)
-    assert float(forecast(parts, "sem", size)) ** 2 == pytest.approx(other.absolute, rel=1e-9)
-    several = study_parts(
+    assert float(forecast(parts, "g", size)) == pytest.approx(study.g, rel=1e-9)
+    assert float(forecast(parts, "phi", size)) == pytest.approx(study.phi, rel=1e-9)
+    assert float(forecast(parts, "sem", size)) ** 2 == pytest.approx(study.absolute, rel=1e-9)
+    repeated = study_variance_components(
         np.repeat(x[:, :, None, None], runs, axis=3)
         + (0 if runs == 1 else np.random.default_rng(1).normal(0, 0.1, (16, 12, 1, runs)))
     )
-    assert several.status == "ok", "one wording, one run or several"
-    assert several.runs == runs
+    assert repeated.status == "ok", "one wording, one run or several"
+    assert repeated.runs == runs
 
 
 def test_a_study_says_why_it_has_no_parts() -> None:
     rng = np.random.default_rng(0)
-    assert "2 respondents" in study_parts(rng.random((2, 30, 1, 1))).reason
-    assert "8 pictures" in study_parts(rng.random((5, 16, 1, 1)), np.repeat(np.arange(8), 2)).reason
-    assert study_parts(np.ones((5, 30, 1, 2))).status == "degenerate"
+    assert "2 respondents" in study_variance_components(rng.random((2, 30, 1, 1))).reason
+    assert (
+        "8 pictures"
+        in study_variance_components(rng.random((5, 16, 1, 1)), np.repeat(np.arange(8), 2)).reason
+    )
+    assert study_variance_components(np.ones((5, 30, 1, 2))).status == "degenerate"
 
 
 def test_forecasts_hold_in_worlds_of_another_model() -> None:
     """A small part of the figures in docs/design.md."""
-    made = decisions_design.accuracy(10, pictures=(150,), replicates=120, seed=11)
-    assert (made.within >= 0.7).all(), str(made)
-    assert np.abs(np.median(made.ratios, axis=0) - 1).max() < 0.06, str(made)
+    accuracy = decisions_design.accuracy(10, pictures=(150,), replicates=120, seed=11)
+    assert (accuracy.share_within_tenth >= 0.7).all(), str(accuracy)
+    assert np.abs(np.median(accuracy.ratios, axis=0) - 1).max() < 0.06, str(accuracy)
 
 
 def test_the_cheapest_design_saves_in_worlds_of_another_model() -> None:
-    made = decisions_design.savings(3, replicates=40, seed=12)
-    assert made.savings[0] >= 0.4, "answers alone cost"
-    assert (made.savings > 0.05).all(), "what is new costs too"
-    assert np.median(made.errors) < 1.15, str(made)
+    savings = decisions_design.savings(3, replicates=40, seed=12)
+    assert savings.savings[0] >= 0.4, "answers alone cost"
+    assert (savings.savings > 0.05).all(), "what is new costs too"
+    assert np.median(savings.errors) < 1.15, str(savings)
 
 
 def test_targets_out_of_reach_are_refused_in_worlds_of_another_model() -> None:
-    made = decisions_design.refusals(4, seed=13)
-    assert made.refused == made.named == made.tried
+    refusals = decisions_design.refusals(4, seed=13)
+    assert refusals.refused == refusals.n_named == refusals.tried
 
 
 def test_the_better_of_two_benchmarks_is_chosen_in_worlds_of_another_model() -> None:
-    made = decisions_design.trust(6, others=60, seed=14)
-    assert made.right[0] >= 0.8, str(made)
+    trust = decisions_design.trust(6, n_others=60, seed=14)
+    assert trust.right[0] >= 0.8, str(trust)
 
 
 # --- what an audit keeps ---
 
 
-def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyParts) -> None:
+def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyComponents) -> None:
     assert (parts.respondents, parts.items, parts.pictures, parts.per_picture) == (
         RESPONDENTS,
         72,
@@ -315,8 +320,11 @@ def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyP
     )
     assert (parts.forms, parts.runs, parts.askings, parts.judge) == (2, 2, 1, None)
     assert parts.value("respondent") > 0
-    types = parts_in(audit.audits[0].components["accuracy"])[1]
-    assert {kind: own.items for kind, own in types.items()} == {"counting": 24, "existence": 48}
+    types = read_components(audit.audits[0].components["accuracy"])[1]
+    assert {kind: components.items for kind, components in types.items()} == {
+        "counting": 24,
+        "existence": 48,
+    }
     assert (
         Audit.from_dict(json.loads(audit.to_json())).audits[0].components
         == audit.audits[0].components
@@ -324,23 +332,23 @@ def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyP
     # a ratio of tallies is taken apart too, on the scale of its score
     benchmark = audit.audits[0]
     for metric in benchmark.metrics:
-        assert parts_in(benchmark.components[metric])[0].status == "ok", metric
+        assert read_components(benchmark.components[metric])[0].status == "ok", metric
 
 
-def test_a_negation_is_no_second_wording_of_a_study(made: Path) -> None:
+def test_a_negation_is_no_second_wording_of_a_study(audit_path: Path) -> None:
     """Who leans to yes gains by it what it loses without, which additive parts do not know."""
-    home = made.parent.parent
+    home = audit_path.parent.parent
     rows = [json.loads(line) for line in (home / "answers.jsonl").read_text().splitlines()]
     negated = hqm.load(str(home / "mine")).parallel_form
     for row in rows:
         if row["form"] != "original":
-            same = row["answer"] == str(negated.by_id[row["item"]].target).capitalize()
-            row |= {"form": "parallel", "answer": "Yes." if same else "No."}
+            agrees = row["answer"] == str(negated.by_id[row["item"]].target).capitalize()
+            row |= {"form": "parallel", "answer": "Yes." if agrees else "No."}
     (home / "negated.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     audited = hqm.audit(
         str(home / "mine"), recorded=home / "negated.jsonl", metrics="accuracy", limit=60
     )
-    assert parts_in(audited.components["accuracy"])[0].forms == 1
+    assert read_components(audited.components["accuracy"])[0].forms == 1
     assert all(e.indicator != "parallel_forms.phi_of_forms" for e in audited.all_estimates)
     refused = [
         e
@@ -351,14 +359,17 @@ def test_a_negation_is_no_second_wording_of_a_study(made: Path) -> None:
     assert "inverts" in refused[0].reason
 
 
-def test_labels_and_their_seconds_are_kept(audit: Audit, made: Path, parts: StudyParts) -> None:
-    labels = list(csv.DictReader((made.parent.parent / "labels.csv").open(encoding="utf-8")))
+def test_labels_and_their_seconds_are_kept(
+    audit: Audit, audit_path: Path, parts: StudyComponents
+) -> None:
+    labels = list(csv.DictReader((audit_path.parent.parent / "labels.csv").open(encoding="utf-8")))
     answers = [
-        json.loads(line) for line in (made.parent.parent / "answers.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (audit_path.parent.parent / "answers.jsonl").read_text().splitlines()
     ]
     key = {
         item.id: str(item.target)
-        for item in hqm.load(str(made.parent.parent / "mine")).original.items
+        for item in hqm.load(str(audit_path.parent.parent / "mine")).original.items
     }
     right = {
         (a["item"], a["respondent"]): float(a["answer"].strip(".").lower() == key[a["item"]])
@@ -377,13 +388,13 @@ def test_labels_and_their_seconds_are_kept(audit: Audit, made: Path, parts: Stud
     assert audit.record["costs"]["mine"]["label_seconds"] in (12.0, 15.0, 18.0)
 
 
-def test_a_components_key_that_is_wrong_is_named(made: Path, tmp_path: Path) -> None:
-    data = json.loads(made.read_text())
+def test_a_components_key_that_is_wrong_is_named(audit_path: Path, tmp_path: Path) -> None:
+    data = json.loads(audit_path.read_text())
     data["audits"][0]["components"]["accuracy"]["pictures"] = -3
     (tmp_path / "audit.json").write_text(json.dumps(data))
     with pytest.raises(DataError, match=r"components\.accuracy\.pictures"):
         hqm.design(tmp_path / "audit.json", targets=["mdd<=.2"])
-    data = json.loads(made.read_text())
+    data = json.loads(audit_path.read_text())
     data["audits"][0]["components"]["accuracy"]["values"].pop()
     (tmp_path / "audit.json").write_text(json.dumps(data))
     with pytest.raises(DataError, match="do not fit together"):
@@ -397,8 +408,8 @@ def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
     measured = {"tokens_in": 300, "tokens_out": 20, "seconds": 0.5}
     sheet = {item.id: hqm.Response("Yes.", detail=measured) for item in benchmark.original.items}
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        who = RecordedRespondent("recorded/a", [Recording("a", "original", 0, sheet)])
-        respondents = administered(store, benchmark, [who])
+        respondent = RecordedRespondent("recorded/a", [Recording("a", "original", 0, sheet)])
+        respondents = administered(store, benchmark, [respondent])
         evidence = hqm.gather(benchmark, store, respondents)
         costs = study_costs(store, evidence, [], [], prices=(2.0, 10.0))
     (used,) = costs["respondents"].values()
@@ -415,17 +426,17 @@ def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
 # --- the answer ---
 
 
-def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyParts) -> None:
+def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyComponents) -> None:
     """Every study up to 300 pictures is tried by hand; none that reaches the target costs less."""
-    made = hqm.design(audit, targets=["mdd<=.15"])
-    assert made.cheapest.met
+    study_design = hqm.design(audit, targets=["mdd<=.15"])
+    assert study_design.cheapest.reaches_targets
     assert (
-        made.cheapest.answers
-        == made.cheapest.cost
-        == made.cheapest.pictures
-        * made.cheapest.items
-        * made.cheapest.forms
-        * made.cheapest.runs
+        study_design.cheapest.answers
+        == study_design.cheapest.cost
+        == study_design.cheapest.pictures
+        * study_design.cheapest.items
+        * study_design.cheapest.forms
+        * study_design.cheapest.runs
         * RESPONDENTS
     )
     pictures, items, forms, runs = np.meshgrid(
@@ -435,21 +446,27 @@ def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyPar
         parts, "mdd", StudySize(pictures=pictures, items=items, forms=forms, runs=runs)
     )
     cost = pictures * items * forms * runs * RESPONDENTS
-    assert made.cheapest.cost == cost[values <= 0.15].min()
-    assert made.now.pictures == PICTURES
-    assert made.same is not None
-    assert made.saving == pytest.approx(1 - made.cheapest.cost / made.same.cost)
-    assert f"{made.saving:.0%} cheaper" in made.sentence
-    assert "nothing has a price" in made.notes[0]
-    assert StudyDesign.from_dict(json.loads(made.to_json())) == made
-    costs = [point.cost for point in made.curve]
-    best = [point.best for point in made.curve]
+    assert study_design.cheapest.cost == cost[values <= 0.15].min()
+    assert study_design.now.pictures == PICTURES
+    assert study_design.same is not None
+    assert study_design.saving == pytest.approx(
+        1 - study_design.cheapest.cost / study_design.same.cost
+    )
+    assert f"{study_design.saving:.0%} cheaper" in study_design.sentence
+    assert "nothing has a price" in study_design.notes[0]
+    assert StudyDesign.from_dict(json.loads(study_design.to_json())) == study_design
+    costs = [point.cost for point in study_design.curve]
+    best = [point.best for point in study_design.curve]
     assert costs == sorted(costs)
     assert best == sorted(best, reverse=True), "more money never buys less"
-    assert all(point.same is None or point.best <= point.same * (1 + 1e-9) for point in made.curve)
+    assert all(
+        point.same is None or point.best <= point.same * (1 + 1e-9) for point in study_design.curve
+    )
 
 
-def test_the_audited_study_is_forecast_as_it_was_tested(audit: Audit, parts: StudyParts) -> None:
+def test_the_audited_study_is_forecast_as_it_was_tested(
+    audit: Audit, parts: StudyComponents
+) -> None:
     """The audit tests differences of one run in one wording from the pictures directly, pair by
     pair.
     """
@@ -459,9 +476,9 @@ def test_the_audited_study_is_forecast_as_it_was_tested(audit: Audit, parts: Stu
 
 
 def test_several_targets_and_a_type(audit: Audit) -> None:
-    made = hqm.design(audit, targets=["g>=.8", "sem[counting]<=.05", "mdd<=.2"])
-    assert made.cheapest.met
-    assert made.cheapest.extra["counting"] >= 0
+    study_design = hqm.design(audit, targets=["g>=.8", "sem[counting]<=.05", "mdd<=.2"])
+    assert study_design.cheapest.reaches_targets
+    assert study_design.cheapest.extra["counting"] >= 0
     with pytest.raises(UsageError, match="no hallucination type 'countin'"):
         hqm.design(audit, targets=["sem[countin]<=.05"])
 
@@ -476,33 +493,36 @@ def test_prices_move_the_answer(audit: Audit) -> None:
     assert dear.unit == "EUR"
     assert dear.cheapest.pictures < cheap.cheapest.pictures
     assert dear.cheapest.answers > cheap.cheapest.answers
-    most = hqm.design(
+    capped = hqm.design(
         audit, targets=["mdd<=.12"], prices=parse_prices('[answers]\n"*"=1\n[most]\npictures=40')
     )
-    assert most.cheapest.pictures <= 40
+    assert capped.cheapest.pictures <= 40
 
 
 def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
     prices = parse_prices('[answers]\n"*"=0.01\n[labels]\nhour=30')
-    made = hqm.design(audit, targets=["labelled_sem<=.06"], prices=prices)
-    assert made.cheapest.met
-    assert made.cheapest.labels > 0
+    study_design = hqm.design(audit, targets=["labelled_sem<=.06"], prices=prices)
+    assert study_design.cheapest.reaches_targets
+    assert study_design.cheapest.labels > 0
     seconds = audit.record["costs"]["mine"]["label_seconds"]
-    paid = made.cheapest.answers * 0.01 + made.cheapest.labels * RESPONDENTS * seconds / 3600 * 30
-    assert made.cheapest.cost == pytest.approx(paid)
-    assert any("seconds of the labels" in note for note in made.notes)
+    paid = (
+        study_design.cheapest.answers * 0.01
+        + study_design.cheapest.labels * RESPONDENTS * seconds / 3600 * 30
+    )
+    assert study_design.cheapest.cost == pytest.approx(paid)
+    assert any("seconds of the labels" in note for note in study_design.notes)
     with pytest.raises(UsageError, match=pattern_of("design.unpriced")):
         hqm.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
 
 
 def test_targets_for_other_respondents(audit: Audit) -> None:
-    made = hqm.design(
+    study_design = hqm.design(
         audit, targets=["rho_g_half_width<=.02"], free=["pictures", "runs", "respondents"]
     )
-    assert made.cheapest.met
-    few = hqm.design(audit, targets=["mean_sem<=.05"], free=["respondents", "pictures"])
-    assert few.cheapest.met
-    assert few.cheapest.respondents > RESPONDENTS
+    assert study_design.cheapest.reaches_targets
+    mean_design = hqm.design(audit, targets=["mean_sem<=.05"], free=["respondents", "pictures"])
+    assert mean_design.cheapest.reaches_targets
+    assert mean_design.cheapest.respondents > RESPONDENTS
 
 
 @pytest.mark.parametrize(
@@ -589,67 +609,84 @@ def test_the_example_of_the_page_prints_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-    prices, code, shown = (
+    prices, code, printed = (
         re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[0]
         for kind in ("toml", "python", "text")
     )
     (tmp_path / "prices.toml").write_text(prices)
     monkeypatch.chdir(tmp_path)
     exec(code, {})
-    assert capsys.readouterr().out == shown
+    assert capsys.readouterr().out == printed
 
 
 # --- the command, the report, the comparison ---
 
 
-def test_the_command_says_what_the_function_says(made: Path, tmp_path: Path) -> None:
-    out = tmp_path / "design.json"
-    done = CliRunner().invoke(
+def test_the_command_says_what_the_function_says(audit_path: Path, tmp_path: Path) -> None:
+    design_path = tmp_path / "design.json"
+    result = CliRunner().invoke(
         program(),
-        ["design", str(made), "--target", "mdd<=.15", "--target", "rho_g>=.8", "--out", str(out)],
+        [
+            "design",
+            str(audit_path),
+            "--target",
+            "mdd<=.15",
+            "--target",
+            "rho_g>=.8",
+            "--out",
+            str(design_path),
+        ],
     )
-    assert done.exit_code == 0, done.exception
-    expected = hqm.design(made, targets=["mdd<=.15", "rho_g>=.8"])
-    assert str(expected) in done.output
-    assert StudyDesign.from_dict(json.loads(out.read_text())) == expected
+    assert result.exit_code == 0, result.exception
+    expected = hqm.design(audit_path, targets=["mdd<=.15", "rho_g>=.8"])
+    assert str(expected) in result.output
+    assert StudyDesign.from_dict(json.loads(design_path.read_text())) == expected
     printed = CliRunner().invoke(
         program(),
-        ["design", str(made.parent), "--target", "mdd<=.15", "--free", "pictures, runs", "--json"],
+        [
+            "design",
+            str(audit_path.parent),
+            "--target",
+            "mdd<=.15",
+            "--free",
+            "pictures, runs",
+            "--json",
+        ],
     )
     assert json.loads(printed.output)["free"] == ["pictures", "runs"]
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
+def noisier(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
     """A noisier benchmark of the same size before respondents of the same names."""
-    at = tmp_path_factory.mktemp("other")
-    folder = make_folder(at, "noisier")
+    root = tmp_path_factory.mktemp("other")
+    folder = make_folder(root, "noisier")
     rows = answers_of(folder, 2)
     rng = np.random.default_rng(3)
     for row in rows:
         if rng.random() < 0.5:
             row["answer"] = "Yes." if rng.random() < 0.5 else "No."
-    (at / "answers.jsonl").write_text(
+    (root / "answers.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
     )
     return hqm.audit(
-        str(folder), recorded=at / "answers.jsonl", metrics="accuracy", forms="original,parallel2"
+        str(folder), recorded=root / "answers.jsonl", metrics="accuracy", forms="original,parallel2"
     )
 
 
-def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAudit) -> None:
+def test_a_comparison_forecasts_which_to_trust(audit: Audit, noisier: BenchmarkAudit) -> None:
     from hqm.reports.compare_page import comparison_tables, render
-    from hqm.reports.comparison_answers import forecasts_said
+    from hqm.reports.comparison_answers import forecast_sentences
 
-    comparison = hqm.compare_audits([audit, other], metrics=["accuracy"], forecast=True)
+    comparison = hqm.compare_audits([audit, noisier], metrics=["accuracy"], forecast=True)
     (pair,) = comparison.forecasts
     assert (pair.unit, pair.cost) == ("answers", 72.0 * RESPONDENTS)
     assert pair.items == (72, 72)
     assert pair.trusted(pair.these) == pair.first == "Mine"
     assert pair.g[0].value > pair.g[1].value
-    said = forecasts_said(comparison)
-    assert said[0].startswith(text_of("design.trust", better="Mine", other="Noisier"))
-    assert said[1].startswith("For other respondents, ")
+    sentences = forecast_sentences(comparison)
+    assert sentences[0].startswith(text_of("design.trust", better="Mine", other="Noisier"))
+    assert sentences[1].startswith("For other respondents, ")
     page = render(comparison)
     assert tells(page, "design.which-to-trust")
     (table,) = (t for t in comparison_tables(comparison) if t.name == "forecast")
@@ -657,14 +694,14 @@ def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAud
     data = json.loads(comparison.to_json())
     assert data["forecasts"][0]["these"]["difference"] == pair.these.difference
     assert "components" not in data["measures"][0]
-    assert hqm.compare_audits([audit, other], metrics=["accuracy"]).forecasts == ()
+    assert hqm.compare_audits([audit, noisier], metrics=["accuracy"]).forecasts == ()
 
 
-def test_unequal_prices_make_unequal_studies(audit: Audit, other: BenchmarkAudit) -> None:
+def test_unequal_prices_make_unequal_studies(audit: Audit, noisier: BenchmarkAudit) -> None:
     from hqm.comparison.compare import forecasts
     from hqm.comparison.measures import measures_of
 
-    measures = measures_of([*audit.audits, other], ["accuracy"])
+    measures = measures_of([*audit.audits, noisier], ["accuracy"])
     names = [f"m{m}" for m in range(RESPONDENTS)]
     used = {
         name: {"answers": 1, "tokens_in": 100, "tokens_out": 0, "price_in": 2.0, "price_out": 0.0}
@@ -679,7 +716,7 @@ def test_unequal_prices_make_unequal_studies(audit: Audit, other: BenchmarkAudit
 
 
 def test_a_contest_needs_respondents_and_parts() -> None:
-    parts = StudyParts(
+    parts = StudyComponents(
         effects=(("respondent",), ("respondent", "item")),
         values=(0.02, 0.2),
         covariance=((1e-6, 0), (0, 1e-5)),
@@ -690,14 +727,16 @@ def test_a_contest_needs_respondents_and_parts() -> None:
     )
     sizes = (StudySize(pictures=100), StudySize(pictures=400))
     compared = compare_studies(parts, parts, sizes, 0.5, 8)
-    assert compared.these.choice == 2
-    assert compared.these.difference == pytest.approx(-math.log(4))
-    assert "needs 10 independent ones" in compared.others.reason
-    assert compared.others.choice == 0
+    assert compared.fixed_respondents.choice == 2
+    assert compared.fixed_respondents.difference == pytest.approx(-math.log(4))
+    assert "needs 10 independent ones" in compared.other_respondents.reason
+    assert compared.other_respondents.choice == 0
     # a judge's noise shrinks with its askings, and is never more than the noise of single answers
-    judged = study_parts(ragged()[0], ragged()[1])
-    errors = error_parts(
-        StudyParts(effects=judged.effects, values=judged.values, judge=9.0, per_picture=1, crowd=1),
+    judged = study_variance_components(ragged()[0], ragged()[1])
+    errors = error_components(
+        StudyComponents(
+            effects=judged.effects, values=judged.values, judge=9.0, per_picture=1, crowd=1
+        ),
         StudySize(askings=4),
     )
     assert float(errors[("judge",)]) == pytest.approx(judged.values[-1] / 400)
@@ -724,10 +763,10 @@ def test_a_study_with_further_pictures_of_a_type_is_priced_by_hand() -> None:
 
     The audit had 5 pictures of 4 items: 5 + 2 pictures and 44 - 20 items are new.
     """
-    whole = StudyParts(pictures=5, items=20, per_picture=4.0, respondents=2)
-    kind = replace(whole, items=10, per_picture=2.0)
+    full_study = StudyComponents(pictures=5, items=20, per_picture=4.0, respondents=2)
+    kind = replace(full_study, items=10, per_picture=2.0)
     prices = UnitPrices(answer=0.1, verdict=0.01, picture=5.0, item=1.0, form=7.0)
-    space = Space(whole, {"t": kind}, (), prices, frozenset(), judged=True)
+    space = Space(full_study, {"t": kind}, (), prices, frozenset(), judged=True)
     sizes = dict.fromkeys(AXES, np.array([1.0])) | {
         "pictures": np.array([10.0]),
         "items": np.array([4.0]),
@@ -735,7 +774,7 @@ def test_a_study_with_further_pictures_of_a_type_is_priced_by_hand() -> None:
         "askings": np.array([2.0]),
         "respondents": np.array([6.0]),
     }
-    made = space.priced(sizes, {"t": np.array([2.0])})
-    assert made.answers == pytest.approx([44 * 6 * 3])
+    priced = space.price_studies(sizes, {"t": np.array([2.0])})
+    assert priced.answers == pytest.approx([44 * 6 * 3])
     answers = 44 * 6 * 3 * (0.1 + 2 * 0.01)
-    assert made.cost == pytest.approx([answers + 5 * (5 + 2) + 1 * (44 - 20) + 7 * (3 - 1)])
+    assert priced.cost == pytest.approx([answers + 5 * (5 + 2) + 1 * (44 - 20) + 7 * (3 - 1)])

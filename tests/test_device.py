@@ -24,9 +24,9 @@ pytest.importorskip("transformers", reason=NO_TORCH)
 from torch.fx.experimental.proxy_tensor import make_fx
 from transformers import DynamicCache
 
-from hqm.respondents.decoding import is_out_of_memory
 from hqm.respondents.hf_inputs import device_options
 from hqm.respondents.hf_loading import load
+from hqm.respondents.plain_decoding import is_out_of_memory
 from hqm.respondents.step_graph import StepGraphs
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
@@ -47,12 +47,12 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
     folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
     for number, size in enumerate(((48, 32), (64, 64), (640, 480))):
-        drawn = Image.fromarray(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8))
-        drawn.resize(size).save(folder / f"{number}.png")
+        image = Image.fromarray(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8))
+        image.resize(size).save(folder / f"{number}.png")
     return sorted(folder.iterdir())
 
 
-def asked(pictures: Sequence[Path], temperature: float, tokens: int) -> list[Request]:
+def make_requests(pictures: Sequence[Path], temperature: float, tokens: int) -> list[Request]:
     sampling = Sampling(temperature, 1.0, tokens, 0)
     return [
         Request(question, picture, sampling, n)
@@ -69,7 +69,7 @@ def test_the_large_shapes_have_the_published_number_of_weights(name: str, tmp_pa
     """7,063,427,072 and 8,291,375,616: the published numbers of the two models, from public code
     that counts them.
     """
-    loaded = large_models.made("7b", name, tmp_path / "model", "meta", "bfloat16")
+    loaded = large_models.build_model("7b", name, tmp_path / "model", "meta", "bfloat16")
     assert {p.device.type for p in loaded.model.parameters()} == {"meta"}, "it takes no memory"
     published = {"llava": 7_063_427_072, "qwen2_vl": 8_291_375_616}
     assert (
@@ -94,7 +94,7 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
 
     from tests.perf.peak import Meter
 
-    loaded = large_models.made("7b", "llava", tmp_path / "model", "meta", "bfloat16")
+    loaded = large_models.build_model("7b", "llava", tmp_path / "model", "meta", "bfloat16")
     rows, new, before, width, layers = 2, 20, 600, 4096, 32
     cache = DynamicCache()
     for layer in range(layers):
@@ -129,8 +129,8 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
     decoder = (
         layers * (a_layer + 2 * width) + width + 32064 * width + 32064
     )  # norms, the head and its bias
-    places = rows * (before + new + 1) * large_models.place_bytes(loaded)
-    assert meter.spent["answers"].bytes == 2 * decoder + places
+    cache_bytes = rows * (before + new + 1) * large_models.place_bytes(loaded)
+    assert meter.spent["answers"].bytes == 2 * decoder + cache_bytes
 
 
 def test_the_comparison_of_large_shapes_runs_on_a_cpu(
@@ -153,26 +153,26 @@ def test_the_comparison_of_large_shapes_runs_on_a_cpu(
             str(tmp_path / "cells.md"),
         ]
     )
-    made = json.loads((tmp_path / "cells.json").read_text())
-    yes_no, caption = made["cells"]
+    measured = json.loads((tmp_path / "cells.json").read_text())
+    yes_no, caption = measured["cells"]
     assert (yes_no["requests"], caption["requests"]) == (6, 3)
     assert (yes_no["equal"], caption["equal"]) == (1.0, 1.0)
     for cell in (yes_no, caption):
-        for way in ("hqm", "plain"):
-            reading = [cell[way]["spent"][kind] for kind in ("pictures", "questions")]
+        for engine in ("hqm", "plain"):
+            reading = [cell[engine]["spent"][kind] for kind in ("pictures", "questions")]
             share = (
                 sum(r["operations"] for r in reading)
                 / sum(r["seconds"] for r in reading)
-                / made["peaks"]["operations"]
+                / measured["peaks"]["operations"]
             )
-            assert cell[way]["reading_in_model"] == pytest.approx(share)
+            assert cell[engine]["reading_in_model"] == pytest.approx(share)
             # of another run, so that neither share need be the larger
-            answers = {"hqm": cell["requests"], "plain": 2}[way]
-            operations = sum(r["operations"] for r in reading) / made["peaks"]["operations"]
-            of_whole = operations * cell[way]["rate"] / answers
-            assert cell[way]["reading_of_whole"] == pytest.approx(of_whole)
-    assert min(caption[way]["spent"]["answers"]["bytes"] for way in ("hqm", "plain")) > 0
-    assert min(caption[way]["decoding_in_model"] for way in ("hqm", "plain")) > 0
+            answers = {"hqm": cell["requests"], "plain": 2}[engine]
+            operations = sum(r["operations"] for r in reading) / measured["peaks"]["operations"]
+            share_of_total = operations * cell[engine]["rate"] / answers
+            assert cell[engine]["reading_of_whole"] == pytest.approx(share_of_total)
+    assert min(caption[engine]["spent"]["answers"]["bytes"] for engine in ("hqm", "plain")) > 0
+    assert min(caption[engine]["decoding_in_model"] for engine in ("hqm", "plain")) > 0
     assert caption["plain"]["spent"]["questions"]["calls"] == 0, (
         "plain generate reads a question with its picture"
     )
@@ -196,23 +196,23 @@ def test_a_step_waits_for_the_device_once(
     """
     from hqm.respondents.packed_batch import DecodingBatch
 
-    loaded = large_models.made(
+    loaded = large_models.build_model(
         "7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2
     )
     respondent: Any = respondent_of(tmp_path / "model", loaded, batch=6)
-    respondent._engine._checked.add("prefix")  # plain generate needs real numbers
+    respondent._engine.policy.checked.add("prefix")  # plain generate needs real numbers
     watch, steps = Watch(), list[tuple[dict[str, int], int]]()
     plain = DecodingBatch.step
 
     def step(self: DecodingBatch, choose: Any) -> dict[int, int]:
         before, sent = watch.waits.copy(), watch.sent
-        drawn = plain(self, choose)
+        chosen_tokens = plain(self, choose)
         steps.append((dict(watch.waits - before), watch.sent - sent))
-        return drawn
+        return chosen_tokens
 
     monkeypatch.setattr(DecodingBatch, "step", step)
     # answers of two lengths: some rows go on while others are finished
-    requests = [*asked(pictures[1:2], 1.0, 5), *asked(pictures[2:], 1.0, 3)]
+    requests = [*make_requests(pictures[1:2], 1.0, 5), *make_requests(pictures[2:], 1.0, 3)]
     with watch:
         answers = [answer for batch in respondent.answer(requests) for _, answer in batch]
     assert [answer.state for answer in answers] == ["truncated"] * 6
@@ -222,7 +222,7 @@ def test_a_step_waits_for_the_device_once(
     }, "the drawn tokens"
     assert {sent for _, sent in steps} == {1}, "the numbers by which tokens are drawn"
     ours = {
-        what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()
+        wait for wait in watch.waits if wait.rpartition(" ")[2].partition(":")[0] in _our_modules()
     }
     assert ours == {
         "tolist in token_sampling.py:read_tokens",
@@ -249,8 +249,8 @@ def test_whatever_waits_is_seen() -> None:
         assert not bool(weights.any())
         weights.cpu()
         torch.tensor([1.0], device="meta")
-    seen = {what.partition(" in ")[0] for what in watch.waits}
-    assert seen == {
+    wait_kinds = {wait.partition(" in ")[0] for wait in watch.waits}
+    assert wait_kinds == {
         "a mask as an index",
         "nonzero",
         "tolist",
@@ -300,7 +300,7 @@ def test_recorded_steps_draw_what_plain_steps_draw(
     loaded = load(
         str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name
     )
-    requests = asked(pictures, 1.0, 40)
+    requests = make_requests(pictures, 1.0, 40)
     answers = []
     for graphs in (StepGraphs(), Traced(usable=True)):
         respondent: Any = respondent_of(folder, loaded)
@@ -315,7 +315,7 @@ def test_recorded_steps_draw_what_plain_steps_draw(
             }
         )
         assert respondent.how == "shared image prefix"
-        assert respondent._engine.packs
+        assert respondent._engine.policy.packs
     assert answers[0] == answers[1]
     assert (graphs.to_check, graphs.usable) == (1, False) if turned else (0, True)
     assert graphs.recordings == 1 if turned else graphs.recordings > 1
@@ -335,7 +335,7 @@ def test_torchvisions_pictures_are_a_step_of_a_byte_away(
     from PIL import Image
     from transformers import AutoImageProcessor
 
-    folder, made = build(name, tmp_path / "model"), {}
+    folder, by_backend = build(name, tmp_path / "model"), {}
     for backend in ("pil", "torchvision"):
         loaded = load(
             str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name
@@ -345,18 +345,18 @@ def test_torchvisions_pictures_are_a_step_of_a_byte_away(
         )
         answers = [
             (r.prompt, r.image, a.text)
-            for b in respondent_of(folder, loaded).answer(asked(pictures, 0.0, 6))
+            for b in respondent_of(folder, loaded).answer(make_requests(pictures, 0.0, 6))
             for r, a in b
         ]
         pixels = loaded.processor.image_processor(Image.open(pictures[2]), return_tensors="pt")[
             "pixel_values"
         ]
-        made[backend] = set(answers), pixels
+        by_backend[backend] = set(answers), pixels
     step = (
         1 / 255 / 0.2613
     )  # the least deviation by which CLIP's, SigLIP's and ImageNet's processors divide
-    assert float((made["pil"][1] - made["torchvision"][1]).abs().max()) <= 1.001 * step
-    assert len(made["pil"][0] & made["torchvision"][0]) >= 8
+    assert float((by_backend["pil"][1] - by_backend["torchvision"][1]).abs().max()) <= 1.001 * step
+    assert len(by_backend["pil"][0] & by_backend["torchvision"][0]) >= 8
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "llava_next"])
@@ -391,12 +391,12 @@ class Seer:
         import torch
 
         for request in requests:
-            said = {"process": os.getpid(), "listed": os.environ.get("CUDA_VISIBLE_DEVICES")}
+            environment = {"process": os.getpid(), "listed": os.environ.get("CUDA_VISIBLE_DEVICES")}
             yield [
                 (
                     request,
                     Response(
-                        json.dumps({**said, "seen": torch.cuda._parse_visible_devices()}),
+                        json.dumps({**environment, "seen": torch.cuda._parse_visible_devices()}),
                         "ok",
                         "",
                         {},
@@ -426,17 +426,19 @@ def test_every_worker_sees_a_gpu_of_its_own(
     requests = [Request("?", Path(f"{n}.png"), Sampling(), n) for n in range(8)]
     work = [(seer, requests)]
     shards = [(0, shard) for shard in local.shards_of(requests, 1)]
-    said = [
+    reports = [
         json.loads(answer.text)
-        for _, batch in local._spread(work, shards, 2, local.never, gpus)
+        for _, batch in local._answer_on_workers(work, shards, 2, local.never_stop, gpus)
         if not isinstance(batch, Exception)
         for _, answer in batch
     ]
-    assert len(said) == 8
-    own = {answer["process"]: (answer["listed"], answer["seen"]) for answer in said}
-    assert len(own) == 2
-    assert {name for name, _ in own.values()} == set(gpus), "none is shared"
-    assert all(len(seen) == 1 and str(seen[0]) == name for name, seen in own.values())
+    assert len(reports) == 8
+    gpus_by_process = {answer["process"]: (answer["listed"], answer["seen"]) for answer in reports}
+    assert len(gpus_by_process) == 2
+    assert {name for name, _ in gpus_by_process.values()} == set(gpus), "none is shared"
+    assert all(
+        len(visible) == 1 and str(visible[0]) == name for name, visible in gpus_by_process.values()
+    )
     assert os.environ.get("CUDA_VISIBLE_DEVICES") == listed, "this process's own list stays"
 
 
@@ -484,9 +486,9 @@ def test_memory_that_runs_out_is_told_from_other_errors() -> None:
     with pytest.raises(RuntimeError) as large:
         torch.empty(1 << 60, dtype=torch.uint8)
     assert is_out_of_memory(large.value)
-    with pytest.raises(RuntimeError) as other:
+    with pytest.raises(RuntimeError) as mismatched:
         torch.zeros(2, 3) @ torch.zeros(2, 3)
-    assert not is_out_of_memory(other.value)
+    assert not is_out_of_memory(mismatched.value)
     assert is_out_of_memory(
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
     )
@@ -494,12 +496,15 @@ def test_memory_that_runs_out_is_told_from_other_errors() -> None:
 
 def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Path]) -> None:
     """On `meta` as on a GPU: nothing of the pictures is kept, and answers go on."""
-    loaded = large_models.made("7b-tiny", "llava", tmp_path / "model", "meta", "bfloat16")
+    loaded = large_models.build_model("7b-tiny", "llava", tmp_path / "model", "meta", "bfloat16")
     respondent: Any = respondent_of(tmp_path / "model", loaded, batch=2)
-    respondent._engine._checked.add("prefix")
+    respondent._engine.policy.checked.add("prefix")
     with Watch():
         for _ in range(2):
-            assert sum(len(batch) for batch in respondent.answer(asked(pictures[:1], 1.0, 3))) == 3
+            assert (
+                sum(len(batch) for batch in respondent.answer(make_requests(pictures[:1], 1.0, 3)))
+                == 3
+            )
             assert respondent._engine.reader._encoded
             respondent._engine.release()
             assert not respondent._engine.reader._encoded

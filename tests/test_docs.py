@@ -20,22 +20,22 @@ PAGES = {
     for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
 }
 PAGES_OF_DOCS = {path.name for path in (ROOT / "docs").glob("*.md")}
-EVERYTHING = "\n".join(PAGES.values())
+ALL_TEXT = "\n".join(PAGES.values())
 
 
 def test_the_reference_is_up_to_date() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_every_command_and_option_is_documented() -> None:
     for name, command in every_command(get_command(program())).items():
-        assert f"hqm {name}" in EVERYTHING
+        assert f"hqm {name}" in ALL_TEXT
         for parameter in command.params:
             for option in parameter.opts:
                 assert f"`{option}`" in PAGES["reference.md"], f"{name} {option}"
@@ -89,14 +89,14 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_every_command_in_the_readme_exists() -> None:
     commands = every_command(get_command(program()))
-    shown = [
+    commands_shown = [
         line
         for block in blocks(README, "sh")
         for line in block.splitlines()
         if line.startswith("hqm ")
     ]
-    assert shown
-    for line in shown:
+    assert commands_shown
+    for line in commands_shown:
         words = line.split()
         assert words[1] in commands, line
         options = {option for parameter in commands[words[1]].params for option in parameter.opts}
@@ -107,11 +107,11 @@ def test_every_command_in_the_readme_exists() -> None:
 
 def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
     """That of the index, whose row is made again where the data are (test_index)."""
-    shown = next(block for block in blocks(README, "text") if "pairs of models" in block)
+    verdict_block = next(block for block in blocks(README, "text") if "pairs of models" in block)
     index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
     command = "hqm audit coco_chair --recorded $HQM_DATA/pope/captions"
     (row,) = [row for row in index["rows"] if row["command"] == command]
-    assert shown.split()[1:] == row["verdict"].split()
+    assert verdict_block.split()[1:] == row["verdict"].split()
 
 
 def test_the_documentation_is_short() -> None:
@@ -125,9 +125,9 @@ def test_the_documentation_is_short() -> None:
 
 def test_a_script_that_a_page_names_finds_what_it_imports() -> None:
     """`python FOLDER/SCRIPT.py` has no `tests` beside it unless the script puts it there."""
-    named = set(re.findall(r"python (tests/perf/\w+\.py)", EVERYTHING))
-    assert named
-    for script in named:
+    scripts = set(re.findall(r"python (tests/perf/\w+\.py)", ALL_TEXT))
+    assert scripts
+    for script in scripts:
         text = (ROOT / script).read_text(encoding="utf-8")
         lonely = re.search(r"^from tests\b", text, re.MULTILINE) and "sys.path.insert" not in text
         assert not lonely, f"{script}: name it as `python -m {script[:-3].replace('/', '.')}`"

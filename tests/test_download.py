@@ -16,7 +16,7 @@ from starlette.routing import Route
 from hqm.benchmark.card import Card
 from hqm.benchmark.download import RECORD, Fetched, Origin, fetch, summary
 from hqm.errors import CardError, DataError
-from hqm.files.images import Checksums, Listed
+from hqm.files.images import Checksums, ExpectedFile
 from hqm.version import __version__
 from tests.messages import text_of
 from tests.servers import AppServer
@@ -26,44 +26,44 @@ BODY = b"0123456789" * 60_000
 SUM = hashlib.sha256(BODY).hexdigest()
 
 
-class Manners(AppServer):
+class RangeServer(AppServer):
     """Serves the body in the way that the path names, and notes the range that was asked for."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str, str]] = []
+        self.requested: list[tuple[str, str, str]] = []
         super().__init__([Route("/{way:path}", self.reply)])
 
     async def reply(self, request: Request) -> Response:
-        way, wanted = request.path_params["way"], request.headers.get("range", "")
-        self.asked.append((way, wanted, request.headers["user-agent"]))
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        if way == "whole":
+        behaviour, range_header = request.path_params["way"], request.headers.get("range", "")
+        self.requested.append((behaviour, range_header, request.headers["user-agent"]))
+        start = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
+        if behaviour == "whole":
             return Response(BODY)
-        if way == "never" or start >= len(BODY):
+        if behaviour == "never" or start >= len(BODY):
             return Response(status_code=416)
-        if way == "stream":
-            return StreamingResponse(iter([BODY[start:]]), 206 if wanted else 200)
-        if way == "gone":
+        if behaviour == "stream":
+            return StreamingResponse(iter([BODY[start:]]), 206 if range_header else 200)
+        if behaviour == "gone":
             return Response(status_code=404)
-        return Response(BODY[start:], 206 if wanted else 200)
+        return Response(BODY[start:], 206 if range_header else 200)
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Manners]:
-    server = Manners()
+def running() -> Iterator[RangeServer]:
+    server = RangeServer()
     yield server
     server.stop()
 
 
 @pytest.fixture
-def server(running: Manners) -> Manners:
-    running.asked.clear()
+def server(running: RangeServer) -> RangeServer:
+    running.requested.clear()
     return running
 
 
-def card(*files: dict[str, Any], **about: Any) -> Card:
+def card(*files: dict[str, Any], **fields: Any) -> Card:
     data = {"name": "far", "title": "Far", "version": "1", "task": "vqa", "data": {"folder": "far"}}
-    return Card.parse({**data, **about, "source": {"revision": "1", "files": list(files)}}, "test")
+    return Card.parse({**data, **fields, "source": {"revision": "1", "files": list(files)}}, "test")
 
 
 def fetched(card: Card, root: Path, **settings: Any) -> list[Fetched]:
@@ -73,29 +73,29 @@ def fetched(card: Card, root: Path, **settings: Any) -> list[Fetched]:
 # --- from a server ---
 
 
-@pytest.mark.parametrize("way", ["ranges", "stream", "whole"])
+@pytest.mark.parametrize("behaviour", ["ranges", "stream", "whole"])
 @pytest.mark.parametrize("size", [0, len(BODY)])
 def test_a_download_says_how_far_it_is(
-    server: Manners, tmp_path: Path, way: str, size: int
+    server: RangeServer, tmp_path: Path, behaviour: str, size: int
 ) -> None:
-    seen: list[tuple[str, int, int]] = []
-    file = {"path": "a/b.bin", "url": f"{server.url}/{way}", "size": size}
-    (got,) = fetched(card(file), tmp_path, progress=lambda *far: seen.append(far))
+    events: list[tuple[str, int, int]] = []
+    file = {"path": "a/b.bin", "url": f"{server.url}/{behaviour}", "size": size}
+    (got,) = fetched(card(file), tmp_path, progress=lambda *args: events.append(args))
     path = tmp_path / "far" / "a" / "b.bin"
     assert got == Fetched(path, "downloaded", len(BODY), optional=False)
     assert path.read_bytes() == BODY
-    total = 0 if way == "stream" and not size else len(BODY)
-    assert {name for name, *_ in seen} == {"a/b.bin"}
-    assert {of for *_, of in seen} == {total}
-    steps = [done for _, done, _ in seen]
+    total = 0 if behaviour == "stream" and not size else len(BODY)
+    assert {name for name, *_ in events} == {"a/b.bin"}
+    assert {reported_total for *_, reported_total in events} == {total}
+    steps = [position for _, position, _ in events]
     assert steps == sorted(set(steps))
     assert (steps[-1], len(steps) > 2) == (len(BODY), True)
-    assert server.asked == [(way, "", f"hqm/{__version__}")]
+    assert server.requested == [(behaviour, "", f"hqm/{__version__}")]
     assert [p.name for p in path.parent.iterdir()] == ["b.bin"]
 
 
 @pytest.mark.parametrize(
-    ("there", "size", "asked"),
+    ("n_received", "size", "starts"),
     [
         (1, 0, [1]),
         (1, len(BODY), [1]),
@@ -109,35 +109,37 @@ def test_a_download_says_how_far_it_is(
     ],
 )
 def test_a_part_is_gone_on_with(
-    server: Manners, tmp_path: Path, there: int, size: int, asked: list[int]
+    server: RangeServer, tmp_path: Path, n_received: int, size: int, starts: list[int]
 ) -> None:
-    part = tmp_path / "far" / "b.bin.part"
-    part.parent.mkdir()
-    part.write_bytes((BODY + BODY)[:there])
-    seen: list[int] = []
+    partial = tmp_path / "far" / "b.bin.part"
+    partial.parent.mkdir()
+    partial.write_bytes((BODY + BODY)[:n_received])
+    positions: list[int] = []
     file = {"path": "b.bin", "url": f"{server.url}/ranges", "size": size, "sha256": SUM}
-    (got,) = fetched(card(file), tmp_path, progress=lambda _, done, total: seen.append(done))
+    (got,) = fetched(
+        card(file), tmp_path, progress=lambda _, position, total: positions.append(position)
+    )
     assert (got.state, got.path.read_bytes() == BODY) == ("downloaded", True)
-    assert [wanted for _, wanted, _ in server.asked] == [
-        f"bytes={start}-" if start else "" for start in asked
+    assert [range_header for _, range_header, _ in server.requested] == [
+        f"bytes={start}-" if start else "" for start in starts
     ]
-    assert seen[0] > asked[-1]
-    assert seen[-1] == len(BODY)
+    assert positions[0] > starts[-1]
+    assert positions[-1] == len(BODY)
 
 
 def test_a_server_without_ranges_sends_the_whole_file_again(
-    server: Manners, tmp_path: Path
+    server: RangeServer, tmp_path: Path
 ) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "b.bin.part").write_bytes(b"x" * 9)
     file = {"path": "b.bin", "url": f"{server.url}/whole", "size": len(BODY)}
     (got,) = fetched(card(file), tmp_path)
     assert got.path.read_bytes() == BODY
-    assert [wanted for _, wanted, _ in server.asked] == ["bytes=9-"]
+    assert [range_header for _, range_header, _ in server.requested] == ["bytes=9-"]
 
 
 @pytest.mark.parametrize(
-    ("way", "there", "size", "says"),
+    ("behaviour", "n_received", "size", "says"),
     [
         ("ranges", 0, len(BODY) - 1, f"it has {len(BODY):,} bytes, not {len(BODY) - 1:,}"),
         ("ranges", 7, len(BODY) - 1, f"it has {len(BODY):,} bytes, not {len(BODY) - 1:,}"),
@@ -147,41 +149,45 @@ def test_a_server_without_ranges_sends_the_whole_file_again(
     ],
 )
 def test_a_file_of_another_length_is_refused_and_removed(
-    server: Manners, tmp_path: Path, way: str, there: int, size: int, says: str
+    server: RangeServer, tmp_path: Path, behaviour: str, n_received: int, size: int, says: str
 ) -> None:
-    part = tmp_path / "far" / "b.bin.part"
-    part.parent.mkdir()
-    if there:
-        part.write_bytes(BODY[:there])
+    partial = tmp_path / "far" / "b.bin.part"
+    partial.parent.mkdir()
+    if n_received:
+        partial.write_bytes(BODY[:n_received])
     with pytest.raises(DataError, match=says) as refused:
-        fetched(card({"path": "b.bin", "url": f"{server.url}/{way}", "size": size}), tmp_path)
-    assert refused.value.location == f"{server.url}/{way}"
-    assert not list(part.parent.iterdir())
+        fetched(card({"path": "b.bin", "url": f"{server.url}/{behaviour}", "size": size}), tmp_path)
+    assert refused.value.location == f"{server.url}/{behaviour}"
+    assert not list(partial.parent.iterdir())
 
 
 @pytest.mark.parametrize(
     ("url", "reason"), [("/gone", "(404)"), ("/never", "(416)"), ("nonsense", "unknown url type")]
 )
-@pytest.mark.parametrize("how", ["", "Sign the form."])
+@pytest.mark.parametrize("instructions", ["", "Sign the form."])
 def test_what_cannot_be_had_says_why_and_where_it_belongs(
-    server: Manners, tmp_path: Path, url: str, reason: str, how: str
+    server: RangeServer, tmp_path: Path, url: str, reason: str, instructions: str
 ) -> None:
     url = f"{server.url}{url}" if url[0] == "/" else url
-    (got,) = fetched(card({"path": "b.bin", "url": url, "how": how, "optional": True}), tmp_path)
+    (got,) = fetched(
+        card({"path": "b.bin", "url": url, "how": instructions, "optional": True}), tmp_path
+    )
     target = tmp_path / "far" / "b.bin"
     assert (got.path, got.state, got.size, got.optional) == (target, "missing", 0, True)
     assert reason in got.how
-    assert got.how.endswith(f"{how} {text_of('fetch.get-from', url=url, target=target)}".strip())
+    assert got.how.endswith(
+        f"{instructions} {text_of('fetch.get-from', url=url, target=target)}".strip()
+    )
 
 
-def test_an_early_end_keeps_what_came(server: Manners, tmp_path: Path) -> None:
+def test_an_early_end_keeps_what_came(server: RangeServer, tmp_path: Path) -> None:
     file = {"path": "b.bin", "url": f"{server.url}/stream", "size": len(BODY) + 1}
     (got,) = fetched(card(file), tmp_path)
     assert (got.state, "ended early" in got.how) == ("missing", True)
     assert (tmp_path / "far" / "b.bin.part").read_bytes() == BODY
 
 
-def test_a_place_that_cannot_be_written_is_named(server: Manners, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(server: RangeServer, tmp_path: Path) -> None:
     file = {"path": "a/b.bin", "url": f"{server.url}/whole"}
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "a").write_text("in the way")
@@ -202,18 +208,18 @@ def test_a_place_that_cannot_be_written_is_named(server: Manners, tmp_path: Path
 # --- from a copy ---
 
 
-@pytest.mark.parametrize("below", ["far", "."])
+@pytest.mark.parametrize("subfolder", ["far", "."])
 @pytest.mark.parametrize("pinned", [True, False])
 def test_a_copy_is_a_data_root_or_the_benchmarks_folder(
-    tmp_path: Path, below: str, pinned: bool
+    tmp_path: Path, subfolder: str, pinned: bool
 ) -> None:
-    copy = tmp_path / "copy" / below / "b.bin"
+    copy = tmp_path / "copy" / subfolder / "b.bin"
     copy.parent.mkdir(parents=True)
     copy.write_bytes(BODY)
     file = {"path": "b.bin", "optional": True, "sha256": SUM if pinned else ""}
-    far, origin = card(file), Origin(tmp_path / "copy")
+    remote_card, origin = card(file), Origin(tmp_path / "copy")
     target = tmp_path / "root" / "far" / "b.bin"
-    states = [fetched(far, tmp_path / "root", origin=origin)[0] for _ in range(2)]
+    states = [fetched(remote_card, tmp_path / "root", origin=origin)[0] for _ in range(2)]
     assert states == [
         Fetched(target, "copied", len(BODY), optional=True),
         Fetched(target, "there", len(BODY), optional=True),
@@ -221,13 +227,13 @@ def test_a_copy_is_a_data_root_or_the_benchmarks_folder(
     assert target.read_bytes() == BODY
     # one that is there and is another is taken anew, where its checksum is known
     target.write_bytes(b"other")
-    (again,) = fetched(far, tmp_path / "root", origin=origin)
-    assert again.state == ("copied" if pinned else "there")
+    (refetched,) = fetched(remote_card, tmp_path / "root", origin=origin)
+    assert refetched.state == ("copied" if pinned else "there")
     copy.write_bytes(b"another")
     target.unlink()
     if pinned:
         with pytest.raises(DataError, match="checksum") as refused:
-            fetched(far, tmp_path / "root", origin=origin)
+            fetched(remote_card, tmp_path / "root", origin=origin)
         assert refused.value.location == str(copy)
         assert not list(target.parent.iterdir())
 
@@ -253,35 +259,37 @@ def test_what_a_copy_lacks_is_missing_with_its_way(tmp_path: Path) -> None:
 
 def test_another_layout_stands_in_for_a_file(tmp_path: Path) -> None:
     """A zip of the release, or the folder that it unfolds to."""
-    far = card({"path": "b.zip", "instead": "b", "optional": True})
+    remote_card = card({"path": "b.zip", "instead": "b", "optional": True})
     origin = Origin(tmp_path / "copy")
-    (got,) = fetched(far, tmp_path / "root", origin=origin)
+    (got,) = fetched(remote_card, tmp_path / "root", origin=origin)
     assert (got.state, got.path.name, got.optional) == ("missing", "b", True)
     folder = tmp_path / "copy" / "b"
     folder.mkdir(parents=True)
-    (got,) = fetched(far, tmp_path / "root", origin=origin)
+    (got,) = fetched(remote_card, tmp_path / "root", origin=origin)
     assert got == Fetched(folder, "there", 0, optional=True)
     assert not (tmp_path / "root" / "far" / "b").exists(), "it is read where it lies"
     folder.rmdir()
     folder.write_bytes(b"one file")
-    (got,) = fetched(far, tmp_path / "root", origin=origin)
+    (got,) = fetched(remote_card, tmp_path / "root", origin=origin)
     assert got == Fetched(tmp_path / "root" / "far" / "b", "copied", 8, optional=True)
-    (got,) = fetched(far, tmp_path / "root", origin=origin)
+    (got,) = fetched(remote_card, tmp_path / "root", origin=origin)
     assert (got.state, got.path.name, got.optional) == ("there", "b", True)
     (tmp_path / "root" / "far" / "b.zip").write_bytes(b"zip")
-    (got,) = fetched(far, tmp_path / "root")
+    (got,) = fetched(remote_card, tmp_path / "root")
     assert (got.state, got.path.name) == ("there", "b.zip")
 
 
 @pytest.mark.parametrize("name", ["far/b.bin", "b.bin"])
 def test_checksums_of_another_revision_replace_the_cards(tmp_path: Path, name: str) -> None:
-    far = card({"path": "b.bin", "sha256": "0" * 64, "size": 3})
-    (file,) = far.source.files
-    listed = Origin(checksums=Checksums({name: Listed(len(BODY), SUM)})).of(far, file)
+    remote_card = card({"path": "b.bin", "sha256": "0" * 64, "size": 3})
+    (file,) = remote_card.source.files
+    listed = Origin(checksums=Checksums({name: ExpectedFile(len(BODY), SUM)})).pinned(
+        remote_card, file
+    )
     assert (listed.sha256, listed.size, listed.path) == (SUM, len(BODY), "b.bin")
-    listed = Origin(checksums=Checksums({name: Listed()})).of(far, file)
+    listed = Origin(checksums=Checksums({name: ExpectedFile()})).pinned(remote_card, file)
     assert (listed.sha256, listed.size) == ("", 0)
-    assert Origin(checksums=Checksums({"c.bin": Listed(1)})).of(far, file) == file
+    assert Origin(checksums=Checksums({"c.bin": ExpectedFile(1)})).pinned(remote_card, file) == file
 
 
 # --- made from others ---
@@ -314,12 +322,12 @@ def sha(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-MADE = {"path": "sum.json", "made_from": ["a", "b"], "how": "Run it."}
-MORE = {"path": "more.json", "made_from": ["b"], "optional": True}
+SUM_FILE = {"path": "sum.json", "made_from": ["a", "b"], "how": "Run it."}
+MORE_FILE = {"path": "more.json", "made_from": ["b"], "optional": True}
 
 
 def states(card: Card, root: Path, **settings: Any) -> dict[str, str]:
-    return {each.path.name: each.state for each in fetched(card, root, **settings)}
+    return {file.path.name: file.state for file in fetched(card, root, **settings)}
 
 
 @pytest.mark.usefixtures("maker")
@@ -330,10 +338,10 @@ def test_files_are_made_once_from_others_and_noted(tmp_path: Path) -> None:
         (copy / name).write_text(name)
     pins = {name: sha(name.encode()) for name in "ab"}
     inputs = [{"path": name, "sha256": pins[name], "optional": name == "b"} for name in "ab"]
-    far = card(*inputs, MADE, MORE, adapter="maker")
+    remote_card = card(*inputs, SUM_FILE, MORE_FILE, adapter="maker")
     origin = Origin(copy)
-    got = fetched(far, root, origin=origin)
-    assert [(each.path.name, each.state, each.optional) for each in got] == [
+    got = fetched(remote_card, root, origin=origin)
+    assert [(file.path.name, file.state, file.optional) for file in got] == [
         ("a", "copied", False),
         ("b", "copied", True),
         ("sum.json", "made", False),
@@ -352,16 +360,18 @@ def test_files_are_made_once_from_others_and_noted(tmp_path: Path) -> None:
     # nothing is needed any more, although the others are gone
     for name in "ab":
         (folder / name).unlink()
-    assert states(far, root) == {"sum.json": "there", "more.json": "there"}
+    assert states(remote_card, root) == {"sum.json": "there", "more.json": "there"}
     # what was changed is made anew
     (folder / "more.json").write_text("[2]")
-    assert states(far, root, origin=origin) == {
+    assert states(remote_card, root, origin=origin) == {
         "b": "copied",
         "sum.json": "there",
         "more.json": "made",
     }
     # so is what was made from another revision
-    newer = card({**inputs[0], "sha256": sha(b"new")}, inputs[1], MADE, MORE, adapter="maker")
+    newer = card(
+        {**inputs[0], "sha256": sha(b"new")}, inputs[1], SUM_FILE, MORE_FILE, adapter="maker"
+    )
     (copy / "a").write_text("new")
     assert states(newer, root, origin=origin) == {
         "a": "copied",
@@ -380,9 +390,11 @@ def test_what_lacks_an_input_is_missing_or_copied(tmp_path: Path) -> None:
     root, copy = tmp_path / "root", tmp_path / "copy"
     (root / "far").mkdir(parents=True)
     (root / "far" / "a").write_text("a")
-    far = card({"path": "a"}, {"path": "b", "optional": True}, MADE, MORE, adapter="maker")
-    got = {each.path.name: each for each in fetched(far, root)}
-    assert {name: each.state for name, each in got.items()} == {
+    remote_card = card(
+        {"path": "a"}, {"path": "b", "optional": True}, SUM_FILE, MORE_FILE, adapter="maker"
+    )
+    got = {file.path.name: file for file in fetched(remote_card, root)}
+    assert {name: file.state for name, file in got.items()} == {
         "a": "there",
         "b": "missing",
         "sum.json": "missing",
@@ -393,7 +405,7 @@ def test_what_lacks_an_input_is_missing_or_copied(tmp_path: Path) -> None:
     assert (got["sum.json"].optional, got["more.json"].optional) == (False, True)
     copy.mkdir()
     (copy / "sum.json").write_text("{}")
-    got = {each.path.name: each for each in fetched(far, root, origin=Origin(copy))}
+    got = {file.path.name: file for file in fetched(remote_card, root, origin=Origin(copy))}
     assert (got["sum.json"].state, got["more.json"].state) == ("copied", "missing")
     assert "a" not in got, "all that must be made from it is in the copy"
     assert got["sum.json"].how == text_of("fetch.made-from", names="a, b", how="Run it.")
@@ -401,12 +413,16 @@ def test_what_lacks_an_input_is_missing_or_copied(tmp_path: Path) -> None:
     assert set(record) == {"sum.json"}
     assert record["sum.json"]["copied_from"] == str(copy)
     # `a` is not needed any more
-    assert states(far, root) == {"b": "missing", "sum.json": "there", "more.json": "missing"}
+    assert states(remote_card, root) == {
+        "b": "missing",
+        "sum.json": "there",
+        "more.json": "missing",
+    }
     # beside the inputs, what a copy has may be of another revision: all is made anew
     for name in "ab":
         (copy / name).write_text(name)
     (root / "far" / "sum.json").unlink()
-    assert states(far, root, origin=Origin(copy)) == {
+    assert states(remote_card, root, origin=Origin(copy)) == {
         "a": "there",
         "b": "copied",
         "sum.json": "made",
@@ -420,29 +436,31 @@ def test_a_folder_among_the_inputs_is_noted_file_by_file(tmp_path: Path) -> None
     (folder / "deeper").mkdir(parents=True)
     for name in ("2.txt", "1.txt"):
         (folder / name).write_text(name)
-    far = card({"path": "a.zip", "instead": "a"}, {**MADE, "made_from": ["a.zip"]}, adapter="maker")
-    assert states(far, tmp_path) == {"a": "there", "sum.json": "made"}
+    remote_card = card(
+        {"path": "a.zip", "instead": "a"}, {**SUM_FILE, "made_from": ["a.zip"]}, adapter="maker"
+    )
+    assert states(remote_card, tmp_path) == {"a": "there", "sum.json": "made"}
     record = json.loads((tmp_path / "far" / RECORD).read_text())
     sums = {name: sha(name.encode()) for name in ("1.txt", "2.txt")}
     assert record["sum.json"]["made_from"] == {"a.zip": sums}
     assert list(record["sum.json"]["made_from"]["a.zip"]) == ["1.txt", "2.txt"]
-    assert states(far, tmp_path) == {"sum.json": "there"}
+    assert states(remote_card, tmp_path) == {"sum.json": "there"}
 
 
 @pytest.mark.usefixtures("maker")
 def test_a_file_that_nothing_makes_is_an_error_of_the_card(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "a").write_text("a")
-    more = {**MORE, "made_from": ["a"]}
+    more_file = {**MORE_FILE, "made_from": ["a"]}
     with pytest.raises(CardError, match=r"does not make more\.json"):
-        fetched(card({"path": "a"}, more, adapter="maker"), tmp_path)
+        fetched(card({"path": "a"}, more_file, adapter="maker"), tmp_path)
     (tmp_path / "far" / "b").write_text("nan")
     with pytest.raises(ValueError, match="JSON"):
-        fetched(card({"path": "a"}, {"path": "b"}, MADE, adapter="maker"), tmp_path)
+        fetched(card({"path": "a"}, {"path": "b"}, SUM_FILE, adapter="maker"), tmp_path)
     with pytest.raises(CardError, match="no file 'b' is listed"):
-        fetched(card({"path": "a"}, {**MADE, "made_from": ["c", "b", "a"]}), tmp_path)
+        fetched(card({"path": "a"}, {**SUM_FILE, "made_from": ["c", "b", "a"]}), tmp_path)
     with pytest.raises(CardError, match="its adapter makes none"):
-        fetched(card({"path": "a"}, more), tmp_path)
+        fetched(card({"path": "a"}, more_file), tmp_path)
 
 
 @pytest.mark.usefixtures("maker")
@@ -450,20 +468,20 @@ def test_a_made_file_may_lie_under_another_name(tmp_path: Path) -> None:
     folder = tmp_path / "far"
     folder.mkdir()
     (folder / "old.json").write_text("{}")
-    made = {"path": "sum.json", "made_from": ["a"], "instead": "old.json"}
-    far = card({"path": "a"}, made, adapter="maker")
+    sum_file = {"path": "sum.json", "made_from": ["a"], "instead": "old.json"}
+    remote_card = card({"path": "a"}, sum_file, adapter="maker")
     # nobody noted what it was made from
-    assert states(far, tmp_path) == {"a": "missing", "old.json": "missing"}
-    about = {"sha256": sha(b"{}"), "made_from": {"a": sha(b"a")}}
-    (folder / RECORD).write_text(json.dumps({"old.json": about}))
-    assert states(far, tmp_path) == {"old.json": "there"}
-    pinned = card({"path": "a", "sha256": sha(b"b")}, made, adapter="maker")
+    assert states(remote_card, tmp_path) == {"a": "missing", "old.json": "missing"}
+    record = {"sha256": sha(b"{}"), "made_from": {"a": sha(b"a")}}
+    (folder / RECORD).write_text(json.dumps({"old.json": record}))
+    assert states(remote_card, tmp_path) == {"old.json": "there"}
+    pinned = card({"path": "a", "sha256": sha(b"b")}, sum_file, adapter="maker")
     assert states(pinned, tmp_path) == {"a": "missing", "old.json": "missing"}
 
 
 def test_the_facts_of_a_release_are_those_of_its_card() -> None:
-    far = card({"path": "a", "size": 3}, {"path": "b", "size": 4}, licence="MIT")
-    assert summary(far) == {
+    remote_card = card({"path": "a", "size": 3}, {"path": "b", "size": 4}, licence="MIT")
+    assert summary(remote_card) == {
         "benchmark": "far",
         "revision": "1",
         "licence": "MIT",

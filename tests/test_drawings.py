@@ -41,7 +41,7 @@ def benchmark(audit: Audit) -> BenchmarkAudit:
     return audit.audits[0]
 
 
-def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
+def drawings_of(benchmark: BenchmarkAudit) -> dict[str, str]:
     """Every drawing of a report, by name."""
     run = benchmark.cells[1]
     names = [row.name for row in benchmark.respondents]
@@ -52,7 +52,7 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         ),
         "budget": budget_figure(benchmark, budget),
         "narrow budget": budget_figure(benchmark, budget, narrow=True),
-        "strip": budget_strip("A strip", budget, Points.of(benchmark), 60.0),
+        "strip": budget_strip("A strip", budget, Points.for_metric(benchmark), 60.0),
         "board": board_figure(benchmark),
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
@@ -81,9 +81,9 @@ def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
 
 
 def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
-    every = drawn(benchmark)
-    assert len(every) == 7
-    for name, svg in every.items():
+    drawings = drawings_of(benchmark)
+    assert len(drawings) == 7
+    for name, svg in drawings.items():
         root = ET.fromstring(svg)
         assert root.attrib["role"] == "img", name
         assert root.attrib["tabindex"] == "0", "the keyboard reaches it"
@@ -97,23 +97,23 @@ def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
             e.attrib[a] for e in root.iter() for a in ("fill", "stroke") if a in e.attrib
         } - {"none"}
         assert all(c == "currentColor" or c.startswith("var(--") for c in colours), (name, colours)
-    ids = [ET.fromstring(svg).attrib["aria-describedby"] for svg in every.values()]
+    ids = [ET.fromstring(svg).attrib["aria-describedby"] for svg in drawings.values()]
     assert len(set(ids)) == len(ids)
 
 
 def test_a_name_with_markup_is_text(benchmark: BenchmarkAudit) -> None:
-    for name, svg in drawn(benchmark).items():
+    for name, svg in drawings_of(benchmark).items():
         assert "<b>" not in svg, name
-    said = ET.fromstring(drawn(benchmark)["scatter"]).find(f"{SVG}desc")
-    assert said is not None
-    assert all(row.name in (said.text or "") for row in benchmark.respondents), (
+    description = ET.fromstring(drawings_of(benchmark)["scatter"]).find(f"{SVG}desc")
+    assert description is not None
+    assert all(row.name in (description.text or "") for row in benchmark.respondents), (
         "every point is named, cut labels too"
     )
 
 
 def test_points_lie_where_their_numbers_say(benchmark: BenchmarkAudit) -> None:
     run = benchmark.cells[1]
-    points = np.array(circles(drawn(benchmark)["scatter"]))
+    points = np.array(circles(drawings_of(benchmark)["scatter"]))
     scores = np.array(
         [(r.scores["accuracy"], r.cells[run]["accuracy"]) for r in benchmark.respondents],
         dtype=float,
@@ -125,7 +125,7 @@ def test_points_lie_where_their_numbers_say(benchmark: BenchmarkAudit) -> None:
 
 
 def test_intervals_are_drawn_to_their_ends(benchmark: BenchmarkAudit) -> None:
-    svg = drawn(benchmark)["board"]
+    svg = drawings_of(benchmark)["board"]
     points, bars = circles(svg)[: len(benchmark.respondents)], level_lines(svg, "1.4")
     rows = sorted(benchmark.respondents, key=lambda r: -(r.scores["accuracy"] or 0))
     assert len(points) == len(bars) == len(rows)
@@ -147,14 +147,14 @@ def test_alpha_by_type_is_that_of_the_types_items(tmp_path: Path) -> None:
     table = first.pivot(index="respondent", columns="item", values="score")
     matrix = table[[f"q{i}" for i in range(120)]].to_numpy(float)
     rows = {row["type"]: row for row in benchmark.estimate("types.index").detail["types"]}
-    places = np.arange(matrix.shape[1])
+    item_indices = np.arange(matrix.shape[1])
     for i, kind in enumerate(("existence", "attribute", "relation", "counting")):
         row = next(r for k, r in rows.items() if k == kind)
-        of_type = [p for p in places if p % 8 == list(rows).index(kind)]
-        own = cronbach_alpha(
+        of_type = [p for p in item_indices if p % 8 == list(rows).index(kind)]
+        alpha = cronbach_alpha(
             matrix[:, of_type], [p // 3 for p in of_type], drop="answers"
         ).coefficient
-        assert row["alpha"] == pytest.approx(own.value), (i, kind)
+        assert row["alpha"] == pytest.approx(alpha.value), (i, kind)
 
 
 def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
@@ -179,7 +179,7 @@ def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
 
 
 def test_no_label_overlaps_another_or_leaves_the_sheet(benchmark: BenchmarkAudit) -> None:
-    for name, svg in drawn(benchmark).items():
+    for name, svg in drawings_of(benchmark).items():
         _, _, width, height = map(float, ET.fromstring(svg).attrib["viewBox"].split())
         boxes = boxes_of_texts(svg)
         assert boxes, name
@@ -195,7 +195,7 @@ def test_no_label_overlaps_another_or_leaves_the_sheet(benchmark: BenchmarkAudit
 def test_crowded_points_lose_names_and_never_overlap() -> None:
     rng = np.random.default_rng(0)
     crowded = plot(420, 392, (0, 1), (0, 1))
-    crowded.names(
+    crowded.draw_names(
         [
             (x, y, f"a-model-of-some-length-{i}")
             for i, (x, y) in enumerate(rng.random((60, 2)).tolist())
@@ -270,9 +270,9 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
 def test_ticks_are_round_and_few() -> None:
     rng = np.random.default_rng(1)
     for low, span in zip(rng.normal(0, 3, 200), 10 ** rng.uniform(-3, 3, 200), strict=True):
-        places, decimals = ticks(low, low + span, 6)
-        assert 2 <= len(places) <= 7, (low, span)
-        assert all(low - 1e-9 <= p <= low + span + 1e-9 for p in places)
-        assert len({f"{p:.{decimals}f}" for p in places}) == len(places), (
+        tick_values, decimals = ticks(low, low + span, 6)
+        assert 2 <= len(tick_values) <= 7, (low, span)
+        assert all(low - 1e-9 <= p <= low + span + 1e-9 for p in tick_values)
+        assert len({f"{p:.{decimals}f}" for p in tick_values}) == len(tick_values), (
             "no two ticks read the same"
         )

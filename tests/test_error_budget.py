@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import norm, t
 
 from hqm.psychometrics.error_budget import (
-    FEWEST_MOVES,
+    MIN_MOVES,
     change_band,
-    gap_bounds,
+    gap_interval,
     item_band,
     metric_band,
     rerun_band,
@@ -26,7 +26,7 @@ Array = np.ndarray
 REPLICATES = counts(4000)
 ITEMS, A_PICTURE = 300, 4
 _LARGE = np.random.default_rng(0)
-MANY = _LARGE.normal(0, 0.6, 20_000) + 0.7 * _LARGE.standard_t(6, 20_000)
+MANY_EASES = _LARGE.normal(0, 0.6, 20_000) + 0.7 * _LARGE.standard_t(6, 20_000)
 """Difficulties of very many items: the scores that a respondent has in the end."""
 
 
@@ -59,8 +59,8 @@ def reruns(rng: np.random.Generator) -> Array:
     """Whether another two runs of each respondent lie within its own band."""
     world = World(rng, 8)
     chances = world.chances()
-    first, again = world.answers(chances), world.answers(chances)
-    noise = ((first - again) ** 2).sum(axis=1) / 2 / ITEMS**2
+    first, rerun = world.answers(chances), world.answers(chances)
+    noise = ((first - rerun) ** 2).sum(axis=1) / 2 / ITEMS**2
     band = rerun_band(noise, np.full(8, ITEMS))
     moved = world.answers(chances).mean(axis=1) - world.answers(chances).mean(axis=1)
     return np.abs(moved) <= band.moves
@@ -69,55 +69,55 @@ def reruns(rng: np.random.Generator) -> Array:
 def items(rng: np.random.Generator) -> Array:
     """Whether scores on other items lie within each respondent's band."""
     world = World(rng, 8)
-    seen = world.answers(world.chances())
-    moved = world.answers(world.chances()).mean(axis=1) - seen.mean(axis=1)
-    return np.abs(moved) <= item_band(without_pictures(seen)).moves
+    scores = world.answers(world.chances())
+    moved = world.answers(world.chances()).mean(axis=1) - scores.mean(axis=1)
+    return np.abs(moved) <= item_band(without_pictures(scores)).moves
 
 
 def change(respondents: int) -> Callable[[np.random.Generator], Array]:
     """Whether a further respondent's move by a wording lies within the band about the mean move."""
 
-    def held(rng: np.random.Generator) -> Array:
+    def band_holds(rng: np.random.Generator) -> Array:
         world = World(rng, respondents + 1)
-        other = rng.laplace(0, 0.2, respondents + 1) - 0.2
+        shifts = rng.laplace(0, 0.2, respondents + 1) - 0.2
         chances = world.chances()
-        turned = norm.cdf(norm.ppf(chances) + other[:, None] + rng.normal(0, 0.4, ITEMS))
+        turned = norm.cdf(norm.ppf(chances) + shifts[:, None] + rng.normal(0, 0.4, ITEMS))
         moves = world.answers(turned).mean(axis=1) - world.answers(chances).mean(axis=1)
         band = change_band(moves[:-1])
         return np.array([abs(moves[-1] - moves[:-1].mean()) <= band.half])
 
-    return held
+    return band_holds
 
 
 def any_wording(wordings: int) -> Callable[[np.random.Generator], Array]:
     """Whether the whole move between two further wordings lies within the wide band."""
 
-    def held(rng: np.random.Generator) -> Array:
+    def band_holds(rng: np.random.Generator) -> Array:
         scores = rng.normal(0.7, 0.1, 10) + rng.normal(0, 0.02, (wordings + 2, 1))
         scores = scores + rng.laplace(0, 0.012, (wordings + 2, 10))
         moved = scores[-1] - scores[-2]
         return np.abs(moved) <= wording_band(scores[:-2]).any_wording
 
-    return held
+    return band_holds
 
 
 def metric(rng: np.random.Generator) -> Array:
     """Whether a further respondent's place under the other metric lies within the band."""
     score = 1 / (1 + np.exp(-1.2 - rng.normal(0, 0.7, 11)))
-    other = 0.3 + 0.5 * score + rng.normal(0, 0.02, 11)
-    band = metric_band(score[:-1], other[:-1])
-    slope = score[:-1].std(ddof=1) / other[:-1].std(ddof=1)
-    move = score[:-1].mean() + (other[-1] - other[:-1].mean()) * slope - score[-1]
+    second_score = 0.3 + 0.5 * score + rng.normal(0, 0.02, 11)
+    band = metric_band(score[:-1], second_score[:-1])
+    slope = score[:-1].std(ddof=1) / second_score[:-1].std(ddof=1)
+    move = score[:-1].mean() + (second_score[-1] - second_score[:-1].mean()) * slope - score[-1]
     return np.array([abs(move) <= band.half])
 
 
 def gaps(rng: np.random.Generator) -> Array:
     """Whether the gap on very many items lies within the interval from these."""
     world = World(rng, 2)
-    true = norm.cdf(world.ability[:, None] - MANY).mean(axis=1)
-    seen = world.answers(world.chances())
-    left = without_pictures(seen)
-    bounds = gap_bounds(float(seen[0].mean() - seen[1].mean()), left[0], left[1])
+    true = norm.cdf(world.ability[:, None] - MANY_EASES).mean(axis=1)
+    scores = world.answers(world.chances())
+    left = without_pictures(scores)
+    bounds = gap_interval(float(scores[0].mean() - scores[1].mean()), left[0], left[1])
     return np.array([bounds.low <= true[0] - true[1] <= bounds.high])
 
 
@@ -136,9 +136,9 @@ WORLDS: dict[str, Callable[[np.random.Generator], Array]] = {
 @pytest.mark.parametrize("name", WORLDS)
 def test_each_band_holds_the_moves_it_is_about(name: str) -> None:
     rng = np.random.default_rng(2026)
-    held = np.array([WORLDS[name](rng).mean() for _ in range(REPLICATES)])
-    error = float(held.std(ddof=1)) / np.sqrt(REPLICATES)
-    assert 0.92 - 2 * error <= held.mean() <= 0.97 + 2 * error, (held.mean(), error)
+    coverage = np.array([WORLDS[name](rng).mean() for _ in range(REPLICATES)])
+    error = float(coverage.std(ddof=1)) / np.sqrt(REPLICATES)
+    assert 0.92 - 2 * error <= coverage.mean() <= 0.97 + 2 * error, (coverage.mean(), error)
 
 
 def test_two_wordings_are_a_change_of_one() -> None:
@@ -159,7 +159,7 @@ def test_a_respondent_that_happened_to_repeat_has_a_band() -> None:
 
 def test_what_cannot_be_told_is_refused_with_a_reason() -> None:
     for band in (
-        change_band([0.1] * (FEWEST_MOVES - 1)),
+        change_band([0.1] * (MIN_MOVES - 1)),
         change_band([0.1, 0.2, 0.3, 0.4, 0.5], n_effective=1.5),
         wording_band([[0.1, 0.2, 0.3], [0.1, 0.2, 0.4]]),
         metric_band([0.5] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
@@ -216,22 +216,24 @@ def test_wordings_are_bound_by_their_mean_squares() -> None:
             x = np.random.default_rng(3).normal(0.5, 0.1, (3, 6)) + shift * np.arange(3)[:, None]
             x[2, 4] = np.nan
             band = wording_band(x, n_effective=counted)
-            seen = x[:, [0, 1, 2, 3, 5]]
-            rows, columns, grand = seen.mean(axis=1), seen.mean(axis=0), seen.mean()
+            observed = x[:, [0, 1, 2, 3, 5]]
+            rows, columns, grand = observed.mean(axis=1), observed.mean(axis=0), observed.mean()
             ms_w = sum(5 * (row - grand) ** 2 for row in rows) / 2
-            rest = [
-                (seen[w, m] - rows[w] - columns[m] + grand) ** 2 for w in range(3) for m in range(5)
+            residuals = [
+                (observed[w, m] - rows[w] - columns[m] + grand) ** 2
+                for w in range(3)
+                for m in range(5)
             ]
             n = min(counted or 5, 5)
-            ms_e = sum(rest) / 8
+            ms_e = sum(residuals) / 8
             factor = t.ppf(0.975, 2 * (n - 1))
             half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
             a, b = 2 * ms_w / 5, 2 * ms_e * (1 - 1 / n)
             freedom = (a + b) ** 2 / (a**2 / 2 + b**2 / (2 * (n - 1)))
-            whole = t.ppf(0.975, freedom) * math.sqrt(a + b)
+            full_half = t.ppf(0.975, freedom) * math.sqrt(a + b)
             assert (band.half, band.factor) == pytest.approx((half, factor))
-            assert band.any_wording == pytest.approx(max(half, whole))
-            assert (whole > half) == (shift > 0), "both ends of the maximum are tried"
+            assert band.any_wording == pytest.approx(max(half, full_half))
+            assert (full_half > half) == (shift > 0), "both ends of the maximum are tried"
             assert band.moves == pytest.approx((x[1] + x[2]) / 2 - x[0], nan_ok=True)
 
 
@@ -244,12 +246,12 @@ def test_another_metric_is_given_the_mean_and_the_spread_of_the_first() -> None:
     x = np.array([0.5, 0.6, 0.75, np.nan, 0.9])
     y = np.array([10.0, 14.0, 12.0, 30.0, 19.0])
     band = metric_band(x, y)
-    both = [0, 1, 2, 4]
-    slope = np.std(x[both], ddof=1) / np.std(y[both], ddof=1)
-    moved = [np.mean(x[both]) + (y[m] - np.mean(y[both])) * slope - x[m] for m in both]
+    measured = [0, 1, 2, 4]
+    slope = np.std(x[measured], ddof=1) / np.std(y[measured], ddof=1)
+    moved = [np.mean(x[measured]) + (y[m] - np.mean(y[measured])) * slope - x[m] for m in measured]
     factor = t.ppf(0.975, 2)
     half = factor * math.sqrt(sum(move**2 for move in moved) / 2) * math.sqrt(1 + 2 / 4)
-    assert band.moves[both] == pytest.approx(moved)
+    assert band.moves[measured] == pytest.approx(moved)
     assert math.isnan(band.moves[3])
     assert (band.half, band.factor) == pytest.approx((half, factor))
 
@@ -275,11 +277,11 @@ def test_other_items_move_the_mean_score_by_its_jackknife() -> None:
 
 
 def test_a_gap_has_students_interval_over_shared_pictures() -> None:
-    first, other = np.array([0.5, 0.52, 0.47]), np.array([0.4, 0.45, 0.35])
-    apart = first - other
-    half = t.ppf(0.975, 2) * math.sqrt(2 / 3 * ((apart - apart.mean()) ** 2).sum())
-    bounds = gap_bounds(0.1, first, other)
+    first, second = np.array([0.5, 0.52, 0.47]), np.array([0.4, 0.45, 0.35])
+    differences = first - second
+    half = t.ppf(0.975, 2) * math.sqrt(2 / 3 * ((differences - differences.mean()) ** 2).sum())
+    bounds = gap_interval(0.1, first, second)
     assert (bounds.low, bounds.high, bounds.level) == pytest.approx((0.1 - half, 0.1 + half, 0.95))
-    two = gap_bounds(0.1, [0.5, 0.6], [0.2, 0.2])
+    two = gap_interval(0.1, [0.5, 0.6], [0.2, 0.2])
     assert two.high == pytest.approx(0.1 + t.ppf(0.975, 1) * 0.05)
-    assert math.isnan(gap_bounds(0.1, [0.5], [0.2]).high)
+    assert math.isnan(gap_interval(0.1, [0.5], [0.2]).high)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hqm.indicators import compare, compare_runs, describe
-from hqm.respondents.kinds import told_from_names
+from hqm.respondents.kinds import are_inferred_from_names
 from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, GOOD, PROTOCOL, answers, items, matrix, stable
 
@@ -41,14 +41,14 @@ def test_listwise_loss_stands_in_the_estimate_and_its_signature() -> None:
     assert alpha.n_items == len(ITEMS)
     assert "items_left_out" not in alpha.detail
     assert f"items:{len(ITEMS)}|" in alpha.signature
-    whole = described(np.zeros_like(lost))
-    assert whole["consistency.alpha_types"].n_items == len(ITEMS)
-    assert alpha.value == pytest.approx(whole["consistency.alpha"].value, abs=0.01)  # type: ignore[arg-type]
+    lossless = described(np.zeros_like(lost))
+    assert lossless["consistency.alpha_types"].n_items == len(ITEMS)
+    assert alpha.value == pytest.approx(lossless["consistency.alpha"].value, abs=0.01)  # type: ignore[arg-type]
 
 
 def forms(families: Sequence[str], **settings: Any) -> dict[str, Estimate]:
-    first, other = stable(GOOD, len(ITEMS), 3)
-    pair = matrix(first, of=ITEMS), matrix(other, Cell(form="parallel"), of=ITEMS)
+    first, second = stable(GOOD, len(ITEMS), 3)
+    pair = matrix(first, of=ITEMS), matrix(second, Cell(form="parallel"), of=ITEMS)
     estimates = compare("form", *pair, ACCURACY, PROTOCOL, families=families, **settings)
     return {estimate.indicator: estimate for estimate in estimates}
 
@@ -56,8 +56,8 @@ def forms(families: Sequence[str], **settings: Any) -> dict[str, Estimate]:
 @pytest.mark.parametrize("from_names", [True, False])
 def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool) -> None:
     families = [f"f{k // 4}" for k in range(len(GOOD))]
-    related = forms(families, n_effective=8.0, families_told=from_names)
-    alone = forms([f"f{k}" for k in range(len(GOOD))])
+    related = forms(families, n_effective=8.0, families_from_names=from_names)
+    independent = forms([f"f{k}" for k in range(len(GOOD))])
     source = "told from their names" if from_names else "as given"
     for name in (
         "pearson",
@@ -69,7 +69,7 @@ def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool
         "spearman",
         "tau_b",
     ):
-        estimate, free = related[f"parallel_forms.{name}"], alone[f"parallel_forms.{name}"]
+        estimate, free = related[f"parallel_forms.{name}"], independent[f"parallel_forms.{name}"]
         assert estimate.detail["families"] == f"6, {source}"
         assert estimate.detail["n_effective"] == 8.0
         wide, narrow = estimate.interval("model_population"), free.interval("model_population")
@@ -82,7 +82,7 @@ def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool
 
 
 def test_one_family_says_nothing_of_others() -> None:
-    estimates = forms(["llava"] * len(GOOD), n_effective=1.0, families_told=True)
+    estimates = forms(["llava"] * len(GOOD), n_effective=1.0, families_from_names=True)
     for estimate in estimates.values():
         assert estimate.interval("model_population") is None, estimate.indicator
     pearson = estimates["parallel_forms.pearson"]
@@ -112,19 +112,22 @@ def test_pearson_of_reruns_leaves_its_interval_to_rho_g() -> None:
 def test_scores_at_the_ceiling_say_the_least_of_others() -> None:
     rates = 1 - np.geomspace(0.002, 0.2, 24)
     right = answers(rates, len(ITEMS), np.random.default_rng(5))
-    other = answers(rates, len(ITEMS), np.random.default_rng(6))
-    pair = matrix(right, of=ITEMS), matrix(other, Cell(form="parallel"), of=ITEMS)
+    second = answers(rates, len(ITEMS), np.random.default_rng(6))
+    pair = matrix(right, of=ITEMS), matrix(second, Cell(form="parallel"), of=ITEMS)
     estimates = {e.indicator: e for e in compare("form", *pair, ACCURACY, PROTOCOL)}
     icc, shift = estimates["parallel_forms.icc_a1"], estimates["parallel_forms.mean_shift"]
-    least, these = icc.interval("model_population"), icc.interval("fixed_models")
-    assert least is not None
-    assert these is not None
-    assert least.one_sided
-    assert least.low < these.low
+    population_interval, fixed_interval = (
+        icc.interval("model_population"),
+        icc.interval("fixed_models"),
+    )
+    assert population_interval is not None
+    assert fixed_interval is not None
+    assert population_interval.one_sided
+    assert population_interval.low < fixed_interval.low
     assert shift.interval("model_population") is not None
 
 
 def test_families_told_from_names() -> None:
-    assert told_from_names(["hf/llava-1.5", "hf/llava-next", "gpt"])
-    assert not told_from_names(["hf/llava-1.5", "gpt-4"])
-    assert not told_from_names(["llava-1", "llava-2"], {"llava-1": "x", "llava-2": "x"})
+    assert are_inferred_from_names(["hf/llava-1.5", "hf/llava-next", "gpt"])
+    assert not are_inferred_from_names(["hf/llava-1.5", "gpt-4"])
+    assert not are_inferred_from_names(["llava-1", "llava-2"], {"llava-1": "x", "llava-2": "x"})

@@ -23,7 +23,7 @@ from tests.test_judges import answers, facts, reply, server  # noqa: F401
 PYTHON = os.environ.get("HQM_EEE", "")
 """The Python of an environment that has the package every-eval-ever (it needs Python 3.12)."""
 
-SAID = [
+ANSWERS = [
     "Yes.",
     "No.",
     "Yes",
@@ -48,16 +48,16 @@ def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
     rows: list[dict[str, Any]] = []
     for shift, name in enumerate(("one-model", "lab/other-model:7b")):
         for form, times in (("original", 2), ("parallel", 1)):
-            for again in range(times):
+            for run_index in range(times):
                 for i in range(12):
-                    said = SAID[(i + shift + again) % 12]
-                    state = STATES.get(i, "ok") if name == "one-model" and not again else "ok"
+                    answer = ANSWERS[(i + shift + run_index) % 12]
+                    state = STATES.get(i, "ok") if name == "one-model" and not run_index else "ok"
                     row = {
                         "respondent": name,
                         "form": form,
-                        "run": again,
+                        "run": run_index,
                         "item": f"q{i}",
-                        "answer": said,
+                        "answer": answer,
                     }
                     rows.append(
                         {
@@ -68,10 +68,10 @@ def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
                     )
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _, out, err = run(
+    _, output, err = run(
         "audit", "--no-report", dogs, "--recorded", path, "--store", tmp_path / "store.sqlite", "-q"
     )
-    assert "read 72" in out, err
+    assert "read 72" in output, err
     return tmp_path / "store.sqlite"
 
 
@@ -93,14 +93,16 @@ def rows_of(folder: Path, record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def scores(run: Run, dogs: Path, store: Path, out: Path) -> dict[str, Any]:
+def scores(run: Run, dogs: Path, store: Path, out_dir: Path) -> dict[str, Any]:
     """Respondent -> everything that the audit of a store says of its scores and states."""
-    status, _, err = run("audit", dogs, "--offline", "--store", store, "--out", out)
+    status, _, err = run("audit", dogs, "--offline", "--store", store, "--out", out_dir)
     assert status == 0, err
-    audit = json.loads((out / "audit.json").read_text())["audits"][0]
+    audit = json.loads((out_dir / "audit.json").read_text())["audits"][0]
     return {
-        who["name"]: {key: who[key] for key in ("scores", "cells", "states", "yes_ratio")}
-        for who in audit["respondents"]
+        respondent["name"]: {
+            key: respondent[key] for key in ("scores", "cells", "states", "yes_ratio")
+        }
+        for respondent in audit["respondents"]
     }
 
 
@@ -111,11 +113,11 @@ def test_every_administration_becomes_a_pair_of_files_at_the_place_that_the_sche
     assert len(records) == 6  # two respondents, the original form twice and the parallel form once
     assert len({record["evaluation_id"] for _, record in records}) == 6
     for path, record in records:
-        inside = path.relative_to(exported)
+        relative = path.relative_to(exported)
         developer, model = record["model_info"]["id"].split("/")
-        assert inside.parts[:4] == ("data", "mine", developer, model)
+        assert relative.parts[:4] == ("data", "mine", developer, model)
         detail = record["detailed_evaluation_results"]
-        assert detail["file_path"] == inside.with_name(f"{path.stem}_samples.jsonl").as_posix()
+        assert detail["file_path"] == relative.with_name(f"{path.stem}_samples.jsonl").as_posix()
         samples = exported / detail["file_path"]
         assert detail["checksum"] == hashlib.sha256(samples.read_bytes()).hexdigest()
         rows = rows_of(exported, record)
@@ -156,13 +158,13 @@ def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_fi
         "scored": "true",
     }
     # what was not scored is there with its state, and says that its score is none
-    left_out = {
+    unscored = {
         key: row["metadata"]["state"]
         for key, row in rows.items()
         if row["metadata"]["scored"] == "false"
     }
-    assert left_out == {"q4": "unparsed", "q5": "error", "q7": "refused"}
-    assert all(rows[key]["error"] and not rows[key]["answer_attribution"] for key in left_out)
+    assert unscored == {"q4": "unparsed", "q5": "error", "q7": "refused"}
+    assert all(rows[key]["error"] and not rows[key]["answer_attribution"] for key in unscored)
     assert rows["q5"]["metadata"]["reason"] == "the server said no"
     (accuracy,) = [
         r for r in record["evaluation_results"] if r["metric_config"]["metric_id"] == "accuracy"
@@ -179,16 +181,18 @@ def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_fi
     assert 0 <= interval["lower"] < accuracy["score_details"]["score"] < interval["upper"] <= 1
     # the delete-one-picture jackknife, written out here
     pictures = sorted({row["metadata"]["image"] for row in rows.values()})
-    without = []
+    leave_one_out = []
     for picture in pictures:
-        rest = [
+        remaining = [
             row["evaluation"]["score"]
             for row in rows.values()
             if row["metadata"]["scored"] == "true" and row["metadata"]["image"] != picture
         ]
-        without.append(sum(rest) / len(rest))
-    mean = sum(without) / len(without)
-    error = ((len(without) - 1) / len(without) * sum((w - mean) ** 2 for w in without)) ** 0.5
+        leave_one_out.append(sum(remaining) / len(remaining))
+    mean = sum(leave_one_out) / len(leave_one_out)
+    error = (
+        (len(leave_one_out) - 1) / len(leave_one_out) * sum((w - mean) ** 2 for w in leave_one_out)
+    ) ** 0.5
     assert uncertainty["standard_error"]["value"] == pytest.approx(error)
     assert {row["evaluation_result_id"] for row in rows.values()} == {
         accuracy["evaluation_result_id"]
@@ -197,8 +201,8 @@ def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_fi
 
 def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "answers.jsonl"
-    every = hqm.load("shapes_yesno").original.items
-    items = [next(item for item in every if item.image == f"scene-00{i}.png") for i in range(3)]
+    all_items = hqm.load("shapes_yesno").original.items
+    items = [next(item for item in all_items if item.image == f"scene-00{i}.png") for i in range(3)]
     folder.write_text(
         "".join(json.dumps({"item": item.id, "answer": "Yes"}) + "\n" for item in items)
     )
@@ -215,11 +219,11 @@ def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> No
         )[0]
         == 0
     )
-    status, out, err = run(
+    status, output, err = run(
         "export", tmp_path / "s.sqlite", "--to", "eee", "--out", tmp_path / "eee"
     )
     assert status == 0, err
-    assert "1 evaluations, 3 answers, 0 not scored" in out
+    assert "1 evaluations, 3 answers, 0 not scored" in output
     (record,) = [record for _, record in aggregates(tmp_path / "eee")]
     for row, item in zip(rows_of(tmp_path / "eee", record), items, strict=True):
         picture = hqm.load("shapes_yesno").pictures.path(item.image)  # type: ignore[arg-type]
@@ -237,14 +241,14 @@ def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> No
 def test_the_records_come_back_with_the_same_scores_and_states(
     exported: Path, store: Path, dogs: Path, tmp_path: Path, run: Run
 ) -> None:
-    again = tmp_path / "again.sqlite"
-    status, out, err = run("import", exported, "--benchmark", dogs, "--store", again)
+    reimported = tmp_path / "again.sqlite"
+    status, output, err = run("import", exported, "--benchmark", dogs, "--store", reimported)
     assert status == 0, err
-    assert out.count("12 of 12 rows matched (12 by id)") == 6
-    assert out.count("0 answers differ") == 6
+    assert output.count("12 of 12 rows matched (12 by id)") == 6
+    assert output.count("0 answers differ") == 6
     before, after = (
         scores(run, dogs, store, tmp_path / "before"),
-        scores(run, dogs, again, tmp_path / "after"),
+        scores(run, dogs, reimported, tmp_path / "after"),
     )
     assert set(before) == set(after) == {"recorded/one-model", "recorded/lab/other-model:7b"}
     assert before == after
@@ -306,24 +310,26 @@ def test_judges_are_named_with_how_they_were_asked(
     status, _, err = run(*command)
     assert status != 0
     assert "judged by a model" in err
-    asked = len(server.prompts)
+    n_prompts = len(server.prompts)
     assert run(*command, *judge)[0] == 0
-    assert len(server.prompts) == asked, "an export asks nobody"
+    assert len(server.prompts) == n_prompts, "an export asks nobody"
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
     for _, record in aggregates(tmp_path / "eee"):
         (result,) = record["evaluation_results"]
         scoring = result["metric_config"]["llm_scoring"]
-        assert [each["model_info"]["name"] for each in scoring["judges"]] == [
+        assert [judge_record["model_info"]["name"] for judge_record in scoring["judges"]] == [
             "openai/judge",
             "openai/eyes",
         ]
-        assert {each["temperature"] for each in scoring["judges"]} == {0.0}
+        assert {judge_record["temperature"] for judge_record in scoring["judges"]} == {0.0}
         assert scoring["additional_details"]["role.verifier"] == "openai/eyes"
-        (who,) = [r for r in audit["respondents"] if r["name"] == record["model_info"]["name"]]
+        (respondent,) = [
+            r for r in audit["respondents"] if r["name"] == record["model_info"]["name"]
+        ]
         run_of = result["score_details"]["details"]["run"]
         (expected,) = [
             cell["faithful_facts"]
-            for name, cell in who["cells"].items()
+            for name, cell in respondent["cells"].items()
             if f"|run={run_of}|" in name
         ]
         assert result["score_details"]["score"] == pytest.approx(expected)
@@ -371,7 +377,7 @@ def test_rows_of_other_converters_are_read(tmp_path: Path) -> None:
         "answer_attribution": [],
         "evaluation": {"score": 1.0, "is_correct": True},
     }
-    asked = {"raw": "Is it red?", "reference": ["yes"]}
+    model_input = {"raw": "Is it red?", "reference": ["yes"]}
     turns = [
         {"turn_idx": 0, "role": "user", "content": "?"},
         {"turn_idx": 1, "role": "assistant", "content": "No"},
@@ -380,7 +386,7 @@ def test_rows_of_other_converters_are_read(tmp_path: Path) -> None:
         {
             **base,
             "sample_id": "1",
-            "input": asked,
+            "input": model_input,
             "output": {"raw": ["Yes"]},
             "evaluation_result_id": metric,
             "metadata": {"epoch": epoch},
@@ -392,7 +398,7 @@ def test_rows_of_other_converters_are_read(tmp_path: Path) -> None:
         {
             **base,
             "sample_id": "2",
-            "input": asked,
+            "input": model_input,
             "messages": turns,
             "interaction_type": "multi_turn",
         }
@@ -417,13 +423,13 @@ def test_the_validator_of_every_eval_ever_passes_every_file(exported: Path) -> N
         if path.is_file()
     ]
     command = [PYTHON, "-m", "every_eval_ever", "validate", "--format", "json", *files]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=exported, capture_output=True, text=True, check=False, timeout=300
     )
-    reports = json.loads(done.stdout)
+    reports = json.loads(process.stdout)
     assert len(reports) == len(files) == 12
     assert [report for report in reports if not report["valid"] or report["warnings"]] == []
-    assert done.returncode == 0
+    assert process.returncode == 0
 
 
 @pytest.mark.skipif(
@@ -443,7 +449,7 @@ def test_the_validator_sees_a_file_that_was_changed_afterwards(exported: Path) -
     )
 
 
-NEEDED = {
+REQUIRED_KEYS = {
     "aggregate": (
         "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library"
         " evaluation_results"
@@ -472,10 +478,10 @@ def only_texts(values: Mapping[str, Any]) -> bool:
 
 
 def check_keys(kind: str, record: Mapping[str, Any]) -> None:
-    needed, may = set(NEEDED[kind].split()), set(MAY.get(kind, "").split())
-    assert needed <= set(record), f"{kind} lacks {needed - set(record)}"
+    required, may = set(REQUIRED_KEYS[kind].split()), set(MAY.get(kind, "").split())
+    assert required <= set(record), f"{kind} lacks {required - set(record)}"
     if kind in MAY:
-        assert set(record) <= needed | may, f"{kind} has {set(record) - needed - may}"
+        assert set(record) <= required | may, f"{kind} has {set(record) - required - may}"
 
 
 def test_every_file_has_what_the_schema_requires_and_nothing_that_it_forbids(

@@ -137,10 +137,13 @@ def test_evidence_is_of_every_respondent_in_the_store_unless_some_are_named(
 ) -> None:
     benchmark = hqm.load(str(quiz))
     respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets().items()])
-    every, some = hqm.gather(benchmark, store), hqm.gather(benchmark, store, respondents[:3])
-    assert (len(every.respondents), len(some.respondents)) == (6, 3)
-    assert every.first.respondents == tuple(f"recorded/{name}" for name in NAMES)
-    assert hqm.audit(every) == hqm.audit(hqm.gather(benchmark, store, respondents))
+    all_evidence, selected = (
+        hqm.gather(benchmark, store),
+        hqm.gather(benchmark, store, respondents[:3]),
+    )
+    assert (len(all_evidence.respondents), len(selected.respondents)) == (6, 3)
+    assert all_evidence.first.respondents == tuple(f"recorded/{name}" for name in NAMES)
+    assert hqm.audit(all_evidence) == hqm.audit(hqm.gather(benchmark, store, respondents))
 
 
 def pearson_in(folder: Path) -> Any:
@@ -201,7 +204,7 @@ def test_readings_of_a_store_take_a_file_of_labels(
     path = tmp_path / "one.sqlite"
     command = ("audit", quiz, "--recorded", answers, "--forms", "original", "-q", "--store", path)
     assert run(*command, "--out", tmp_path / "first", "--criterion", labels(1))[0] == 0
-    status, out, err = run(
+    status, output, err = run(
         "compare",
         quiz,
         "--store",
@@ -215,7 +218,7 @@ def test_readings_of_a_store_take_a_file_of_labels(
         "--to",
         tmp_path / "compare.json",
     )
-    assert status == 0, out + err
+    assert status == 0, output + err
     compared = json.loads((tmp_path / "compare.json").read_text())
     assert run(*command, "--offline", "--out", tmp_path / "second")[0] == 0
     measured = compared["indicators"]["criterion.pearson"]["accuracy"]
@@ -228,8 +231,8 @@ def test_labels_stored_by_earlier_versions_are_read(
     benchmark = hqm.load(str(quiz))
     respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets().items()])
     names = [respondent.name for respondent in respondents]
-    given = benchmark.read_criterion(labels(1), benchmark.original, names)
-    store.judge("quiz", "original", 0, given)
+    labelled = benchmark.read_criterion(labels(1), benchmark.original, names)
+    store.judge("quiz", "original", 0, labelled)
     old = hqm.audit(hqm.gather(benchmark, store, respondents)).estimate("criterion.pearson")
     assert old.other.endswith("judge=human")
     assert (
@@ -238,10 +241,10 @@ def test_labels_stored_by_earlier_versions_are_read(
         )
         == old
     )
-    other = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(2))).estimate(
+    relabelled = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(2))).estimate(
         "criterion.pearson"
     )
-    assert other.value != old.value
+    assert relabelled.value != old.value
     # a rater's name may have any sign in it
     store.judge("quiz", "original", 1, [Judgement("human:anna@b2:x", "q1", names[0], 1.0)])
     assert list(stored_labels(store, benchmark, benchmark.original, 1).by_rater) == [
@@ -297,7 +300,7 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
         offline = (*command, "--offline", "--out")
         reading = ("compare", quiz, "--store", path, "--metric", "accuracy", "--metric", "f1")
         to = tmp_path / "compare.json"
-        done = in_one_process(
+        results = in_one_process(
             [
                 (*offline, tmp_path / "second", "--criterion", file),
                 (*offline, tmp_path / "third"),
@@ -305,10 +308,10 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
             ],
             preexec_fn=without_write_permission,
         )
-        assert [status for status, _, _ in done] == [0, 0, 0], done
-        with_labels, without, compared = (err for _, _, err in done)
+        assert [status for status, _, _ in results] == [0, 0, 0], results
+        with_labels, without_labels, compared = (err for _, _, err in results)
         assert with_labels == text_of("labels.in-memory", path=path, file=file)
-        assert without == ""
+        assert without_labels == ""
         assert "held in memory" in compared
     finally:
         folder.chmod(0o755)
@@ -329,7 +332,7 @@ def own_callers(
     root = str(Path(hqm.__file__).resolve().parent.parent)
     stacks: list[list[str]] = []
 
-    def own(frame: FrameType) -> bool:
+    def in_project(frame: FrameType) -> bool:
         code = frame.f_code
         # a comprehension is no call of ours, nor is what dataclasses write ("<string>"), nor the
         # command line library's own step from a command to its function, which
@@ -345,12 +348,12 @@ def own_callers(
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_name == name and code.co_filename.endswith(file):
-            above = frame.f_back
+            calling_frame = frame.f_back
             stack: list[str] = []
-            direct = above is not None and caller in above.f_code.co_filename
-            while above is not None:
-                stack += [above.f_code.co_name] if own(above) else []
-                above = above.f_back
+            direct = calling_frame is not None and caller in calling_frame.f_code.co_filename
+            while calling_frame is not None:
+                stack += [calling_frame.f_code.co_name] if in_project(calling_frame) else []
+                calling_frame = calling_frame.f_back
             if direct:
                 stacks.append(stack[::-1])
 

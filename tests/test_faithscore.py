@@ -19,7 +19,7 @@ from PIL import Image
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.cli import main
 from hqm.scoring.matrix import MatrixBuilder
 from tests.judge_server import JudgeServer
@@ -37,7 +37,7 @@ def load(data: Path, **settings: Any) -> Any:
 def judge(
     benchmark: Any, item: Item, replies: dict[str, list[str]], answer: str = "An answer."
 ) -> Verdict:
-    return asyncio.run(benchmark.judge(item, Response(answer), played_back(replies)))
+    return asyncio.run(benchmark.judge(item, Response(answer), replay(replies)))
 
 
 def totals(benchmark: Any, verdicts: dict[str, Verdict]) -> dict[str, float]:
@@ -160,15 +160,18 @@ def test_an_audit_that_people_scored_says_what_they_found(
     data: Path, run: Any, tmp_path: Path
 ) -> None:
     path = data / "faithscore" / "annotation.jsonl"
-    out = tmp_path / "out"
+    out_dir = tmp_path / "out"
     command = ["audit", "faithscore", "--data", data, "--recorded", path, "--criterion", path]
     code, printed, _ = run(
-        *command, "--set", "levels=answer", "--out", out, "--store", tmp_path / "s.db"
+        *command, "--set", "levels=answer", "--out", out_dir, "--store", tmp_path / "s.db"
     )
     assert code == 0
     shares = {"InstructBLIP": "78.0", "LLaVA": "76.4"}
-    said = ", ".join(f"{name} {share}" for name, share in shares.items())
-    assert f"By people: {said} (faithscore, 180 answers)." in (out / "evidence.html").read_text()
+    scores_text = ", ".join(f"{name} {share}" for name, share in shares.items())
+    assert (
+        f"By people: {scores_text} (faithscore, 180 answers)."
+        in (out_dir / "evidence.html").read_text()
+    )
     assert "By people" in printed
 
 
@@ -196,7 +199,7 @@ class Rival:
         self.sentences: list[float] = []
         self.kinds: Counter[str] = Counter()
 
-    def add(self, marked: str, facts: str, said: list[str]) -> int:
+    def add(self, marked: str, facts: str, verifications: list[str]) -> int:
         """Score one answer; returns how many facts were asked about."""
         text = marked.replace("\n", "")
         stops = [m.start() for m in re.finditer("[DA]", text)]
@@ -211,7 +214,7 @@ class Rival:
                     if line[: len(kind) + 1] == f"{kind}:" and line.strip() != f"{kind}:":
                         lists[kind] = line.strip().replace(f"{kind}: ", "").split(". ")
         flat = [(kind, fact) for kind in KINDS for fact in lists[kind]]
-        votes = [1 if "yes" in text.lower() else 0 for text in said[: len(flat)]]
+        votes = [1 if "yes" in text.lower() else 0 for text in verifications[: len(flat)]]
         self.means.append(sum(votes) / len(votes) if votes else 0)
         for (kind, _), vote in zip(flat, votes, strict=True):
             self.kinds[kind] += 1
@@ -231,29 +234,32 @@ class Rival:
         return len(flat)
 
 
-THINGS = ["dog", "cat", "man", "ball", "field", "door", "hotdog", "Dalmatian", "sign"]
+NOUNS = ["dog", "cat", "man", "ball", "field", "door", "hotdog", "Dalmatian", "sign"]
 
 
 def replies(rng: random.Random) -> tuple[str, str, list[str]]:
     """A recognizer's and a decomposer's reply, and more verifications than they can need."""
-    things = rng.sample(THINGS, rng.randint(0, 5))
+    nouns = rng.sample(NOUNS, rng.randint(0, 5))
     marked = "".join(
-        f"{'There is a' if rng.random() < 0.9 else 'A'} {thing} near the {rng.choice(THINGS)},"
+        f"{'There is a' if rng.random() < 0.9 else 'A'} {noun} near the {rng.choice(NOUNS)},"
         f" [{rng.choice('DDDA')}] "
-        for thing in things
+        for noun in nouns
     )
     if rng.random() < 0.1:
         marked = rng.choice(["no marks at all", "", "[A] nothing [A]"])
     facts = {
-        "Entities": [f"There is a {thing}" for thing in things],
+        "Entities": [f"There is a {noun}" for noun in nouns],
         "Relations": [
-            f"The {a} is near the {rng.choice(THINGS)}" for a in things if rng.random() < 0.5
+            f"The {a} is near the {rng.choice(NOUNS)}" for a in nouns if rng.random() < 0.5
         ],
-        "Colors": [f"The {a} is red" for a in things if rng.random() < 0.3],
-        "Counting": [f"There are two {a}s" for a in things if rng.random() < 0.2],
-        "Other attributes": [f"The {a} is big" for a in things if rng.random() < 0.3],
+        "Colors": [f"The {a} is red" for a in nouns if rng.random() < 0.3],
+        "Counting": [f"There are two {a}s" for a in nouns if rng.random() < 0.2],
+        "Other attributes": [f"The {a} is big" for a in nouns if rng.random() < 0.3],
     }
-    lines = [f"{kind}: {'. '.join(made)}." if made else f"{kind}:" for kind, made in facts.items()]
+    lines = [
+        f"{kind}: {'. '.join(sentences)}." if sentences else f"{kind}:"
+        for kind, sentences in facts.items()
+    ]
     text = "\n".join(lines) if rng.random() < 0.9 else "I cannot do that."
     return (
         marked,
@@ -268,10 +274,12 @@ def test_faithscore_prints_what_package_009_prints(data: Path, seed: int) -> Non
     assert benchmark.mode == "answer"
     rng, rival, verdicts = random.Random(seed), Rival(), {}
     for item in benchmark.original.items:
-        marked, facts, said = replies(rng)
-        rival.add(marked, facts, said)
+        marked, facts, verifications = replies(rng)
+        rival.add(marked, facts, verifications)
         verdicts[item.id] = judge(
-            benchmark, item, {"recognizer": [marked], "decomposer": [facts], "verifier": said}
+            benchmark,
+            item,
+            {"recognizer": [marked], "decomposer": [facts], "verifier": verifications},
         )
     metrics = totals(benchmark, verdicts)
     assert metrics["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
@@ -300,14 +308,16 @@ def test_annotated_facts_score_like_the_annotation(data: Path) -> None:
         verdicts = {}
         for item, row in zip(benchmark.original.items, half, strict=True):
             facts = [re.sub(r"\.$", "", fact) for fact in row["stage 2"]]
-            given = {
+            role_replies = {
                 "recognizer": ["all of it [D]" if facts else "[A]"],
                 "decomposer": [f"Entities: {'. '.join(facts)}"],
             }
-            given["verifier"] = ["yes" if label else "no" for label in row["stage 2"].values()]
+            role_replies["verifier"] = [
+                "yes" if label else "no" for label in row["stage 2"].values()
+            ]
             # a fact with a full stop inside ("St. Bernard") would be two
             if not any(". " in fact for fact in facts):
-                verdicts[item.id] = judge(benchmark, item, given)
+                verdicts[item.id] = judge(benchmark, item, role_replies)
                 assert verdicts[item.id].tally["facts"] == len(facts)
         assert len(verdicts) >= 88
         if len(verdicts) == 90:
@@ -320,7 +330,7 @@ def test_faithscore_by_sub_sentence_as_the_current_code_does(data: Path) -> None
     answer = 'A man rides, a horse "fast". It may be, a race'
     # pieces: "A man rides", " a horse fast", " It may be", " a race"; the first has a capital A,
     # which is a mark
-    given = {
+    role_replies = {
         "recognizer": ["descriptive", "descriptive\nanalytical", "Analytical.", "who knows"],
         "decomposer": [
             "Entities: There is a man.\nRelations:\nColors:\nCounting:\nOther attributes:",
@@ -333,7 +343,7 @@ def test_faithscore_by_sub_sentence_as_the_current_code_does(data: Path) -> None
         ],
         "verifier": ["yes", "no", "yes", "no"],
     }
-    verdict = judge(benchmark, item, given, answer)
+    verdict = judge(benchmark, item, role_replies, answer)
     # "A man rides [D] " is marked at its own A and at [D]: what stands three letters behind the A
     # is described
     assert verdict.value == 0.5
@@ -345,7 +355,7 @@ def test_faithscore_by_sub_sentence_as_the_current_code_does(data: Path) -> None
     paper = judge(
         load(data, mode="sub_sentence", scoring="paper"),
         item,
-        given | {"recognizer": ["descriptive", "hm", "analytical", "hm"]},
+        role_replies | {"recognizer": ["descriptive", "hm", "analytical", "hm"]},
         answer,
     )
     assert (paper.state, paper.reason) == (
@@ -368,16 +378,21 @@ def test_faithscore_official_and_paper_differ_as_said(data: Path) -> None:
         (full | {"verifier": ["Yes", "no"]}, 0.5, 1.0),
         (full | {"verifier": ["perhaps", "no"]}, 0.0, None),
     ]
-    for given, first, second in cases:
-        made, other = judge(official, item, given), judge(paper, item, given)
-        assert (made.value, other.value) == (first, second), given
-        assert other.value is not None or (other.state == "unparsed" and other.reason)
+    for role_replies, first, second in cases:
+        official_verdict, paper_verdict = (
+            judge(official, item, role_replies),
+            judge(paper, item, role_replies),
+        )
+        assert (official_verdict.value, paper_verdict.value) == (first, second), role_replies
+        assert paper_verdict.value is not None or (
+            paper_verdict.state == "unparsed" and paper_verdict.reason
+        )
     assert judge(official, item, {"recognizer": ["It waits. [A]"]}).tally["sentence"] == 1.0
-    several = {
+    shared_replies = {
         "recognizer": ["a dog sits [D]"],
         "decomposer": ["Entities: There is a dog. There is a cat."],
     }
-    half = judge(paper, item, several | {"verifier": ["yes", "maybe"]})
+    half = judge(paper, item, shared_replies | {"verifier": ["yes", "maybe"]})
     assert (half.value, half.reason) == (1.0, text_of("faithscore.unread-facts", facts=1))
 
 
@@ -393,10 +408,10 @@ def test_a_missing_reply_passes_through(data: Path) -> None:
 def test_faithscore_asks_the_verifier_with_the_picture(data: Path) -> None:
     benchmark = load(data)
     item = benchmark.original.items[0]
-    asked: list[tuple[str, str, str | None]] = []
+    requests: list[tuple[str, str, str | None]] = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        asked.append((role, prompt, image))
+        requests.append((role, prompt, image))
         return {
             "recognizer": "a dog sits [D]",
             "decomposer": "Entities: There is a dog.",
@@ -404,15 +419,15 @@ def test_faithscore_asks_the_verifier_with_the_picture(data: Path) -> None:
         }[role]
 
     asyncio.run(benchmark.judge(item, Response("A dog\nsits {fact}."), ask))
-    assert [(role, image) for role, _, image in asked] == [
+    assert [(role, image) for role, _, image in requests] == [
         ("recognizer", None),
         ("decomposer", None),
         ("verifier", item.image),
     ]
-    for (_, prompt, _), part in zip(
-        asked, ("A dog sits {fact}.", "a dog sits", "There is a dog."), strict=True
+    for (_, prompt, _), phrase in zip(
+        requests, ("A dog sits {fact}.", "a dog sits", "There is a dog."), strict=True
     ):
-        assert part in prompt
+        assert phrase in prompt
 
 
 def test_faithscore_official_prompts_are_read_from_the_release(data: Path, tmp_path: Path) -> None:
@@ -469,9 +484,13 @@ def test_faithscore_scores_files_of_answers_replies_and_labels(data: Path, tmp_p
     )
     rival, lines = Rival(), []
     for item in benchmark.original.items:
-        marked, facts, said = replies(rng)
-        rival.add(marked, facts, said)
-        for role, texts in (("recognizer", [marked]), ("decomposer", [facts]), ("verifier", said)):
+        marked, facts, verifications = replies(rng)
+        rival.add(marked, facts, verifications)
+        for role, texts in (
+            ("recognizer", [marked]),
+            ("decomposer", [facts]),
+            ("verifier", verifications),
+        ):
             lines += [json.dumps({"item": item.id, "role": role, "reply": text}) for text in texts]
     path.write_text("\n".join(lines))
     annotation = data / "faithscore" / "annotation.jsonl"
@@ -516,7 +535,11 @@ def test_an_audit_whose_judge_knows_the_annotation_agrees_with_people(
     def reply(prompt: str, body: dict[str, Any]) -> str:
         content = body["messages"][0]["content"]
         if len(content) == 2:
-            url = next(part["image_url"]["url"] for part in content if part["type"] == "image_url")
+            url = next(
+                content_part["image_url"]["url"]
+                for content_part in content
+                if content_part["type"] == "image_url"
+            )
             red = (
                 Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])))
                 .convert("RGB")
@@ -563,8 +586,8 @@ def test_an_audit_whose_judge_knows_the_annotation_agrees_with_people(
         server.stop()
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
     expected = [
-        sum(labels[row["id"], fact] for fact in made) / len(made) if made else 0.0
-        for row, made in zip(rows, facts, strict=True)
+        sum(labels[row["id"], fact] for fact in row_facts) / len(row_facts) if row_facts else 0.0
+        for row, row_facts in zip(rows, facts, strict=True)
     ]
     scores = {
         r["name"]: next(iter(r["cells"].values()))["faithscore"] for r in audit["respondents"]

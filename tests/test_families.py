@@ -68,9 +68,14 @@ QUESTIONS = (
 Key = tuple[str, str, int]
 
 NEEDS = {"pixtral": "torchvision", "smolvlm": "num2words"}
-AGAIN = ("llava_without_template", "blip2_t5", "instructblip_t5", "internvl_question_first")
+MODEL_VARIANTS = (
+    "llava_without_template",
+    "blip2_t5",
+    "instructblip_t5",
+    "internvl_question_first",
+)
 ALWAYS = {
-    *(n for n in MODELS if not n.startswith("llava before") and n not in AGAIN),
+    *(n for n in MODELS if not n.startswith("llava before") and n not in MODEL_VARIANTS),
     *(f"llava before {n}" for n in "exaone4 qwen3_next lfm2 jamba".split()),
 }
 """The models that are tried in every run: one of each class, and a decoder for each way of
@@ -95,7 +100,7 @@ def cases(always: Collection[str]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Builds a tiny model when it is first asked for."""
     root = tmp_path_factory.mktemp("models")
 
@@ -124,13 +129,13 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def loaded_once(folder: Path, *batches: int) -> list[Any]:
     """Respondents of one model that is loaded once: one for each limit of rows."""
-    made: list[Any] = [make_respondent(f"hf/{folder}", batch=batch) for batch in batches]
-    for other in made[1:]:
-        other._loaded = made[0]._loaded
-    return made
+    respondents: list[Any] = [make_respondent(f"hf/{folder}", batch=batch) for batch in batches]
+    for respondent in respondents[1:]:
+        respondent._loaded = respondents[0]._loaded
+    return respondents
 
 
-def some(requests: list[Request]) -> list[Request]:
+def select_compared(requests: list[Request]) -> list[Request]:
     """Requests to compare with one prompt at a time: every second one, and nightly all.
 
     Two runs of every question stand beside each other: each question, picture and run is there.
@@ -138,7 +143,7 @@ def some(requests: list[Request]) -> list[Request]:
     return requests if NIGHTLY else [r for r in requests if (r.seed // 10 + r.run) % 2 == 0]
 
 
-def asked(
+def make_requests(
     pictures: list[Path],
     temperature: float,
     words: tuple[str, ...] = (),
@@ -180,7 +185,7 @@ def greedy_answers() -> dict[str, dict[Key, tuple[str, str]]]:
 @pytest.mark.parametrize("name", cases(ALWAYS))
 def test_every_family_says_what_plain_generate_says(
     name: str,
-    made: Callable[[str], Path],
+    tiny_model: Callable[[str], Path],
     pictures: list[Path],
     greedy_answers: dict[str, dict[Key, tuple[str, str]]],
 ) -> None:
@@ -189,21 +194,21 @@ def test_every_family_says_what_plain_generate_says(
     Sampled: our draws within generate, one at a time.
     """
 
-    respondent, alone = loaded_once(made(name), 0, 1)
-    alone._engine.share_less("asked for by a test", "nothing")
+    respondent, unbatched = loaded_once(tiny_model(name), 0, 1)
+    unbatched._engine.policy.share_less("asked for by a test", "nothing")
     pictures = pictures if NIGHTLY else pictures[::2]
     questions = QUESTIONS if NIGHTLY else QUESTIONS[1:]
-    requests = asked(pictures, 1.0, questions=questions)
+    requests = make_requests(pictures, 1.0, questions=questions)
     sampled = answers(respondent, requests)
     assert {response.detail["shared"] for response in sampled.values()} == {SHARED[name]}, (
         respondent.how
     )
-    drawn = texts(answers(alone, some(requests)))
-    assert len(drawn) >= len(sampled) // 2
-    assert drawn == {key: texts(sampled)[key] for key in drawn}
+    unbatched_texts = texts(answers(unbatched, select_compared(requests)))
+    assert len(unbatched_texts) >= len(sampled) // 2
+    assert unbatched_texts == {key: texts(sampled)[key] for key in unbatched_texts}
     assert len({text for text, _ in texts(sampled).values()}) > 3, "the draws differ"
 
-    greedy = texts(answers(respondent, asked(pictures, 0.0, questions=questions)))
+    greedy = texts(answers(respondent, make_requests(pictures, 0.0, questions=questions)))
     greedy_answers[name] = greedy if NIGHTLY else {}
     pairs = dict.fromkeys(key[:2] for key in greedy)
     plain = {pair: said_by_generate(respondent, *pair, 6) for pair in pairs}
@@ -232,11 +237,13 @@ def said_by_generate(respondent: Any, question: str, picture: str, tokens: int) 
     )
     inputs.pop("labels", None)
     with torch.inference_mode():
-        drawn = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=tokens)[0].tolist()
+        token_ids = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=tokens)[
+            0
+        ].tolist()
     read = inputs["input_ids"][0].tolist()
-    drawn = drawn[len(read) :] if drawn[: len(read)] == read else drawn
+    token_ids = token_ids[len(read) :] if token_ids[: len(read)] == read else token_ids
     # a model of random weights may say NUL, which no store can hold
-    return storable(loaded.tokenizer.decode(drawn, skip_special_tokens=True).strip())
+    return storable(loaded.tokenizer.decode(token_ids, skip_special_tokens=True).strip())
 
 
 KINDS = {
@@ -251,28 +258,28 @@ KINDS = {
     "name", [pytest.param(n, marks=[nightly] if n == "aria" else []) for n in CLASSES]
 )
 def test_every_class_answers_as_plain_generate(
-    name: str, made: Callable[[str], Path], pictures: list[Path]
+    name: str, tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     """Questions of every kind by night, with and without a picture; in other runs yes/no and a
     choice about two pictures.
     """
-    respondent: Any = make_respondent(f"hf/{made(name)}")
+    respondent: Any = make_respondent(f"hf/{tiny_model(name)}")
     kinds = dict(list(KINDS.items())[: None if NIGHTLY else 2])
     pictures = pictures if NIGHTLY else pictures[::2]
-    shown = [
+    with_picture = [
         Request(question, picture, Sampling(0.0, 1.0, tokens, 0), 1, words=("A", "B"))
         for question, tokens in kinds.values()
         for picture in pictures
     ]
-    blind = [replace(request, image=None) for request in shown[:: len(pictures)]]
+    blind = [replace(request, image=None) for request in with_picture[:: len(pictures)]]
     if not NIGHTLY or name in LOOKING:
         blind = []
-    got = answers(respondent, shown) | (answers(respondent, blind) if blind else {})
+    got = answers(respondent, with_picture) | (answers(respondent, blind) if blind else {})
     for (question, picture, _), response in got.items():
         tokens = next(tokens for text, tokens in kinds.values() if text == question)
         assert response.text == said_by_generate(respondent, question, picture, tokens)
         assert picture == "None" or response.detail["shared"] == SHARED[name], respondent.how
-    first = {str(got[shown[-1].prompt, str(p), 0].detail["p"]) for p in pictures}
+    first = {str(got[with_picture[-1].prompt, str(p), 0].detail["p"]) for p in pictures}
     assert len(first) > 1, "the pictures are seen"
 
 
@@ -299,16 +306,16 @@ def table_of_sharing() -> str:
     for name, shared in SHARED.items():
         rows = name in HYBRID and shared == "prefix"
         words = {"prefix": "the image prefix", "features": "the vision features"}
-        how = words.get(shared, shared) + (", a row for each question" if rows else "")
+        sharing = words.get(shared, shared) + (", a row for each question" if rows else "")
         kind, _, decoder = name.rpartition(" before ")
-        groups.setdefault((how, kind), []).append(decoder)
+        groups.setdefault((sharing, kind), []).append(decoder)
     lines = ["| shared | tiny models |", "|---|---|"]
-    for how in dict.fromkeys(how for how, _ in groups):
-        classes = ", ".join(f"`{name}`" for name in groups.get((how, ""), []))
-        decoders = ", ".join(f"`{name}`" for name in groups.get((how, "llava"), []))
-        both = [classes] if classes else []
-        both += [f"LLaVA's class before the decoders {decoders}"] if decoders else []
-        lines.append(f"| {how} | {'; '.join(both)} |")
+    for sharing in dict.fromkeys(sharing for sharing, _ in groups):
+        classes = ", ".join(f"`{name}`" for name in groups.get((sharing, ""), []))
+        decoders = ", ".join(f"`{name}`" for name in groups.get((sharing, "llava"), []))
+        entries = [classes] if classes else []
+        entries += [f"LLaVA's class before the decoders {decoders}"] if decoders else []
+        lines.append(f"| {sharing} | {'; '.join(entries)} |")
     return "\n".join(lines)
 
 
@@ -323,13 +330,16 @@ def chat(processor: Any, question: str) -> str:
     ["llava", *(pytest.param(n, marks=nightly) for n in ("qwen2_5_vl", "idefics3")), "gemma3"],
 )
 def test_side_by_side_and_in_rows_are_one(
-    name: str, made: Callable[[str], Path], pictures: list[Path]
+    name: str, tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    packed, rows = make_respondent(f"hf/{made(name)}"), make_respondent(f"hf/{made(name)}", batch=5)
-    rows._engine.packs = False  # type: ignore[attr-defined]
-    requests = asked(pictures if NIGHTLY else pictures[:2], 1.0, tokens=20)
+    packed, rows = (
+        make_respondent(f"hf/{tiny_model(name)}"),
+        make_respondent(f"hf/{tiny_model(name)}", batch=5),
+    )
+    rows._engine.policy.packs = False  # type: ignore[attr-defined]
+    requests = make_requests(pictures if NIGHTLY else pictures[:2], 1.0, tokens=20)
     assert texts(answers(packed, requests)) == texts(answers(rows, list(reversed(requests))))
-    assert packed._engine.packs  # type: ignore[attr-defined]
+    assert packed._engine.policy.packs  # type: ignore[attr-defined]
 
 
 HYBRID = {
@@ -380,45 +390,47 @@ BLIND = (
 
 @pytest.mark.parametrize("name", cases(BLIND))
 def test_questions_without_a_picture_get_the_answers_of_plain_generate(
-    name: str, made: Callable[[str], Path], pictures: list[Path]
+    name: str, tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     """Also behind questions with pictures, whose positions a model may remember; at any number of
     rows.
     """
-    seen = asked(pictures[:1], 1.0)
-    shown = pictures[: 2 if NIGHTLY else 1]
-    twice = [r for r in asked(shown, 1.0, tokens=12) for _ in (0, 1)]
+    with_picture = make_requests(pictures[:1], 1.0)
+    first_pictures = pictures[: 2 if NIGHTLY else 1]
+    twice = [r for r in make_requests(first_pictures, 1.0, tokens=12) for _ in (0, 1)]
     blind = [
         replace(r, image=None, run=n, seed=r.seed + 5000 * (n % 2)) for n, r in enumerate(twice)
     ]
-    whole, few, alone = loaded_once(made(name), 0, 5, 1)
-    answers(whole, seen)
+    unlimited, batched, unbatched = loaded_once(tiny_model(name), 0, 5, 1)
+    answers(unlimited, with_picture)
     if name in LOOKING:
         with pytest.raises(RespondentError, match=pattern_of("picture.needed")):
-            answers(whole, blind)
+            answers(unlimited, blind)
         return
-    plain = texts(answers(alone, some(blind)))
-    together = texts(answers(whole, blind))
-    assert {key: together[key] for key in plain} == plain
-    assert texts(answers(few, blind)) == together
-    assert texts(answers(whole, seen)) == texts(answers(few, seen))
-    assert len({text for text, _ in together.values()}) > 3, "the draws differ"
+    plain = texts(answers(unbatched, select_compared(blind)))
+    batched_texts = texts(answers(unlimited, blind))
+    assert {key: batched_texts[key] for key in plain} == plain
+    assert texts(answers(batched, blind)) == batched_texts
+    assert texts(answers(unlimited, with_picture)) == texts(answers(batched, with_picture))
+    assert len({text for text, _ in batched_texts.values()}) > 3, "the draws differ"
 
 
 def test_single_questions_of_one_length_are_read_together(
-    made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One short question a picture: but for the check, no prompt is padded."""
     from hqm.respondents import decoding
 
-    monkeypatch.setattr(decoding, "_FEW_TOKENS", 1)
+    monkeypatch.setattr(decoding, "_MIN_CPU_TOKENS", 1)
     kinds = [(0, 0), (1, 2), (2, 0)]  # two of one length and one longer
     requests = [
-        Request(QUESTIONS[question], pictures[place], Sampling(1.0, 1.0, 6, 0), place)
-        for place, question in kinds * 4
+        Request(
+            QUESTIONS[question], pictures[picture_index], Sampling(1.0, 1.0, 6, 0), picture_index
+        )
+        for picture_index, question in kinds * 4
     ]
     requests = [replace(r, image=copied(r.image, n)) for n, r in enumerate(requests)]
-    respondent, alone = loaded_once(made("llava"), 0, 1)
+    respondent, unbatched = loaded_once(tiny_model("llava"), 0, 1)
     padded: list[tuple[int, bool]] = []
     plain = respondent._loaded.model.generate
 
@@ -429,23 +441,23 @@ def test_single_questions_of_one_length_are_read_together(
     monkeypatch.setattr(respondent._loaded.model, "generate", generate)
     got = texts(answers(respondent, requests))
     assert sum(rows for rows, _ in padded) == len(requests) + 1
-    assert [rows for rows, some in padded if some] == [2], "the check alone"
-    alone._engine.share_less("asked for by a test", "nothing")
-    assert got == texts(answers(alone, requests))
+    assert [rows for rows, is_padded in padded if is_padded] == [2], "the check alone"
+    unbatched._engine.policy.share_less("asked for by a test", "nothing")
+    assert got == texts(answers(unbatched, requests))
 
 
 def test_padding_by_the_sizes_of_pictures_is_checked(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     """A model that reads padding answers one prompt at a time, also where its questions are alike."""
-    respondent: Any = make_respondent(f"hf/{made('minicpmv4_7')}")
+    respondent: Any = make_respondent(f"hf/{tiny_model('minicpmv4_7')}")
     question, tokens = "Describe the image.", 12
     requests = [
         Request(question, picture, Sampling(0.0, 1.0, tokens, 0), 1) for picture in pictures
     ]
     for (_, picture, _), response in answers(respondent, requests).items():
         assert response.text == said_by_generate(respondent, question, picture, tokens)
-    assert respondent._engine.one_at_a_time
+    assert respondent._engine.plain.one_at_a_time
 
 
 def test_a_saved_chat_template_is_used_where_the_processor_leaves_it_out(
@@ -467,48 +479,50 @@ def copied(picture: Path | None, number: int) -> Path:
 
 
 def test_a_picture_of_which_a_model_makes_no_numbers_spoils_no_other(
-    made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory of its rows is not used again, for unseen places are multiplied by nought, and nought
     times NaN is NaN.
     """
     import torch
 
-    respondent: Any = make_respondent(f"hf/{made('llava')}", batch=6)
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}", batch=6)
     blue = pictures[1]  # the first in the order in which they are asked
-    others = [pictures[0], pictures[2]]
-    sound = texts(answers(respondent, asked(others, 1.0, tokens=9)))
+    other_pictures = [pictures[0], pictures[2]]
+    sound = texts(answers(respondent, make_requests(other_pictures, 1.0, tokens=9)))
     tower, broken = type(respondent._loaded.model.model.vision_tower), []
     forward = tower.forward
 
-    def spoiled(self: Any, pixel_values: Any, *args: Any, **more: Any) -> Any:
-        output = forward(self, pixel_values, *args, **more)
+    def spoiled(self: Any, pixel_values: Any, *args: Any, **kwargs: Any) -> Any:
+        output = forward(self, pixel_values, *args, **kwargs)
         ill = pixel_values[:, 2].mean(dim=(1, 2)) > pixel_values[:, 0].mean(dim=(1, 2)) + 0.4
         broken.extend(ill.tolist())
         output.last_hidden_state[ill] = torch.nan
         return output
 
     monkeypatch.setattr(tower, "forward", spoiled)
-    requests = asked([others[0], blue, others[1]], 1.0, tokens=9)
-    seeds = {(r.prompt, r.image, r.run): r.seed for r in asked(others, 1.0)}
+    requests = make_requests([other_pictures[0], blue, other_pictures[1]], 1.0, tokens=9)
+    seeds = {(r.prompt, r.image, r.run): r.seed for r in make_requests(other_pictures, 1.0)}
     requests = [replace(r, seed=seeds.get((r.prompt, r.image, r.run), r.seed)) for r in requests]
-    given = texts(answers(respondent, requests))
+    answered = texts(answers(respondent, requests))
     assert any(broken)
-    assert {given[key] for key in given if key not in sound} == {("", "error")}
-    assert {key: given[key] for key in sound} == sound
+    assert {answered[key] for key in answered if key not in sound} == {("", "error")}
+    assert {key: answered[key] for key in sound} == sound
 
 
-def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_the_tower_runs_once_a_picture(
+    tiny_model: Callable[[str], Path], pictures: list[Path]
+) -> None:
     for name, tower in (
         ("llava", "model.vision_tower"),
         ("paligemma", "model.vision_tower"),
         ("blip2", "vision_model"),
     ):
-        respondent: Any = make_respondent(f"hf/{made(name)}")
+        respondent: Any = make_respondent(f"hf/{tiny_model(name)}")
         answers(
-            respondent, asked(pictures[:1], 0.0)
+            respondent, make_requests(pictures[:1], 0.0)
         )  # checked against plain generate, which looks again
-        seen: list[int] = []
+        encoded_counts: list[int] = []
         module = respondent._loaded.model.get_submodule(tower)
         # what is replayed is no run: the hook counts pictures by what goes in
         original = type(module).forward
@@ -517,7 +531,7 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
             self: Any,
             *args: Any,
             _original: Any = original,
-            _encoded: list[int] = seen,
+            _encoded: list[int] = encoded_counts,
             **more: Any,
         ) -> Any:
             _encoded.append(len(args[0] if args else more["pixel_values"]))
@@ -525,16 +539,16 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
 
         type(module).forward = count
         try:
-            answers(respondent, asked(pictures, 0.0))
+            answers(respondent, make_requests(pictures, 0.0))
         finally:
             type(module).forward = original
-        assert 2 <= sum(seen) <= 3, f"{name}: {seen}"
+        assert 2 <= sum(encoded_counts) <= 3, f"{name}: {encoded_counts}"
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "smolvlm"])
 def test_new_pictures_are_processed_several_in_one_call(
     name: str,
-    made: Callable[[str], Path],
+    tiny_model: Callable[[str], Path],
     pictures: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -545,49 +559,49 @@ def test_new_pictures_are_processed_several_in_one_call(
     paths = [tmp_path / f"{n}.png" for n in range(12)]
     for n, path in enumerate(paths):
         Image.open(pictures[n % 3]).resize((40 + 40 * (n % 2), 60)).save(path)
-    respondent: Any = make_respondent(f"hf/{made(name)}")
-    requests = asked(paths, 0.0)
+    respondent: Any = make_respondent(f"hf/{tiny_model(name)}")
+    requests = make_requests(paths, 0.0)
     kind, calls = type(respondent._loaded.processor.image_processor), []
     before = kind.__call__
 
-    def count(self: Any, images: Any, *args: Any, **more: Any) -> Any:
+    def count(self: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
         calls.append(images)
-        return before(self, images, *args, **more)
+        return before(self, images, *args, **kwargs)
 
     monkeypatch.setattr(kind, "__call__", count)
-    together = texts(answers(respondent, requests))
+    batched_texts = texts(answers(respondent, requests))
     assert len(calls) <= 8, "one for the check, one for plain generate, and few for all others"
-    assert respondent._engine.sharing == "prefix", respondent.how
-    alone: Any = make_respondent(f"hf/{made(name)}")
-    alone._engine.reader._by_rows = False
-    assert texts(answers(alone, requests)) == together
+    assert respondent._engine.policy.sharing == "prefix", respondent.how
+    unbatched: Any = make_respondent(f"hf/{tiny_model(name)}")
+    unbatched._engine.reader._by_rows = False
+    assert texts(answers(unbatched, requests)) == batched_texts
 
 
 def test_a_question_before_the_picture_is_said(
-    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
+    tiny_model: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
-    respondent: Any = make_respondent(f"hf/{made('internvl_question_first')}")
+    respondent: Any = make_respondent(f"hf/{tiny_model('internvl_question_first')}")
     with caplog.at_level(logging.WARNING, logger="hqm"):
-        answers(respondent, asked(pictures, 0.0))
+        answers(respondent, make_requests(pictures, 0.0))
     assert tells(respondent.how, "vision.question-first-how")
     assert tells(caplog.text, "vision.question-first")
 
 
 def test_the_documented_form_is_used_and_recorded(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    with_template: Any = make_respondent(f"hf/{made('llava')}")
-    without: Any = make_respondent(f"hf/{made('llava_without_template')}")
+    with_template: Any = make_respondent(f"hf/{tiny_model('llava')}")
+    without_template: Any = make_respondent(f"hf/{tiny_model('llava_without_template')}")
     form = "USER: <image>\n{question} ASSISTANT:"
-    responses = answers(without, asked(pictures, 0.0))
-    assert texts(responses) == texts(answers(with_template, asked(pictures, 0.0))), (
+    responses = answers(without_template, make_requests(pictures, 0.0))
+    assert texts(responses) == texts(answers(with_template, make_requests(pictures, 0.0))), (
         "the template says the same"
     )
     assert {response.detail["prompt"] for response in responses.values()} == {form}
-    assert without.identity()["prompt"] == form
+    assert without_template.identity()["prompt"] == form
     assert "prompt" not in with_template.identity()
     assert (
-        make_respondent(f"hf/{made('blip2')}").identity()["prompt"]
+        make_respondent(f"hf/{tiny_model('blip2')}").identity()["prompt"]
         == "Question: {question} Answer:"
     )
 
@@ -596,15 +610,15 @@ def test_the_documented_form_is_used_and_recorded(
 
 
 def test_first_token_probabilities_are_those_of_the_model(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     """Against a forward pass of the whole prompt, summed over the spellings by hand."""
     import torch
     from PIL import Image
 
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
-    responses = answers(respondent, asked(pictures, 1.0, ("yes", "no")))
-    cold = answers(respondent, asked(pictures, 0.5, ("yes", "no")))
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
+    responses = answers(respondent, make_requests(pictures, 1.0, ("yes", "no")))
+    cold = answers(respondent, make_requests(pictures, 0.5, ("yes", "no")))
     model, processor = respondent._loaded.model, respondent._loaded.processor
     vocabulary = processor.tokenizer.get_vocab()
     for (question, picture, run), response in responses.items():
@@ -613,7 +627,7 @@ def test_first_token_probabilities_are_those_of_the_model(
         )
         with torch.inference_mode():
             scores = model(**inputs).logits[0, -1].double()
-        for temperature, given in ((1.0, response), (0.5, cold[question, picture, run])):
+        for temperature, answer in ((1.0, response), (0.5, cold[question, picture, run])):
             chances = torch.softmax(scores / temperature, dim=-1)
             for word, spelt in (
                 ("yes", ("yes", "Yes", "Ġyes", "ĠYes")),
@@ -622,20 +636,20 @@ def test_first_token_probabilities_are_those_of_the_model(
                 total = sum(
                     float(chances[vocabulary[text]]) for text in spelt if text in vocabulary
                 )
-                assert given.detail["p"][word] == pytest.approx(total, abs=1e-6)
-            assert given.detail["p_lost"] == pytest.approx(
-                1 - sum(given.detail["p"].values()), abs=1e-12
+                assert answer.detail["p"][word] == pytest.approx(total, abs=1e-6)
+            assert answer.detail["p_lost"] == pytest.approx(
+                1 - sum(answer.detail["p"].values()), abs=1e-12
             )
 
 
 def test_the_answer_stays_the_sampled_one(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    respondent = make_respondent(f"hf/{made('llava')}")
-    watched = answers(respondent, asked(pictures, 1.0, ("A", "B", "C")))
-    assert texts(watched) == texts(answers(respondent, asked(pictures, 1.0)))
+    respondent = make_respondent(f"hf/{tiny_model('llava')}")
+    watched = answers(respondent, make_requests(pictures, 1.0, ("A", "B", "C")))
+    assert texts(watched) == texts(answers(respondent, make_requests(pictures, 1.0)))
     assert set(next(iter(watched.values())).detail["p"]) == {"A", "B", "C"}
-    assert "p" not in next(iter(answers(respondent, asked(pictures, 1.0)).values())).detail
+    assert "p" not in next(iter(answers(respondent, make_requests(pictures, 1.0)).values())).detail
 
 
 def test_draws_follow_the_recorded_probabilities() -> None:
@@ -647,7 +661,7 @@ def test_draws_follow_the_recorded_probabilities() -> None:
     item = benchmark.original.items[0]
     requests = [
         Request(
-            benchmark.asked(item),
+            benchmark.question_text(item),
             benchmark.images / str(item.image),
             Sampling(1.0, 1.0, 4, 0),
             7 + run,
@@ -656,14 +670,14 @@ def test_draws_follow_the_recorded_probabilities() -> None:
         )
         for run in range(400)
     ]
-    drawn = [
+    sampled_answers = [
         a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch
     ]
-    chance = drawn[0].detail["p"]["yes"]
-    assert all(a.detail["p"]["yes"] == pytest.approx(chance, abs=1e-5) for a in drawn)
-    share = sum(a.text.lower().startswith("yes") for a in drawn) / len(drawn)
-    assert abs(share - chance) < 4 * (chance * (1 - chance) / len(drawn)) ** 0.5 + 1e-9
-    assert drawn[0].detail["p_lost"] < 0.5
+    chance = sampled_answers[0].detail["p"]["yes"]
+    assert all(a.detail["p"]["yes"] == pytest.approx(chance, abs=1e-5) for a in sampled_answers)
+    share = sum(a.text.lower().startswith("yes") for a in sampled_answers) / len(sampled_answers)
+    assert abs(share - chance) < 4 * (chance * (1 - chance) / len(sampled_answers)) ** 0.5 + 1e-9
+    assert sampled_answers[0].detail["p_lost"] < 0.5
 
 
 def test_words_without_a_token_of_their_own_are_not_confused() -> None:
@@ -677,20 +691,22 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
             return {"input_ids": [{"y": 1, "n": 2, "m": 9}.get(text.strip().lower()[:1], 7), 8]}
 
     words = FirstTokens(Tokenizer())
-    assert words.of(("yes", "no")) == {
+    assert words.tokens_of(("yes", "no")) == {
         "yes": (1,),
         "no": (2,),
     }, "by the first token of their spellings"
-    assert words.of(("maybe", "most")) == {"maybe": (), "most": ()}, "both begin with one token"
-    assert words.of(("A",)) == {"A": (4, 6)}, "a letter counts as it is asked for"
+    assert words.tokens_of(("maybe", "most")) == {"maybe": (), "most": ()}, (
+        "both begin with one token"
+    )
+    assert words.tokens_of(("A",)) == {"A": (4, 6)}, "a letter counts as it is asked for"
 
 
 def test_a_word_that_no_token_tells_has_no_probability(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     """Two made-up words that begin with one token."""
     responses = answers(
-        make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz"))
+        make_respondent(f"hf/{tiny_model('llava')}"), make_requests(pictures, 1.0, ("qqx", "qqz"))
     )
     assert {str(response.detail["p"]) for response in responses.values()} == {"{}"}
     assert {response.detail["p_lost"] for response in responses.values()} == {1.0}
@@ -714,7 +730,7 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
         "--runs",
         "1",
     ]
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         program(),
         [
             *command,
@@ -727,7 +743,7 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
             "workers=1",
         ],
     )
-    assert done.exit_code == 0, done.output
+    assert result.exit_code == 0, result.output
     with hqm.Store(tmp_path / "s.sqlite", readonly=True) as store:
         details = [
             d for number, _, _ in store.respondents() for d in store.details(number, 0).values()
@@ -758,16 +774,16 @@ def test_a_processor_is_made_without_its_part_for_videos(name: str) -> None:
         "tokenizer": tok,
     }
     cls = pictures_only(getattr(transformers, name))
-    made = cls.from_args_and_dict([parts[part] for part in cls.get_attributes()], {})
-    assert made.image_processor is parts["image_processor"]
-    assert made.tokenizer is tok
-    assert "video_processor" not in made.to_dict()
+    processor = cls.from_args_and_dict([parts[attribute] for attribute in cls.get_attributes()], {})
+    assert processor.image_processor is parts["image_processor"]
+    assert processor.tokenizer is tok
+    assert "video_processor" not in processor.to_dict()
 
 
 @pytest.mark.parametrize("trusted", [False, True])
 def test_program_code_of_a_model_is_run_only_where_the_name_says_so(
     trusted: bool,
-    made: Callable[[str], Path],
+    tiny_model: Callable[[str], Path],
     pictures: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -776,7 +792,7 @@ def test_program_code_of_a_model_is_run_only_where_the_name_says_so(
     """Nobody is asked in the middle of a run."""
     import shutil
 
-    folder = shutil.copytree(made("llava"), tmp_path / "own")
+    folder = shutil.copytree(tiny_model("llava"), tmp_path / "own")
     config = json.loads((folder / "config.json").read_text())
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own_code.OwnConfig"}}
     (folder / "config.json").write_text(json.dumps(config))
@@ -785,7 +801,7 @@ def test_program_code_of_a_model_is_run_only_where_the_name_says_so(
     monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("it asks"))
     name = f"hf/{folder}{'?trust_remote_code=yes' if trusted else ''}"
     with pytest.raises(RespondentError) as error:
-        answers(make_respondent(name), asked(pictures, 0.0))
+        answers(make_respondent(name), make_requests(pictures, 0.0))
     if trusted:
         assert "OwnConfig" in str(error.value), "no class of models knows the config that was run"
         assert tells(caplog.text, "model.runs-code")
@@ -819,31 +835,33 @@ class Memory:
 
 
 def test_out_of_memory_halves_the_batch_and_loses_nothing(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    requests = asked(pictures, 1.0)
-    whole = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    requests = make_requests(pictures, 1.0)
+    expected = texts(answers(make_respondent(f"hf/{tiny_model('llava')}"), requests))
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
     memory = Memory(respondent, 150)
-    assert texts(answers(respondent, requests)) == whole
+    assert texts(answers(respondent, requests)) == expected
     assert memory.failures > 0
-    assert respondent._engine.most < len(requests), "no more at a time from now on"
+    assert respondent._engine.max_rows < len(requests), "no more at a time from now on"
     before = memory.failures
-    assert texts(answers(respondent, requests)) == whole
+    assert texts(answers(respondent, requests)) == expected
     assert memory.failures == before, "the size that fits was found"
 
 
 def test_one_question_that_does_not_fit_is_an_error_and_the_rest_goes_on(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
     Memory(respondent, 150)
-    long = Request("Is there a dog? " * 40, pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
+    long_request = Request("Is there a dog? " * 40, pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
     got = {
-        r.prompt: a for batch in respondent.answer([*asked(pictures, 1.0), long]) for r, a in batch
+        r.prompt: a
+        for batch in respondent.answer([*make_requests(pictures, 1.0), long_request])
+        for r, a in batch
     }
-    assert got[long.prompt].state == "error"
-    assert "out of memory" in got[long.prompt].reason
+    assert got[long_request.prompt].state == "error"
+    assert "out of memory" in got[long_request.prompt].reason
     assert "error" not in {got[question].state for question in QUESTIONS}
 
 
@@ -862,17 +880,17 @@ def failing(respondent: Any, fails: Callable[[Mapping[str, Any]], bool]) -> None
 
 
 def test_a_model_that_always_fails_is_one_sentence(
-    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
+    tiny_model: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
     failing(respondent, lambda _: True)
     with pytest.raises(RespondentError, match=pattern_of("model.answers-nothing")):
-        answers(respondent, asked(pictures, 1.0))
+        answers(respondent, make_requests(pictures, 1.0))
     assert len(caplog.records) == 1, "how it is run is said once"
 
 
 @pytest.mark.parametrize(
-    ("fails", "how"),
+    ("fails", "sharing"),
     [
         (
             lambda s: (
@@ -885,36 +903,36 @@ def test_a_model_that_always_fails_is_one_sentence(
     ids=["packed", "several prompts"],
 )
 def test_an_error_in_sharing_costs_no_answer(
-    made: Callable[[str], Path],
+    tiny_model: Callable[[str], Path],
     pictures: list[Path],
     fails: Callable[[Mapping[str, Any]], bool],
-    how: str,
+    sharing: str,
 ) -> None:
     """Plain `generate` is the floor, at worst with one prompt at a time."""
-    requests = asked(pictures, 1.0)
-    whole = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    requests = make_requests(pictures, 1.0)
+    expected = texts(answers(make_respondent(f"hf/{tiny_model('llava')}"), requests))
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
     failing(respondent, fails)
-    assert texts(answers(respondent, requests)) == whole
-    assert respondent.how.partition(":")[0] == how
+    assert texts(answers(respondent, requests)) == expected
+    assert respondent.how.partition(":")[0] == sharing
 
 
 def test_an_error_after_the_check_costs_no_answer(
-    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
+    tiny_model: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     """What was being answered is asked again one at a time, and the model shares less."""
-    requests = asked(pictures, 1.0)
-    respondent: Any = make_respondent(f"hf/{made('llava')}")
-    whole = texts(answers(respondent, requests))
-    respondent._engine.packs = False
+    requests = make_requests(pictures, 1.0)
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}")
+    expected = texts(answers(respondent, requests))
+    respondent._engine.policy.packs = False
     failing(respondent, lambda s: len(s["input_ids"]) > 1)
-    assert texts(answers(respondent, requests)) == whole
-    assert respondent._engine.sharing != "prefix"
+    assert texts(answers(respondent, requests)) == expected
+    assert respondent._engine.policy.sharing != "prefix"
     assert [r.message for r in caplog.records][-1].endswith(respondent.how)
 
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
-    from hqm.respondents.batching import Prompt, RequestQueue, kinds
+    from hqm.respondents.batching import Prompt, RequestQueue, group_by_kind
 
     sampling = Sampling()
     requests = [
@@ -924,7 +942,7 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
     ]
     requests.append(replace(requests[0], image=None))
     requests.append(replace(requests[0], sampling=replace(sampling, max_tokens=9)))
-    split = list(kinds(list(reversed(requests))))
+    split = list(group_by_kind(list(reversed(requests))))
     assert sorted(map(len, split)) == [1, 1, 30]
     assert all(len({(r.sampling, r.image is None) for r in kind}) == 1 for kind in split)
     pictures = [str(r.image) for r in max(split, key=len)]
@@ -937,71 +955,76 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
         lambda r: bad if r.seed == 1 else Prompt(r.prompt, None, r.image, r.seed),
         lambda following: coming.append([r.image for r in following]),
     )
-    taken = waiting.take(4)
-    assert [prompt.seed for _, prompt in taken] == [0, 2, 3, 4]
+    batch = waiting.take(4)
+    assert [prompt.seed for _, prompt in batch] == [0, 2, 3, 4]
     assert waiting.next_picture == Path("0.png")
     assert coming == [[Path("0.png"), Path("1.png")]]
-    waiting.back(taken[2:])
+    waiting.put_back(batch[2:])
     assert [number for number, _ in waiting.take(100)] == [3, 4, 5, 6, 8, 9, 10, 11]
     assert [r.seed for r, _ in waiting.refused] == [1, 1]
-    assert not waiting.more
+    assert not waiting.has_requests
 
 
 @pytest.mark.parametrize("batch", [*(pytest.param(n, marks=nightly) for n in (1, 7)), 4, 0])
 def test_a_picture_runs_once_whatever_the_batch(
-    made: Callable[[str], Path], pictures: list[Path], batch: int
+    tiny_model: Callable[[str], Path], pictures: list[Path], batch: int
 ) -> None:
     """Six questions a picture, one of them longer: a picture that two batches share keeps its
     prefix.
     """
-    respondent: Any = make_respondent(f"hf/{made('llava_next')}", batch=batch)
-    whole = texts(
-        answers(respondent, asked(pictures, 1.0))
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava_next')}", batch=batch)
+    expected = texts(
+        answers(respondent, make_requests(pictures, 1.0))
     )  # the first answers are compared with plain generate
-    model, seen = respondent._loaded.model, []
+    model, batch_sizes = respondent._loaded.model, []
     plain = model.forward
 
     def forward(*args: Any, **settings: Any) -> Any:
         if settings.get("pixel_values") is not None:
-            seen.append(len(settings["input_ids"]))
+            batch_sizes.append(len(settings["input_ids"]))
         return plain(*args, **settings)
 
     model.forward = forward
-    assert texts(answers(respondent, asked(pictures, 1.0))) == whole
-    assert sum(seen) == len(pictures)
+    assert texts(answers(respondent, make_requests(pictures, 1.0))) == expected
+    assert sum(batch_sizes) == len(pictures)
 
 
 @pytest.mark.parametrize("name", ["llava", "paligemma", "blip2"])
 def test_who_is_told_to_finish_answers_what_it_has_begun(
-    name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    tiny_model: Callable[[str], Path],
+    pictures: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from hqm.respondents import decoding
     from hqm.respondents.batching import RequestQueue
 
     monkeypatch.setattr(decoding, "_HOLD_SECONDS", 0.0)
-    taken: list[int] = []
+    taken_numbers: list[int] = []
     plain = RequestQueue.take
 
-    def take(self: RequestQueue, most: int) -> Any:
-        got = plain(self, most)
-        taken.extend(number for number, _ in got)
+    def take(self: RequestQueue, limit: int) -> Any:
+        got = plain(self, limit)
+        taken_numbers.extend(number for number, _ in got)
         return got
 
     monkeypatch.setattr(RequestQueue, "take", take)
-    respondent: Any = make_respondent(f"hf/{made(name)}", batch=4)
-    answering = respondent.answer(asked(pictures, 1.0))
+    respondent: Any = make_respondent(f"hf/{tiny_model(name)}", batch=4)
+    answering = respondent.answer(make_requests(pictures, 1.0))
     came = len(next(answering))
     respondent.finish()
     came += sum(len(batch) for batch in answering)
-    assert came == len(taken) < len(asked(pictures, 1.0))
-    assert len(answers(respondent, asked(pictures, 1.0))) == 18, "another asking begins anew"
+    assert came == len(taken_numbers) < len(make_requests(pictures, 1.0))
+    assert len(answers(respondent, make_requests(pictures, 1.0))) == 18, (
+        "another asking begins anew"
+    )
 
 
 @pytest.mark.parametrize(
     "name", [*(pytest.param(n, marks=nightly) for n in ("llava_next", "idefics3")), "qwen2_vl"]
 )
 def test_answers_of_many_lengths_join_and_leave(
-    name: str, made: Callable[[str], Path], pictures: list[Path], tmp_path: Path
+    name: str, tiny_model: Callable[[str], Path], pictures: list[Path], tmp_path: Path
 ) -> None:
     """Pictures of many shapes, answers of 1 to 40 tokens, seven at a time: as one at a time by
     plain generate.
@@ -1013,18 +1036,20 @@ def test_answers_of_many_lengths_join_and_leave(
     for n, size in enumerate(shapes):
         Image.open(pictures[n % 3]).resize(size).save(tmp_path / f"{n:02}.png")
         paths.append(tmp_path / f"{n:02}.png")
-    few: Any = make_respondent(f"hf/{made(name)}", batch=7)
-    alone: Any = make_respondent(f"hf/{made(name)}", batch=1)
-    ends = [*few._engine.ends, *range(100, 112)]  # so that answers end soon and late
-    for respondent in (few, alone):
-        respondent._engine.ends = frozenset(ends)
+    batched: Any = make_respondent(f"hf/{tiny_model(name)}", batch=7)
+    unbatched: Any = make_respondent(f"hf/{tiny_model(name)}", batch=1)
+    ends = [*batched._engine.ends, *range(100, 112)]  # so that answers end soon and late
+    for respondent in (batched, unbatched):
+        respondent._engine.plain.ends = frozenset(ends)
         # among so many draws one would fall where rounding decides
         respondent._loaded.model.double()
-    alone._engine.share_less("asked for by a test", "nothing")
-    requests = asked(paths, 1.0, tokens=40)
-    got = texts(answers(few, requests))
-    assert (few._engine.packs, few._engine.sharing) == (True, "prefix"), few.how
-    assert got == texts(answers(alone, requests))
+    unbatched._engine.policy.share_less("asked for by a test", "nothing")
+    requests = make_requests(paths, 1.0, tokens=40)
+    got = texts(answers(batched, requests))
+    assert (batched._engine.policy.packs, batched._engine.policy.sharing) == (True, "prefix"), (
+        batched.how
+    )
+    assert got == texts(answers(unbatched, requests))
     states = [state for _, state in got.values()]
     assert len(states) / 7 < states.count("ok") < len(states) - 1, (
         "some answers end, others are cut"
@@ -1032,19 +1057,21 @@ def test_answers_of_many_lengths_join_and_leave(
 
 
 def test_a_mark_in_a_question_is_an_error_of_that_question(
-    made: Callable[[str], Path], pictures: list[Path]
+    tiny_model: Callable[[str], Path], pictures: list[Path]
 ) -> None:
     bad = Request("What does <image> mean?", pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
     got = [
         pair
-        for b in make_respondent(f"hf/{made('llava')}").answer([*asked(pictures, 1.0), bad])
+        for b in make_respondent(f"hf/{tiny_model('llava')}").answer(
+            [*make_requests(pictures, 1.0), bad]
+        )
         for pair in b
     ]
     assert [r.prompt for r, a in got if a.state == "error"] == [bad.prompt]
 
 
 def test_every_device_gets_a_process(
-    made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two GPUs by name (there are none, so that both workers take the CPU): the work is cut finely,
     the answers are the same.
@@ -1054,28 +1081,28 @@ def test_every_device_gets_a_process(
     requests = [
         replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n)
         for n in range(8)
-        for r in asked(pictures, 1.0)
+        for r in make_requests(pictures, 1.0)
     ]
-    alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
+    single_process = texts(answers(make_respondent(f"hf/{tiny_model('llava')}"), requests))
     monkeypatch.setattr(engine, "local_gpus", lambda respondents: ("0", "1"))
     cuts: list[int] = []
-    spread = engine._spread
+    answer_on_workers = engine._answer_on_workers
 
     def spy(work: Any, shards: Any, count: int, stop: Any, gpus: Any) -> Any:
         cuts.extend([len(shards), count, len(gpus)])
-        return spread(work, shards, count, stop, gpus)
+        return answer_on_workers(work, shards, count, stop, gpus)
 
-    monkeypatch.setattr(engine, "_spread", spy)
+    monkeypatch.setattr(engine, "_answer_on_workers", spy)
     got: dict[Key, Response] = {}
-    for _, batch in engine.answer_all([(make_respondent(f"hf/{made('llava')}"), requests)]):
+    for _, batch in engine.answer_all([(make_respondent(f"hf/{tiny_model('llava')}"), requests)]):
         assert not isinstance(batch, Exception), batch
         got |= {(r.prompt, str(r.image), r.run): a for r, a in batch}
     assert cuts[0] >= 2
     assert cuts[1:] == [2, 2]
-    assert texts(got) == alone
+    assert texts(got) == single_process
 
 
-def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Path]) -> None:
+def test_the_device_chooses_number_format_and_attention(tiny_model: Callable[[str], Path]) -> None:
     from hqm.respondents.hf_loading import suited_attention, suited_dtype
 
     assert (suited_dtype("cpu"), suited_dtype("cpu:0"), suited_dtype("mps")) == (
@@ -1088,17 +1115,17 @@ def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Pa
         "sdpa",
         "eager",
     )
-    eager: Any = make_respondent(f"hf/{made('llava')}?attention=eager")
+    eager: Any = make_respondent(f"hf/{tiny_model('llava')}?attention=eager")
     assert eager._loaded.model.config._attn_implementation == "eager"
     assert eager.identity()["attention"] == "eager"
-    numbered: Any = make_respondent(f"hf/{made('llava')}", device="cpu:0")
+    numbered: Any = make_respondent(f"hf/{tiny_model('llava')}", device="cpu:0")
     assert (numbered.device, numbered.identity()["device"]) == ("cpu:0", "cpu")
 
 
-def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_half_precision_is_near(tiny_model: Callable[[str], Path], pictures: list[Path]) -> None:
     """bfloat16 shares the prefix too: its first distributions are near those of plain generate."""
-    respondent: Any = make_respondent(f"hf/{made('llava')}?dtype=bfloat16")
-    answers(respondent, asked(pictures, 1.0))
+    respondent: Any = make_respondent(f"hf/{tiny_model('llava')}?dtype=bfloat16")
+    answers(respondent, make_requests(pictures, 1.0))
     assert respondent.how == "shared image prefix"
 
 
@@ -1118,26 +1145,26 @@ for folder in folders:
 @nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
 def test_every_family_answers_in_a_worker_as_anywhere(
-    made: Callable[[str], Path],
+    tiny_model: Callable[[str], Path],
     pictures: list[Path],
     greedy_answers: dict[str, dict[Key, tuple[str, str]]],
 ) -> None:
     """A worker has left out what only training needs, and what spreads a model over machines."""
     names = [name for name in MODELS if name not in NEEDS or find_spec(NEEDS[name])]
-    folders = [str(made(name)) for name in names]
+    folders = [str(tiny_model(name)) for name in names]
     for name in set(names) - set(greedy_answers):
-        (respondent,) = loaded_once(made(name), 0)
-        greedy_answers[name] = texts(answers(respondent, asked(pictures[:1], 0.0)))
-    here = [
+        (respondent,) = loaded_once(tiny_model(name), 0)
+        greedy_answers[name] = texts(answers(respondent, make_requests(pictures[:1], 0.0)))
+    expected = [
         {question: greedy_answers[name][question, str(pictures[0]), 0][0] for question in QUESTIONS}
         for name in names
     ]
-    asked_for = json.dumps([folders, QUESTIONS, str(pictures[0])])
-    command = [sys.executable, "-W", "ignore", "-c", IN_A_WORKER, asked_for]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    printed = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    assert list(map(json.loads, printed)) == here
+    worker_input = json.dumps([folders, QUESTIONS, str(pictures[0])])
+    command = [sys.executable, "-W", "ignore", "-c", IN_A_WORKER, worker_input]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 0, process.stderr[-2000:]
+    printed = [line for line in process.stdout.splitlines() if line.startswith("{")]
+    assert list(map(json.loads, printed)) == expected
     assert len(names) > 10
 
 
@@ -1151,38 +1178,38 @@ def test_a_family_that_cannot_work_says_why(
     (tmp_path / "config.json").write_text(json.dumps({"model_type": family.types[0]}))
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(RespondentError) as error:
-        list(make_respondent(f"hf/{tmp_path}").answer(asked(pictures, 0.0)))
+        list(make_respondent(f"hf/{tmp_path}").answer(make_requests(pictures, 0.0)))
     assert family.refusal in str(error.value)
     assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("kind", ["llava", "mistral3"])
 def test_a_processor_that_needs_torchvision_says_so(
-    kind: str, made: Callable[[str], Path], pictures: list[Path], tmp_path: Path
+    kind: str, tiny_model: Callable[[str], Path], pictures: list[Path], tmp_path: Path
 ) -> None:
     import shutil
 
     if find_spec("torchvision"):
         pytest.skip("torchvision is installed")
-    folder = shutil.copytree(made("llava"), tmp_path / "pixtral")
+    folder = shutil.copytree(tiny_model("llava"), tmp_path / "pixtral")
     config = json.loads((folder / "config.json").read_text()) | {"model_type": kind}
     (folder / "config.json").write_text(json.dumps(config))
     settings = {"processor_class": "PixtralProcessor"}
     (folder / "processor_config.json").write_text(json.dumps(settings))
     with pytest.raises(RespondentError, match="needs torchvision") as error:
-        list(make_respondent(f"hf/{folder}").answer(asked(pictures, 0.0)))
+        list(make_respondent(f"hf/{folder}").answer(make_requests(pictures, 0.0)))
     assert "hqm-audit[vision]" in str(error.value)
 
 
 def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    from hqm.commands.data import show_known
+    from hqm.commands.data import list_kind
 
     kinds = [kind for family in FAMILIES for kind in family.types]
     assert len(kinds) == len(set(kinds))
     assert all("{question}" in f.form for f in FAMILIES if f.form)
     assert all(f.source for f in FAMILIES if f.form)
     assert family_of("never heard of").sharing == "prefix"
-    show_known("respondents")
+    list_kind("respondents")
     printed = capsys.readouterr().out
     for family in FAMILIES:
         assert family.types[0] in printed.replace("\n", "")

@@ -35,12 +35,12 @@ class FileServer(AppServer):
         )
 
     async def file(self, request: Request) -> Response:
-        wanted = request.headers.get("range", "")
-        self.ranges.append(wanted)
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        part = BODY[start : start + len(BODY) // 2] if self.cut else BODY[start:]
+        range_header = request.headers.get("range", "")
+        self.ranges.append(range_header)
+        start = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
+        body = BODY[start : start + len(BODY) // 2] if self.cut else BODY[start:]
         self.cut = False
-        return Response(part, 206 if wanted else 200)
+        return Response(body, 206 if range_header else 200)
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def card_of(url: str, **file: Any) -> Card:
 
 
 def test_a_file_is_downloaded_checked_and_not_got_twice(server: FileServer, tmp_path: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
+    events: list[tuple[str, int, int]] = []
     for state in ("downloaded", "there"):
         (got,) = fetch(
-            card_of(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a)
+            card_of(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: events.append(a)
         )
         assert got.state == state
         assert got.path.read_bytes() == BODY
-    assert seen[-1] == ("sub/file.bin", len(BODY), len(BODY))
+    assert events[-1] == ("sub/file.bin", len(BODY), len(BODY))
     assert len(server.ranges) == 1
 
 
@@ -122,8 +122,8 @@ def test_every_release_is_taken_from_a_copy_and_loads(
     fetched = list(fetch(card(name), tmp_path, origin=Origin(data)))
     assert fetched, f"the card of {name} names no files"
     assert {got.state for got in fetched if not got.optional} <= {"copied"}
-    again = list(fetch(card(name), tmp_path, origin=Origin(data)))
-    assert {got.state for got in again} <= {"there", "missing"}
+    refetched = list(fetch(card(name), tmp_path, origin=Origin(data)))
+    assert {got.state for got in refetched} <= {"there", "missing"}
     copy = hqm.load(name, data=tmp_path).original
     assert len(copy) > 50
     # what may be left out changes no item; all else is known by its checksum
@@ -155,14 +155,14 @@ def test_the_command_says_what_is_missing(
             return int(end.code or 0), capsys.readouterr().out
         return 0, capsys.readouterr().out
 
-    status, out = run("fetch", "pope", "--data", tmp_path, "--from", data, "--json")
+    status, output = run("fetch", "pope", "--data", tmp_path, "--from", data, "--json")
     assert status == 0
-    (printed,) = json.loads(out)
+    (printed,) = json.loads(output)
     assert {file["state"] for file in printed["fetched"]} == {"copied"}
-    status, out = run("fetch", "amber_d", "--data", tmp_path / "b", "--from", tmp_path)
+    status, output = run("fetch", "amber_d", "--data", tmp_path / "b", "--from", tmp_path)
     assert status == 1
-    assert "missing" in out
-    assert "https://github.com/junyangwang0410/AMBER" in out
+    assert "missing" in output
+    assert "https://github.com/junyangwang0410/AMBER" in output
     assert run("fetch", "shapes", "--data", tmp_path)[0] == 0
 
 
@@ -171,9 +171,9 @@ def test_a_mirror_stands_before_host_path_and_query(query: str) -> None:
     card = card_of(f"https://far.org/a/file.bin{query}")
     (file,) = card.source.files
     for mirror in ("http://here", "http://here/"):
-        root = Origin(mirror=mirror).of(card, file)
+        root = Origin(mirror=mirror).pinned(card, file)
         assert root.url == f"http://here/far.org/a/file.bin{query}"
-    assert Origin().of(card, file) == file
+    assert Origin().pinned(card, file) == file
     with pytest.raises(hqm.UsageError):
         Origin(mirror="here")
 
@@ -186,4 +186,4 @@ def test_the_data_root_is_the_variable_or_a_folder_here(
     monkeypatch.setenv("HQM_DATA", str(tmp_path))
     assert data_root(None) == tmp_path
     assert data_root(tmp_path / "other") == tmp_path / "other"
-    assert [each.name for each in cards(["all"])] == list(hqm.names())
+    assert [card_found.name for card_found in cards(["all"])] == list(hqm.names())

@@ -26,7 +26,7 @@ import pytest
 
 import hqm
 from hqm.benchmark.registry import card
-from hqm.files.archives import json_parts
+from hqm.files.archives import json_values
 from tests.messages import pattern_of, tells, text_of
 
 from .conftest import ROOT, Run
@@ -42,23 +42,23 @@ class Mirror:
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.asked: list[tuple[str, str]] = []
+        self.requested: list[tuple[str, str]] = []
         self.cut: dict[str, int] = {}
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                wanted = self.headers.get("Range", "")
-                mirror.asked.append((self.path, wanted))
+                range_header = self.headers.get("Range", "")
+                mirror.requested.append((self.path, range_header))
                 body = mirror.files.get(self.path)
                 if body is None:
                     self.send_error(404)
                     return
-                start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+                start = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
                 if start >= len(body):
                     self.send_error(416)
                     return
-                self.send_response(206 if wanted else 200)
+                self.send_response(206 if range_header else 200)
                 self.send_header("Content-Length", str(len(body) - start))
                 self.end_headers()
                 self.wfile.write(body[start : mirror.cut.pop(self.path, len(body))])
@@ -70,21 +70,21 @@ class Mirror:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
-    def put(self, name: str, release: Release) -> dict[str, str]:
+    def serve(self, name: str, release: Release) -> dict[str, str]:
         """Serve a benchmark's files where its card says they lie; path -> address on this
         server.
         """
-        places = {}
+        addresses = {}
         for file in card(name).source.files:
             if file.path in release:
                 address = urlsplit(file.url)
                 assert address.netloc, f"{name}: {file.path} has no address"
-                places[file.path] = f"/{address.netloc}{address.path}"
-                self.files[places[file.path]] = release[file.path]
-        assert places.keys() == release.keys(), (
-            f"the card of {name} does not name {release.keys() - places.keys()}"
+                addresses[file.path] = f"/{address.netloc}{address.path}"
+                self.files[addresses[file.path]] = release[file.path]
+        assert addresses.keys() == release.keys(), (
+            f"the card of {name} does not name {release.keys() - addresses.keys()}"
         )
-        return places
+        return addresses
 
 
 @pytest.fixture
@@ -161,8 +161,8 @@ def annotations() -> bytes:
             ]
             captions = [
                 {"image_id": i, "id": n, "caption": c}
-                for i, (_, told_of) in pictures.items()
-                for n, c in enumerate(told_of)
+                for i, (_, picture_captions) in pictures.items()
+                for n, c in enumerate(picture_captions)
             ]
             archive.writestr(
                 f"annotations/instances_{split}2014.json",
@@ -194,10 +194,12 @@ def pope(part: str) -> bytes:
 
 
 def captions(model: int, instruction: int) -> bytes:
-    said = ("A dog and a man.", "A dog.", "A bus and a tie.", "A car.")[(model + instruction) % 4]
+    caption = ("A dog and a man.", "A dog.", "A bus and a tie.", "A car.")[
+        (model + instruction) % 4
+    ]
     return lines(
         *(
-            {"question_id": n, "image_id": i, "prompt": "Describe.", "text": said}
+            {"question_id": n, "image_id": i, "prompt": "Describe.", "text": caption}
             for n, i in enumerate(VAL)
         )
     )
@@ -256,8 +258,8 @@ VALOR = {
         {"2385195": {"1": "ground", "2": "teddy bear"}}
     ),
     **{
-        f"{part}.txt": b"Describe it."
-        for part in (
+        f"{dimension}.txt": b"Describe it."
+        for dimension in (
             "object_existence",
             "attribute_object",
             "attribute_people",
@@ -475,7 +477,7 @@ def test_a_release_is_fetched_into_an_empty_folder_and_loads(
     name: str, mirror: Mirror, tmp_path: Path, run: Run
 ) -> None:
     release, count, first, last = RELEASES[name]
-    mirror.put(name, release)
+    mirror.serve(name, release)
     root = tmp_path / "root"
     command = (
         "fetch",
@@ -488,21 +490,21 @@ def test_a_release_is_fetched_into_an_empty_folder_and_loads(
         sums(tmp_path, release),
         "--json",
     )
-    status, out, err = run(*command)
-    assert status == 0, out + err
-    (report,) = json.loads(out)
-    needed = [file for file in report["fetched"] if not file["optional"]]
-    assert {file["state"] for file in needed} <= {"downloaded", "made"}
+    status, output, err = run(*command)
+    assert status == 0, output + err
+    (report,) = json.loads(output)
+    required = [file for file in report["fetched"] if not file["optional"]]
+    assert {file["state"] for file in required} <= {"downloaded", "made"}
     assert not list(root.rglob("*.part"))
     items = hqm.load(name, data=root).original.items
     assert (len(items), items[0].id, items[-1].id) == (count, first, last)
-    requests = [path for path, _ in mirror.asked if path in mirror.files]
-    status, out, _ = run(*command)
+    requests = [path for path, _ in mirror.requested if path in mirror.files]
+    status, output, _ = run(*command)
     assert status == 0
-    assert {file["state"] for file in json.loads(out)[0]["fetched"] if not file["optional"]} <= {
+    assert {file["state"] for file in json.loads(output)[0]["fetched"] if not file["optional"]} <= {
         "there"
     }
-    assert requests == [path for path, _ in mirror.asked if path in mirror.files], (
+    assert requests == [path for path, _ in mirror.requested if path in mirror.files], (
         "nothing is downloaded twice"
     )
 
@@ -520,13 +522,13 @@ def test_an_interrupted_download_is_never_taken_and_goes_on(
     name: str, mirror: Mirror, tmp_path: Path, run: Run
 ) -> None:
     release, count, _, _ = RELEASES[name]
-    places = mirror.put(name, release)
-    needed = [
+    addresses = mirror.serve(name, release)
+    required_paths = [
         file.path for file in card(name).source.files if file.path in release and not file.optional
     ]
-    broken = max(needed, key=lambda path: len(release[path]))
+    broken = max(required_paths, key=lambda path: len(release[path]))
     half = len(release[broken]) // 2
-    mirror.cut[places[broken]] = half
+    mirror.cut[addresses[broken]] = half
     root = tmp_path / "root"
     command = (
         "fetch",
@@ -538,13 +540,13 @@ def test_an_interrupted_download_is_never_taken_and_goes_on(
         "--checksums",
         sums(tmp_path, release),
     )
-    status, out, err = run(*command)
+    status, output, err = run(*command)
     assert status == 1
-    assert tells(" ".join(out.split()), "fetch.cut-off")
+    assert tells(" ".join(output.split()), "fetch.cut-off")
     assert not (root / card(name).data.folder / broken).exists()
     assert items_in(name, root) < count, "what is there is not taken for the whole"
     assert run(*command)[0] == 0, err
-    assert (places[broken], f"bytes={half}-") in mirror.asked
+    assert (addresses[broken], f"bytes={half}-") in mirror.requested
     assert (root / card(name).data.folder / broken).read_bytes() == release[broken]
     assert len(hqm.load(name, data=root).original) == count
 
@@ -554,7 +556,7 @@ def test_a_wrong_checksum_is_one_sentence_and_leaves_nothing(
     name: str, mirror: Mirror, tmp_path: Path, run: Run
 ) -> None:
     release, *_ = RELEASES[name]
-    mirror.put(name, release)
+    mirror.serve(name, release)
     wrong = sums(tmp_path, {path: body + b" " for path, body in release.items()})
     status, _, err = run(
         "fetch",
@@ -568,13 +570,13 @@ def test_a_wrong_checksum_is_one_sentence_and_leaves_nothing(
         "--quiet",
     )
     assert status == 1
-    said = " ".join(err.split())
+    message = " ".join(err.split())
     assert re.fullmatch(
         pattern_of("fetch.not-pinned", difference="its checksum differs"),
-        said,
-    ), said
+        message,
+    ), message
     assert not [
-        path for path in (tmp_path / "root").rglob("*") if path.is_file() and path.name in said
+        path for path in (tmp_path / "root").rglob("*") if path.is_file() and path.name in message
     ]
 
 
@@ -586,7 +588,7 @@ def test_a_file_that_is_not_the_pinned_one_is_refused_without_checksums(
     nothing behind it.
     """
     release, count, _, _ = RELEASES[name]
-    mirror.put(name, release)
+    mirror.serve(name, release)
     command = ("fetch", name, "--data", tmp_path / "root", "--mirror", mirror.url, "--quiet")
     assert run(*command)[0] == 1
     status, _, err = run(*command)
@@ -598,7 +600,7 @@ def test_the_variable_names_the_mirror_too(
     mirror: Mirror, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release, *_ = RELEASES["gavie"]
-    mirror.put("gavie", release)
+    mirror.serve("gavie", release)
     monkeypatch.setenv("HQM_MIRROR", mirror.url)
     monkeypatch.setenv("HQM_DATA", str(tmp_path / "root"))
     assert run("fetch", "gavie", "--checksums", sums(tmp_path, release))[0] == 0
@@ -613,11 +615,11 @@ def test_a_whole_part_that_was_not_renamed_is_fetched_again(
     lies behind the end.
     """
     release, *_ = RELEASES["gavie"]
-    mirror.put("gavie", release)
-    part = tmp_path / "root" / "gavie" / "evaluation_set.json.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(release["evaluation_set.json"])
-    status, out, err = run(
+    mirror.serve("gavie", release)
+    partial = tmp_path / "root" / "gavie" / "evaluation_set.json.part"
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(release["evaluation_set.json"])
+    status, output, err = run(
         "fetch",
         "gavie",
         "--data",
@@ -627,8 +629,8 @@ def test_a_whole_part_that_was_not_renamed_is_fetched_again(
         "--checksums",
         sums(tmp_path, release),
     )
-    assert status == 0, out + err
-    assert not part.exists()
+    assert status == 0, output + err
+    assert not partial.exists()
 
 
 # --- COCO: objects and synonyms are made from what COCO and the release publish ---
@@ -646,7 +648,7 @@ def coco(mirror: Mirror, tmp_path: Path, run: Run) -> Callable[..., tuple[int, s
                 for name, body in changed.items()
             },
         }
-        mirror.put("coco_chair", release)
+        mirror.serve("coco_chair", release)
         return run(
             "fetch",
             "coco_chair",
@@ -670,22 +672,22 @@ def test_coco_objects_are_those_that_the_release_takes(
     utils/chair.py.
     """
     assert coco()[0] == 0
-    made = {
+    contents = {
         path.name: json.loads(path.read_text())
         for path in (tmp_path / "root" / "coco").glob("*.json")
     }
     # segmented: two dogs; in captions: "dog", "women" and "puppy". "bus" and "ties" are lost, and "
     # motor bike" never matches
-    assert made["objects.json"] == {"42": ["dog", "person"], "73": ["tie"], "391895": ["car"]}
-    assert made["objects_train2014.json"] == {"9": ["person", "wine glass"], "25": ["bus"]}
-    assert made["objects_paper.json"] == {
+    assert contents["objects.json"] == {"42": ["dog", "person"], "73": ["tie"], "391895": ["car"]}
+    assert contents["objects_train2014.json"] == {"9": ["person", "wine glass"], "25": ["bus"]}
+    assert contents["objects_paper.json"] == {
         "73": ["bus", "tie"],
         "391895": ["car", "motorcycle"],
         "25": ["bus", "tie"],
     }
-    assert made["synonyms.json"]["inverse"][" motor bike"] == "motorcycle"
-    assert made["synonyms.json"]["double"]["baby bear"] == "bear"
-    record = made["made.json"]["objects.json"]
+    assert contents["synonyms.json"]["inverse"][" motor bike"] == "motorcycle"
+    assert contents["synonyms.json"]["double"]["baby bear"] == "bear"
+    record = contents["made.json"]["objects.json"]
     assert (
         record["made_from"]["annotations_trainval2014.zip"]
         == hashlib.sha256(ANNOTATIONS).hexdigest()
@@ -709,21 +711,21 @@ def test_coco_captions_are_scored_against_what_was_made(
     )
     for scoring, chair_i in (("official", 1 / 2), ("paper", 1 / 4)):
         benchmark = hqm.load("coco_chair", data=tmp_path / "root", scoring=scoring)  # type: ignore[arg-type]
-        form, given = benchmark.read_answers(tmp_path / "answers.jsonl", benchmark.original)
+        form, answers = benchmark.read_answers(tmp_path / "answers.jsonl", benchmark.original)
         assert [(item.id, item.image) for item in form.items] == [
             ("73", "COCO_val2014_000000000073.jpg"),
             ("25", "COCO_train2014_000000000025.jpg"),
         ]
-        tallies = [benchmark.verdict(item, given[item.id]).tally for item in form.items]
+        tallies = [benchmark.verdict(item, answers[item.id]).tally for item in form.items]
         assert (
             sum(t["hallucinated"] for t in tallies) / sum(t["mentioned"] for t in tallies)
             == chair_i
         )
-    status, out, err = run(
+    status, output, err = run(
         "score", "coco_chair", "--answers", tmp_path / "answers.jsonl", "--data", tmp_path / "root"
     )
     assert status == 0, err
-    assert "2" in out
+    assert "2" in output
 
 
 def test_coco_needs_its_zip_only_once(
@@ -732,11 +734,11 @@ def test_coco_needs_its_zip_only_once(
     assert coco()[0] == 0
     for name in RELEASES["coco_chair"][0]:
         (tmp_path / "root" / "coco" / name).unlink()
-    before = len(mirror.asked)
-    status, out, _ = coco("--json")
+    before = len(mirror.requested)
+    status, output, _ = coco("--json")
     assert status == 0
-    assert [file["state"] for file in json.loads(out)[0]["fetched"]] == ["there"] * 4
-    assert len(mirror.asked) == before
+    assert [file["state"] for file in json.loads(output)[0]["fetched"]] == ["there"] * 4
+    assert len(mirror.requested) == before
 
 
 @pytest.mark.parametrize("damage", ["cut", "record", "other"])
@@ -744,22 +746,22 @@ def test_coco_files_that_are_not_as_they_were_made_are_made_anew(
     damage: str, coco: Callable[..., Any], tmp_path: Path
 ) -> None:
     assert coco()[0] == 0
-    made = tmp_path / "root" / "coco" / "objects.json"
-    whole = made.read_bytes()
+    objects_path = tmp_path / "root" / "coco" / "objects.json"
+    original = objects_path.read_bytes()
     if damage == "record":
-        made.with_name("made.json").unlink()
+        objects_path.with_name("made.json").unlink()
     elif damage == "cut":
-        made.write_bytes(whole[: len(whole) // 2])
+        objects_path.write_bytes(original[: len(original) // 2])
     if damage == "other":  # another release: what was made from the first is not taken for it
-        status, out, _ = coco("--json", synonyms_txt=SYNONYMS + b"cake, cupcake\n")
-        assert "cupcake" in made.with_name("synonyms.json").read_text()
+        status, output, _ = coco("--json", synonyms_txt=SYNONYMS + b"cake, cupcake\n")
+        assert "cupcake" in objects_path.with_name("synonyms.json").read_text()
     else:
-        status, out, _ = coco("--json")
+        status, output, _ = coco("--json")
     assert status == 0
-    assert {Path(f["path"]).name: f["state"] for f in json.loads(out)[0]["fetched"]}[
+    assert {Path(f["path"]).name: f["state"] for f in json.loads(output)[0]["fetched"]}[
         "objects.json"
     ] == "made"
-    assert made.read_bytes() == whole
+    assert objects_path.read_bytes() == original
 
 
 def test_coco_takes_unpacked_annotations_where_they_lie(tmp_path: Path, run: Run) -> None:
@@ -767,8 +769,8 @@ def test_coco_takes_unpacked_annotations_where_they_lie(tmp_path: Path, run: Run
     with zipfile.ZipFile(io.BytesIO(ANNOTATIONS)) as archive:
         archive.extractall(copy)
     (copy / "synonyms.txt").write_bytes(SYNONYMS)
-    status, out, err = run("fetch", "coco_chair", "--data", tmp_path / "root", "--from", copy)
-    assert status == 0, out + err
+    status, output, err = run("fetch", "coco_chair", "--data", tmp_path / "root", "--from", copy)
+    assert status == 0, output + err
     assert sorted(hqm.load("coco_chair", data=tmp_path / "root").original.by_id) == [
         "391895",
         "42",
@@ -801,10 +803,10 @@ def test_coco_is_pinned_to_the_zip_that_everybody_has() -> None:
 
 def packed(**members: bytes | str) -> bytes:
     """The small annotations with some members replaced."""
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(ANNOTATIONS)) as source,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for info in source.infolist():
             key = Path(info.filename).stem
@@ -812,21 +814,23 @@ def packed(**members: bytes | str) -> bytes:
                 archive.writestr(info, source.read(info))
             elif members[key]:
                 archive.writestr(info.filename, members[key])
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def with_member(name: str, content: str, mode: int = 0) -> bytes:
-    out = io.BytesIO(ANNOTATIONS)
-    with zipfile.ZipFile(out, "a") as archive:
+    buffer = io.BytesIO(ANNOTATIONS)
+    with zipfile.ZipFile(buffer, "a") as archive:
         info = zipfile.ZipInfo(name)
         info.external_attr = mode << 16
         archive.writestr(info, content)
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def test_a_zip_never_writes_outside(coco: Callable[..., Any], tmp_path: Path) -> None:
-    status, out, err = coco(annotations_trainval2014_zip=with_member("../../../escaped.json", "{}"))
-    assert status == 0, out + err
+    status, output, err = coco(
+        annotations_trainval2014_zip=with_member("../../../escaped.json", "{}")
+    )
+    assert status == 0, output + err
     assert not list(tmp_path.parent.glob("escaped*"))
     assert {path.parent.name for path in (tmp_path / "root").rglob("*") if path.is_file()} == {
         "coco"
@@ -867,22 +871,22 @@ def test_links_encryption_damage_and_bombs_in_a_zip_are_refused(tmp_path: Path) 
     path = tmp_path / "a.zip"
     path.write_bytes(with_member("link.json", "/etc/passwd", stat.S_IFLNK | 0o777))
     with pytest.raises(hqm.DataError, match="it is a link"):
-        list(json_parts(path, "link.json"))
+        list(json_values(path, "link.json"))
     body = bytearray(with_member("secret.json", '{"a": 1}'))
-    at = body.rindex(b"PK\x01\x02")
-    body[at + 8] |= 1
+    header_offset = body.rindex(b"PK\x01\x02")
+    body[header_offset + 8] |= 1
     path.write_bytes(bytes(body))
     with pytest.raises(hqm.DataError, match="it is encrypted"):
-        list(json_parts(path, "secret.json"))
+        list(json_values(path, "secret.json"))
     body = bytearray(with_member("damaged.json", '{"a": 12345}'))
     body[body.index(b"12345")] ^= 1
     path.write_bytes(bytes(body))
     with pytest.raises(hqm.DataError, match=pattern_of("zip.unreadable")):
-        list(json_parts(path, "damaged.json"))
+        list(json_values(path, "damaged.json"))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.json", '{"a": [' + "1," * 4_000_000 + "1]}")
     with pytest.raises(hqm.DataError, match=pattern_of("zip.unfolds", limit="1,000,000")):
-        list(json_parts(path, "bomb.json", limit=1_000_000))
+        list(json_values(path, "bomb.json", limit=1_000_000))
 
 
 # --- the commands of the README ---
@@ -896,17 +900,17 @@ def test_the_readmes_commands_work_from_an_empty_folder(
     """
     readme = (ROOT / "README.md").read_text()
     fetching = re.findall(r"`(hqm fetch [^`]+)`", readme)
-    shown = [
+    readme_lines = [
         line.partition("#")[0]
         for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
         for line in block.splitlines()
     ]
-    asked = [line for line in shown if re.search(r"\b(pope|coco_chair)\b", line)]
+    data_commands = [line for line in readme_lines if re.search(r"\b(pope|coco_chair)\b", line)]
     assert len(fetching) == 1
-    assert len(asked) >= 4
+    assert len(data_commands) >= 4
     for name in ("pope", "coco_chair"):
-        mirror.put(name, RELEASES[name][0])
-    named = sums(tmp_path, *(RELEASES[name][0] for name in ("pope", "coco_chair")))
+        mirror.serve(name, RELEASES[name][0])
+    checksums = sums(tmp_path, *(RELEASES[name][0] for name in ("pope", "coco_chair")))
     home = tmp_path / "empty"
     home.mkdir()
     environment = {
@@ -918,10 +922,10 @@ def test_the_readmes_commands_work_from_an_empty_folder(
     }
     commands = [
         [word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)[1:]]
-        for command in (f"{fetching[0]} --checksums {named}", *asked)
+        for command in (f"{fetching[0]} --checksums {checksums}", *data_commands)
     ]
     for command in commands:
-        done = subprocess.run(
+        process = subprocess.run(
             [forked_program, *command],
             cwd=home,
             env=environment,
@@ -929,7 +933,7 @@ def test_the_readmes_commands_work_from_an_empty_folder(
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
     assert (home / "out" / "captions" / "report.html").is_file()
     assert (home / "negated.jsonl").is_file()
 
@@ -952,8 +956,8 @@ def test_the_singular_is_that_of_pattern_for_every_word_that_ends_in_the_list() 
     hits = [word for word, singular in expected.items() if singular in words]
     assert len(hits) > 200
     for word, singular in expected.items():
-        made = pattern_singular(word)
-        assert made == singular or not {made, singular} & words, word
+        singularized = pattern_singular(word)
+        assert singularized == singular or not {singularized, singular} & words, word
     assert [
         pattern_singular(word)
         for word in ("bus", "airbus", "minibus", "ties", "collies", "buses", "airbuses")

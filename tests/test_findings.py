@@ -22,22 +22,29 @@ from hqm.benchmark.findings import (
     same_question,
     shown_picture,
 )
-from hqm.benchmark.items import cut, item_of, item_type, one_part, option_letter, read_items
+from hqm.benchmark.items import (
+    item_of,
+    item_type,
+    option_letter,
+    read_items,
+    restrict_form,
+    select_part,
+)
 from hqm.errors import CardError, DataError, FieldError, ImageError, UsageError
 from hqm.types import LETTERS, Form, Item
 
 
-def card(task: str = "yes_no", **given: Any) -> Card:
+def card(task: str = "yes_no", **fields: Any) -> Card:
     return Card.model_validate(
-        {"name": "mine", "version": "1", "title": "Mine", "task": task, **given}
+        {"name": "mine", "version": "1", "title": "Mine", "task": task, **fields}
     )
 
 
-def read(task: str = "yes_no", own: Card | None = None, **record: Any) -> Item:
+def read(task: str = "yes_no", custom_card: Card | None = None, **record: Any) -> Item:
     """The item of a record with an id, a question and a right answer, unless it says otherwise."""
     targets = {"yes_no": "yes", "choice": "A", "vqa": "red", "caption": None}
-    whole = {"id": "q1", "prompt": "Is it?", "target": targets[task], **record}
-    return item_of(whole, own or card(task), "items.jsonl: record 1")
+    complete = {"id": "q1", "prompt": "Is it?", "target": targets[task], **record}
+    return item_of(complete, custom_card or card(task), "items.jsonl: record 1")
 
 
 # --- items ---
@@ -72,8 +79,8 @@ def test_an_item_has_what_its_record_says() -> None:
     assert read(image="a.png", cluster="c").cluster == "c"
     assert read(image="http://x.org/a/../b.png").image == "http://x.org/a/../b.png"
     assert read(part=2.5).part == "2.5"
-    own = card(fields={"id": "key", "prompt": "prompt", "image": "picture"})
-    item = read(own=own, key="k", picture="p.png", image="other")
+    custom_card = card(fields={"id": "key", "prompt": "prompt", "image": "picture"})
+    item = read(custom_card=custom_card, key="k", picture="p.png", image="other")
     assert (item.id, item.image, item.meta) == ("k", "p.png", {"id": "q1", "image": "other"})
 
 
@@ -167,8 +174,8 @@ def test_a_right_answer_fits_its_task(
         with pytest.raises(DataError):
             read(task, target=target, options=list(options))
     else:
-        wanted = None if task == "caption" else expected
-        assert read(task, target=target, options=list(options)).target == wanted
+        expected_target = None if task == "caption" else expected
+        assert read(task, target=target, options=list(options)).target == expected_target
 
 
 def test_an_option_with_the_name_of_anothers_letter_is_no_answer() -> None:
@@ -180,7 +187,7 @@ def test_an_option_with_the_name_of_anothers_letter_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "own", "expected"),
+    ("label", "own_types", "expected"),
     [
         ("", (), None),
         (" OCR ", (), "ocr"),
@@ -191,24 +198,24 @@ def test_an_option_with_the_name_of_anothers_letter_is_no_answer() -> None:
         (" Algebra ", ("Algebra",), "Algebra"),
     ],
 )
-def test_a_label_names_a_type(label: str, own: tuple[str, ...], expected: str | None) -> None:
-    assert item_type(label, "x", own) == expected
+def test_a_label_names_a_type(label: str, own_types: tuple[str, ...], expected: str | None) -> None:
+    assert item_type(label, "x", own_types) == expected
     with pytest.raises(DataError, match="'algebra' is no hallucination type") as refused:
         item_type("algebra", "here", ("Algebra",))
     assert refused.value.location == "here"
 
 
 def test_the_file_of_items_is_read_whole_and_ids_differ(tmp_path: Path) -> None:
-    own = card(data={"items": "items.csv", "encoding": "latin-1"})
+    csv_card = card(data={"items": "items.csv", "encoding": "latin-1"})
     lines = ["id,prompt,target", "1,Größe?,yes", "a b,Is it?,no"]
     (tmp_path / "items.csv").write_text("\n".join(lines), "latin-1")
-    form = read_items(own, tmp_path)
+    form = read_items(csv_card, tmp_path)
     assert form.name == "original"
     assert [(item.id, item.prompt) for item in form.items] == [("1", "Größe?"), ("a b", "Is it?")]
     for twice, says in (("1", "'1' stands twice"), ("a  b", "'a b' and 'a  b' look the same")):
         (tmp_path / "items.csv").write_text("\n".join([*lines, f"{twice},x,no"]), "latin-1")
         with pytest.raises(DataError, match=says) as refused:
-            read_items(own, tmp_path)
+            read_items(csv_card, tmp_path)
         assert refused.value.location == f"{tmp_path / 'items.csv'}: record 3"
     with pytest.raises(DataError, match="names no items file"):
         read_items(card(), tmp_path)
@@ -216,39 +223,39 @@ def test_the_file_of_items_is_read_whole_and_ids_differ(tmp_path: Path) -> None:
 
 def test_a_part_of_a_form_and_its_first_items() -> None:
     form = Form("original", tuple(Item(str(k), "?", "vqa", part="abc"[k % 3]) for k in range(7)))
-    assert [item.id for item in cut(form, "mine", "b", None).items] == ["1", "4"]
-    assert [item.id for item in cut(form, "mine", "a", 2).items] == ["0", "3"]
-    assert [item.id for item in cut(form, "mine", None, 2).items] == ["0", "1"]
-    assert cut(form, "mine", None, None) == form
-    assert [item.id for item in one_part(form, "c", "mine").items] == ["2", "5"]
+    assert [item.id for item in restrict_form(form, "mine", "b", None).items] == ["1", "4"]
+    assert [item.id for item in restrict_form(form, "mine", "a", 2).items] == ["0", "3"]
+    assert [item.id for item in restrict_form(form, "mine", None, 2).items] == ["0", "1"]
+    assert restrict_form(form, "mine", None, None) == form
+    assert [item.id for item in select_part(form, "c", "mine").items] == ["2", "5"]
     with pytest.raises(UsageError, match=r"no part 'd'.*a, b, c"):
-        cut(form, "mine", "d", 1)
+        restrict_form(form, "mine", "d", 1)
     with pytest.raises(UsageError, match="has no parts"):
-        one_part(Form("original", (Item("1", "?", "vqa"),)), "d", "mine")
+        select_part(Form("original", (Item("1", "?", "vqa"),)), "d", "mine")
 
 
 # --- findings ---
 
 
-def asked(*rows: tuple[str, ...], task: str = "yes_no", **fields: Any) -> Form:
+def make_form(*rows: tuple[str, ...], task: str = "yes_no", **fields: Any) -> Form:
     """A form of (question, right answer, picture, type, part)."""
-    made = []
+    items = []
     for k, row in enumerate(rows):
         prompt, target, image, kind, part = (*row, *("", "", "", "")[len(row) - 1 :])
-        made.append(
+        items.append(
             Item(f"q{k}", prompt, task, target, image or None, kind or None, part, **fields)  # type: ignore[arg-type]
         )
-    return Form("original", tuple(made))
+    return Form("original", tuple(items))
 
 
 def findings_named(form: Form, name: str) -> list[Finding]:
-    return [each for each in check_form(form) if each.name == name]
+    return [match for match in check_form(form) if match.name == name]
 
 
 def test_questions_that_are_repeated_are_counted() -> None:
     rows = [("Is  it?", "yes", "a"), ("Is it?", "yes", "a"), ("Is it ?", "yes", "a")]
     rows += [("Is it?", "yes", "b"), ("Is it?", "no", "a"), ("Or not?", "no", "b")]
-    form = asked(*rows)
+    form = make_form(*rows)
     (twice,) = findings_named(form, "duplicate-question")
     assert twice.count == 2
     assert "2 rows repeat a picture and" in twice.sentence
@@ -261,23 +268,23 @@ def test_questions_that_are_repeated_are_counted() -> None:
         ["a"],
     )
     assert row["question"] == "Is  it? / Is it?"
-    (other,) = findings_named(form, "contradictory-label")
-    assert (other.count, len(other.rows)) == (1, 1)
-    assert other.examples == ("q0 [yes] and q1 [yes] and q4 [no]: Is  it?",)
+    (contradictory,) = findings_named(form, "contradictory-label")
+    assert (contradictory.count, len(contradictory.rows)) == (1, 1)
+    assert contradictory.examples == ("q0 [yes] and q1 [yes] and q4 [no]: Is  it?",)
     # of each finding three examples are shown, with three items of each
-    many = asked(*((f"Is it {k % 4}?", "yes" if k < 8 else "no", "a") for k in range(16)))
-    (twice,), (other,) = (
-        findings_named(many, n) for n in ("duplicate-question", "contradictory-label")
+    large_form = make_form(*((f"Is it {k % 4}?", "yes" if k < 8 else "no", "a") for k in range(16)))
+    (twice,), (contradictory,) = (
+        findings_named(large_form, n) for n in ("duplicate-question", "contradictory-label")
     )
-    assert (twice.count, other.count) == (12, 4)
-    assert len(twice.examples) == len(other.examples) == 3
+    assert (twice.count, contradictory.count) == (12, 4)
+    assert len(twice.examples) == len(contradictory.examples) == 3
     assert twice.examples[0] == "q0, q4, q8: Is it 0?"
-    assert other.examples[2].startswith("q2 [yes] and q6 [yes] and q10 [no]:")
+    assert contradictory.examples[2].startswith("q2 [yes] and q6 [yes] and q10 [no]:")
     assert len(twice.rows) == 4
-    assert not list(check_form(asked(("Is it?", "yes", "a"), ("Is it?", "no", "b"))))
+    assert not list(check_form(make_form(("Is it?", "yes", "a"), ("Is it?", "no", "b"))))
     # two names of one picture, which the files show
-    same = same_question(asked(("Is it?", "yes", "a"), ("Is it?", "no", "b")), {"b": "a"})
-    assert [[item.id for item in group] for group in same.values()] == [["q0", "q1"]]
+    groups = same_question(make_form(("Is it?", "yes", "a"), ("Is it?", "no", "b")), {"b": "a"})
+    assert [[item.id for item in group] for group in groups.values()] == [["q0", "q1"]]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +316,7 @@ def test_keys_contradict_where_both_cannot_be_right(
 
 
 @pytest.mark.parametrize(
-    ("prompt", "named", "image", "expected"),
+    ("prompt", "picture_known", "image", "expected"),
     [
         ("Is it?", True, None, ""),
         ("Is it?", True, "a", "a"),
@@ -323,19 +330,20 @@ def test_keys_contradict_where_both_cannot_be_right(
     ],
 )
 def test_what_stands_for_a_picture(
-    prompt: str, named: bool, image: str | None, expected: str
+    prompt: str, picture_known: bool, image: str | None, expected: str
 ) -> None:
-    assert shown_picture(Item("1", prompt, "vqa", image=image), named) == expected
+    assert shown_picture(Item("1", prompt, "vqa", image=image), picture_known) == expected
 
 
 def test_questions_without_pictures_repeat_in_their_words_alone() -> None:
-    assert names_pictures(asked(("Is it?", "yes", "a"), ("Is it?", "yes")))
-    form = asked(("What is 2 + 2?", "4"), ("What is 2 + 2?", "4"), task="vqa")
+    assert names_pictures(make_form(("Is it?", "yes", "a"), ("Is it?", "yes")))
+    form = make_form(("What is 2 + 2?", "4"), ("What is 2 + 2?", "4"), task="vqa")
     assert not names_pictures(form)
     (twice,) = findings_named(form, "duplicate-question")
     assert twice.sentence.endswith("1 rows repeat a question")
     assert not findings_named(
-        asked(("What is shown?", "4"), ("What is shown?", "4"), task="vqa"), "duplicate-question"
+        make_form(("What is shown?", "4"), ("What is shown?", "4"), task="vqa"),
+        "duplicate-question",
     )
 
 
@@ -352,7 +360,9 @@ def test_equal_options_are_counted() -> None:
 def yes_no(answers: str, kind: str = "", part: str = "") -> list[tuple[str, ...]]:
     """A question for each letter: y is yes, n is no."""
     words = {"y": "yes", "n": "no"}
-    return [(f"{kind}{part}{k}?", words[each], "", kind, part) for k, each in enumerate(answers)]
+    return [
+        (f"{kind}{part}{k}?", words[letter], "", kind, part) for k, letter in enumerate(answers)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -367,7 +377,7 @@ def yes_no(answers: str, kind: str = "", part: str = "") -> list[tuple[str, ...]
 )
 def test_right_answers_of_a_type_are_balanced(answers: str, counted: int | None) -> None:
     for kind, task in (("ocr", "yes_no"), ("", "choice")):
-        balance = findings_named(asked(*yes_no(answers, kind), task=task), "unbalanced-labels")
+        balance = findings_named(make_form(*yes_no(answers, kind), task=task), "unbalanced-labels")
         assert bool(balance) == (counted is not None)
         if counted is not None:
             (row,) = balance[0].rows
@@ -380,11 +390,11 @@ def test_right_answers_of_a_type_are_balanced(answers: str, counted: int | None)
             assert balance[0].count == len(answers)
             assert f"scores {counted / len(answers):.3f}" in balance[0].sentence
             assert (kind or "unlabelled") in balance[0].sentence
-    assert not findings_named(asked(*yes_no(answers), task="vqa"), "unbalanced-labels")
-    mixed = asked(*yes_no("y" * 20))
-    other = Item("last", "Which?", "vqa", "red", type="ocr")
-    assert findings_named(Form("original", (*mixed.items, other)), "unbalanced-labels")
-    assert not findings_named(Form("original", (other, *mixed.items)), "unbalanced-labels")
+    assert not findings_named(make_form(*yes_no(answers), task="vqa"), "unbalanced-labels")
+    mixed = make_form(*yes_no("y" * 20))
+    vqa_item = Item("last", "Which?", "vqa", "red", type="ocr")
+    assert findings_named(Form("original", (*mixed.items, vqa_item)), "unbalanced-labels")
+    assert not findings_named(Form("original", (vqa_item, *mixed.items)), "unbalanced-labels")
 
 
 @pytest.mark.parametrize(
@@ -401,11 +411,11 @@ def test_right_answers_of_a_type_are_balanced(answers: str, counted: int | None)
     ],
 )
 def test_the_order_of_right_answers_gives_them_away(answers: str, order: str) -> None:
-    orders = findings_named(asked(*yes_no(answers)), "label-by-position")
+    orders = findings_named(make_form(*yes_no(answers)), "label-by-position")
     assert bool(orders) == bool(order)
-    for each in orders:
-        assert each.sentence.startswith(f"the right answers {order}")
-        assert (each.count, each.rows) == (
+    for order_finding in orders:
+        assert order_finding.sentence.startswith(f"the right answers {order}")
+        assert (order_finding.count, order_finding.rows) == (
             len(answers),
             ({"part": "", "items in all": len(answers)},),
         )
@@ -413,38 +423,38 @@ def test_the_order_of_right_answers_gives_them_away(answers: str, order: str) ->
 
 def test_the_order_is_looked_at_part_by_part_and_then_as_a_whole() -> None:
     rows = [*yes_no("yn" * 10, part="a"), *yes_no("ynnyynnyynnyynynynny", part="b")]
-    (oddity,) = findings_named(asked(*rows), "label-by-position")
+    (oddity,) = findings_named(make_form(*rows), "label-by-position")
     assert oddity.sentence.startswith("the right answers of a ")
     assert (oddity.count, oddity.rows[0]["part"]) == (20, "a")
     # no part is sorted, the file is: each part has one answer
     rows = [*yes_no("y" * 20, part="a"), *yes_no("n" * 15, part="b")]
-    (oddity,) = findings_named(asked(*rows), "label-by-position")
+    (oddity,) = findings_named(make_form(*rows), "label-by-position")
     assert (oddity.count, oddity.rows[0]["part"]) == (35, "")
     three = [(f"{k}?", "ABC"[k // 8]) for k in range(24)]
-    (oddity,) = findings_named(asked(*three, task="choice"), "label-by-position")
+    (oddity,) = findings_named(make_form(*three, task="choice"), "label-by-position")
     assert "stand sorted" in oddity.sentence
     turns = [(f"{k}?", "ABC"[k % 3]) for k in range(24)]
-    assert not findings_named(asked(*turns, task="choice"), "label-by-position")
+    assert not findings_named(make_form(*turns, task="choice"), "label-by-position")
 
 
 def test_a_finding_shows_some_items_and_lists_all() -> None:
     items = [Item(f"q{k}", "Is it?", "vqa", k, f"{k}.png", "ocr" if k else None) for k in range(5)]
-    (made,) = finding("few-wordings", "{n} items share a wording", items)
-    assert (made.sentence, made.count) == ("5 items share a wording", 5)
-    assert made.examples == tuple(f"q{k}: Is it?" for k in range(3))
-    assert made.rows == tuple(row_of(item) for item in items)
-    assert "type" not in made.rows[0]
-    assert made.rows[1] == {
+    (repeated,) = finding("few-wordings", "{n} items share a wording", items)
+    assert (repeated.sentence, repeated.count) == ("5 items share a wording", 5)
+    assert repeated.examples == tuple(f"q{k}: Is it?" for k in range(3))
+    assert repeated.rows == tuple(row_of(item) for item in items)
+    assert "type" not in repeated.rows[0]
+    assert repeated.rows[1] == {
         "items": ["q1"],
         "keys": [""],
         "question": "Is it?",
         "images": ["1.png"],
         "type": "ocr",
     }
-    (made,) = finding("few-wordings", "{n}", ["a", "b"], show=1)
-    assert (made.examples, made.rows) == (("a",), ({"what": "a"}, {"what": "b"}))
+    (repeated,) = finding("few-wordings", "{n}", ["a", "b"], show=1)
+    assert (repeated.examples, repeated.rows) == (("a",), ({"what": "a"}, {"what": "b"}))
     assert not list(finding("few-wordings", "{n}", []))
-    assert made.to_dict() == {
+    assert repeated.to_dict() == {
         "code": "W101",
         "name": "few-wordings",
         "severity": "warning",
@@ -460,10 +470,12 @@ def test_a_finding_shows_some_items_and_lists_all() -> None:
 
 
 def test_the_list_of_findings_has_a_line_for_every_row() -> None:
-    about = {"code": "D101", "name": "duplicate-question", "severity": "warning"}
+    finding_fields = {"code": "D101", "name": "duplicate-question", "severity": "warning"}
     rows = [{"items": ("a", "b"), "keys": None, "n": 3, "at": [1, 2]}, {"question": "?"}]
-    written = findings_csv([("x", [{**about, "rows": rows}, {**about, "sentence": "All."}])])
-    head, *lines = written.splitlines()
+    csv_text = findings_csv(
+        [("x", [{**finding_fields, "rows": rows}, {**finding_fields, "sentence": "All."}])]
+    )
+    head, *lines = csv_text.splitlines()
     assert head == (
         "benchmark,code,finding,severity,row,items,keys,images,question,type,part,what,place,more"
     )
@@ -475,14 +487,14 @@ def test_the_list_of_findings_has_a_line_for_every_row() -> None:
 
 
 def test_a_whole_name_counts_more_than_any_code() -> None:
-    wanted = Selection.of(["few-wordings, D101", " ,"], ["W101", "D1"])
-    assert wanted.select == ("few-wordings", "D101")
-    assert wanted.has("few-wordings")
-    assert wanted.has("duplicate-question")
-    assert not Selection.of(["W101"], ["few-wordings"]).has("few-wordings")
-    assert not Selection.of(["own-finding"], ["own-finding"]).has("own-finding")
-    assert Selection.of(["own-finding"], ["B000"]).has("own-finding")
-    assert not Selection.of(None, [""]).ignore
+    selection = Selection.from_options(["few-wordings, D101", " ,"], ["W101", "D1"])
+    assert selection.select == ("few-wordings", "D101")
+    assert selection.has("few-wordings")
+    assert selection.has("duplicate-question")
+    assert not Selection.from_options(["W101"], ["few-wordings"]).has("few-wordings")
+    assert not Selection.from_options(["own-finding"], ["own-finding"]).has("own-finding")
+    assert Selection.from_options(["own-finding"], ["B000"]).has("own-finding")
+    assert not Selection.from_options(None, [""]).ignore
     assert Selection().has("anything")
     assert LETTERS[0] == "A"
 
@@ -519,10 +531,10 @@ CARDS: dict[str, Callable[[], Card]] = {
 }
 
 
-@pytest.mark.parametrize("what", CARDS)
-def test_a_card_refuses(what: str) -> None:
+@pytest.mark.parametrize("case", CARDS)
+def test_a_card_refuses(case: str) -> None:
     with pytest.raises(ValidationError, match="1 validation error"):
-        CARDS[what]()
+        CARDS[case]()
 
 
 def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
@@ -551,7 +563,7 @@ def test_a_card_that_cannot_be_read_says_why(tmp_path: Path) -> None:
 
 
 def test_a_card_takes_the_ends_of_its_ranges() -> None:
-    made = card(
+    full_card = card(
         generation={"max_tokens": 1, "temperature": 0.0, "top_p": 1.0},
         judging={"max_tokens": 1, "temperature": 0.0, "top_p": 1.0},
         source={"files": [{"path": "a", "size": 0, "sha256": "a" * 64}]},
@@ -559,12 +571,12 @@ def test_a_card_takes_the_ends_of_its_ranges() -> None:
         types=["ocr", "Accounting", "algebra"],
         data={"items": "a/b.jsonl", "encoding": "latin-1"},
     )
-    assert made.types == ("ocr", "Accounting", "algebra")
+    assert full_card.types == ("ocr", "Accounting", "algebra")
     for encoding in ("klingon", "hex", "undefined"):
         with pytest.raises(ValidationError, match=f"no encoding '{encoding}'"):
             card(data={"encoding": encoding})
     with pytest.raises(ValidationError, match="frozen"):
-        made.title = "Other"
+        full_card.title = "Other"
     assert Card(name="x" * 100, title="X", version="1", task="vqa").name == "x" * 100
     plain = card()
     assert (plain.generation.max_tokens, plain.judging.max_tokens) == (64, 512)
@@ -572,7 +584,7 @@ def test_a_card_takes_the_ends_of_its_ranges() -> None:
     assert (plain.generation.top_p, plain.judging.top_p) == (1.0, 1.0)
     assert not plain.labelled
     assert not plain.source.files
-    assert plain.digest == card().digest != made.digest
+    assert plain.digest == card().digest != full_card.digest
     unsaid = card(rai={"data_collection": "Drawn."}).rai
     assert unsaid is not None
     assert unsaid.unsaid == [

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import hqm
 from hqm import Request, Sampling, make_respondent
 from hqm.cli import program
-from hqm.respondents.server_replies import Listed, read_reply
+from hqm.respondents.server_replies import ListedTokens, read_reply
 from tests.conftest import needs_torch
 from tests.messages import tells
 from tests.servers import JSON, PlannedServer, failure, question
@@ -30,7 +30,7 @@ ROUNDING = 1e-5
 from those of a whole prompt by some units in the last place (1e-6), and by more where a processor
 adds in another order.
 """
-DRAWN = ((1.0, 1.0), (0.5, 1.0), (1.5, 1.0), (1.0, 0.8), (0.7, 0.5), (0.0, 1.0))
+SAMPLINGS = ((1.0, 1.0), (0.5, 1.0), (1.5, 1.0), (1.0, 0.8), (0.7, 0.5), (0.0, 1.0))
 """Temperature and top-p."""
 
 
@@ -43,7 +43,7 @@ RECORDED = json.loads(
 
 
 def completion_of_vllm(
-    answer: str, first: list[tuple[str, float]], drawn: tuple[str, float] | None = None
+    answer: str, first: list[tuple[str, float]], sampled: tuple[str, float] | None = None
 ) -> dict[str, Any]:
     """The recorded reply with another answer and another list of first tokens.
 
@@ -58,16 +58,16 @@ def completion_of_vllm(
     choice = reply["choices"][0]
     choice["message"]["content"] = answer
     top = [entry(token, logprob) for token, logprob in first]
-    choice["logprobs"]["content"] = [{**entry(*(drawn or first[0])), "top_logprobs": top}]
+    choice["logprobs"]["content"] = [{**entry(*(sampled or first[0])), "top_logprobs": top}]
     return {**reply, "model": "tiny"}
 
 
-def asked_of(name: str, sampling: Sampling, n: int = 6) -> list[Request]:
+def shape_requests(name: str, sampling: Sampling, n: int = 6) -> list[Request]:
     benchmark = hqm.load(name)
     benchmark.prepare_images(benchmark.original)
     return [
         Request(
-            benchmark.asked(item),
+            benchmark.question_text(item),
             benchmark.images / str(item.image),
             sampling,
             7,
@@ -92,7 +92,7 @@ def logits() -> tuple[Any, Mapping[str, Any]]:
 
     local: Any = make_respondent(MODEL)
     scores = {}
-    for request in (r for name in WORDS for r in asked_of(name, Sampling())):
+    for request in (r for name in WORDS for r in shape_requests(name, Sampling())):
         assert request.image is not None
         inputs = local._loaded.processor(
             images=Image.open(request.image).convert("RGB"),
@@ -130,39 +130,46 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
         picture = base64.b64decode(
             body["messages"][0]["content"][0]["image_url"]["url"].partition("base64,")[2]
         )
-        said = as_vllm_does(
+        payload = as_vllm_does(
             local._loaded.tokenizer, scores[key(question(body), picture)], body["top_logprobs"]
         )
-        said["choices"][0]["message"]["content"] = said["choices"][0]["logprobs"]["content"][0][
-            "token"
-        ].strip()
-        return 200, JSON, json.dumps(said).encode()
+        payload["choices"][0]["message"]["content"] = payload["choices"][0]["logprobs"]["content"][
+            0
+        ]["token"].strip()
+        return 200, JSON, json.dumps(payload).encode()
 
     open_by = []
     with PlannedServer(reply) as server:
-        for temperature, top_p in DRAWN:
-            requests = asked_of(name, Sampling(temperature, top_p, 4))
+        for temperature, top_p in SAMPLINGS:
+            requests = shape_requests(name, Sampling(temperature, top_p, 4))
             # no chance moves by more than half of what two scores over the temperature move
-            near = ROUNDING / (temperature or 1.0)
-            here = {id(r): a.detail for batch in local.answer(requests) for r, a in batch}
+            tolerance = ROUNDING / (temperature or 1.0)
+            local_details = {id(r): a.detail for batch in local.answer(requests) for r, a in batch}
             served = make_respondent(f"openai/tiny@{server.url}")
-            there = {id(r): a.detail for batch in served.answer(requests) for r, a in batch}
+            served_details = {
+                id(r): a.detail for batch in served.answer(requests) for r, a in batch
+            }
             for request in requests:
-                own, given = here[id(request)], there[id(request)]
+                local_detail, served_detail = (
+                    local_details[id(request)],
+                    served_details[id(request)],
+                )
                 for word in request.words:
-                    gap = own["p"][word] - given["p"][word]
-                    assert -near <= gap <= given["p_unseen"] + near, (
+                    gap = local_detail["p"][word] - served_detail["p"][word]
+                    assert -tolerance <= gap <= served_detail["p_unseen"] + tolerance, (
                         temperature,
                         top_p,
                         word,
-                        own,
-                        given,
+                        local_detail,
+                        served_detail,
                     )
-                assert given["p_lost"] == pytest.approx(1 - sum(given["p"].values()), abs=1e-12)
+                assert served_detail["p_lost"] == pytest.approx(
+                    1 - sum(served_detail["p"].values()), abs=1e-12
+                )
                 if temperature <= 1:
-                    open_by.append(given["p_unseen"])
-                if temperature <= 1 and given["p_unseen"] < 1e-7:
-                    assert given["p"] == pytest.approx(own["p"], abs=near)
+                    open_by.append(served_detail["p_unseen"])
+                if temperature <= 1 and served_detail["p_unseen"] < 1e-7:
+                    assert served_detail["p"] == pytest.approx(local_detail["p"], abs=tolerance)
     assert {body["top_logprobs"] for _, body in server.asked} == {20}
     assert np.median(open_by) < 0.005, "twenty tokens leave little open"
     assert min(open_by) < 1e-7, "and sometimes nothing, so that equality was tested"
@@ -177,7 +184,9 @@ def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(
 
     local, scores = logits
     (request,) = (
-        r for r in asked_of("shapes_yesno", Sampling(max_tokens=8)) if r.item == RECORDED["item"]
+        r
+        for r in shape_requests("shapes_yesno", Sampling(max_tokens=8))
+        if r.item == RECORDED["item"]
     )
     assert request.image is not None
     assert f"hf/shapes:{RECORDED['model']}" == MODEL
@@ -193,40 +202,42 @@ def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(
 
 
 def test_what_a_list_can_say() -> None:
-    def at(
+    def distribution(
         tokens: dict[str, float] | list[tuple[str, float]],
         words: tuple[str, ...] = ("yes", "no"),
-        **drawn: float,
+        **sampling: float,
     ) -> Any:
         entries = list(tokens.items()) if isinstance(tokens, dict) else tokens
         top = [{"token": token, "logprob": math.log(chance)} for token, chance in entries]
-        listed = Listed.read({**top[0], "top_logprobs": top})
-        return listed.probabilities(words, **drawn) if listed is not None else None
+        listed = ListedTokens.read({**top[0], "top_logprobs": top})
+        return listed.probabilities(words, **sampling) if listed is not None else None
 
     # by hand: .5 + .1 and .2; two tokens that read alike are two
-    assert at([("Yes", 0.5), ("Yes", 0.1), (" NO", 0.2), ("Yess", 0.1)])["p"] == pytest.approx(
-        {"yes": 0.6, "no": 0.2}
-    )
+    assert distribution([("Yes", 0.5), ("Yes", 0.1), (" NO", 0.2), ("Yess", 0.1)])[
+        "p"
+    ] == pytest.approx({"yes": 0.6, "no": 0.2})
     # at temperature .5 chances are squared: .64 / (.64 + .04), and nothing is hidden
-    cold = at({"Yes": 0.8, "No": 0.2}, temperature=0.5)
+    cold = distribution({"Yes": 0.8, "No": 0.2}, temperature=0.5)
     assert cold["p"] == pytest.approx({"yes": 16 / 17, "no": 1 / 17})
     assert cold["p_unseen"] == pytest.approx(0.0, abs=1e-9)
     # .1 is hidden, in tokens of at most .1 each: squared, .01 at most
-    hidden = at({"Yes": 0.8, "No": 0.1}, temperature=0.5)
+    hidden = distribution({"Yes": 0.8, "No": 0.1}, temperature=0.5)
     assert hidden["p_unseen"] == pytest.approx(0.01 / (0.64 + 0.01 + 0.01))
     # above 1 the tail may gain: 300,000 equal tokens at most
-    assert at({"Yes": 0.8, "No": 0.1}, temperature=2.0)["p_unseen"] > 0.9
-    nucleus = at({"Yes": 0.6, "The": 0.3, "No": 0.1}, top_p=0.7)
+    assert distribution({"Yes": 0.8, "No": 0.1}, temperature=2.0)["p_unseen"] > 0.9
+    nucleus = distribution({"Yes": 0.6, "The": 0.3, "No": 0.1}, top_p=0.7)
     assert nucleus["p"] == pytest.approx({"yes": 2 / 3, "no": 0.0})
     assert nucleus["p_unseen"] == pytest.approx(0.0, abs=1e-9)
     # a word that is not listed may stand behind its beginning
-    assert at({"Yes": 0.6, "n": 0.3, "x": 0.05})["p_unseen"] == pytest.approx(0.35)
-    assert at({"Yes": 0.6, "No": 0.1, "n": 0.3})["p_unseen"] == pytest.approx(0.0, abs=1e-9)
-    assert at({"B": 0.7, "a": 0.2, " A": 0.1}, ("A", "B"))["p"] == pytest.approx(
+    assert distribution({"Yes": 0.6, "n": 0.3, "x": 0.05})["p_unseen"] == pytest.approx(0.35)
+    assert distribution({"Yes": 0.6, "No": 0.1, "n": 0.3})["p_unseen"] == pytest.approx(
+        0.0, abs=1e-9
+    )
+    assert distribution({"B": 0.7, "a": 0.2, " A": 0.1}, ("A", "B"))["p"] == pytest.approx(
         {"A": 0.1, "B": 0.7}
     )
-    assert at({"token_id:331": 0.9, "token_id:5": 0.1}) == {}, "numbers tell no word"
-    assert at({"Yes": 0.9, "No": 0.4}) is None, "these are no probabilities"
+    assert distribution({"token_id:331": 0.9, "token_id:5": 0.1}) == {}, "numbers tell no word"
+    assert distribution({"Yes": 0.9, "No": 0.4}) is None, "these are no probabilities"
 
 
 def test_replies_that_tell_no_probability_tell_none() -> None:
@@ -301,12 +312,12 @@ class Leaderboard:
                 for item, p in rows
             }
         self.by_picture: dict[str, dict[str, str]] = {
-            benchmark.asked(item): {} for item in self.items
+            benchmark.question_text(item): {} for item in self.items
         }
         benchmark.prepare_images(benchmark.original)
         for item in self.items:
             picture = (benchmark.images / str(item.image)).read_bytes()
-            self.by_picture[benchmark.asked(item)][hashlib.sha256(picture).hexdigest()] = (
+            self.by_picture[benchmark.question_text(item)][hashlib.sha256(picture).hexdigest()] = (
                 f"{item.prompt} {item.image}"
             )
 
@@ -326,11 +337,13 @@ class Leaderboard:
 def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
     board = Leaderboard()
     with PlannedServer(board.reply) as server:
-        who = [part for name in board.chances for part in ("-r", f"openai/{name}@{server.url}")]
+        respondent_options = [
+            option for name in board.chances for option in ("-r", f"openai/{name}@{server.url}")
+        ]
         command = [
             "audit",
             "shapes_yesno",
-            *who,
+            *respondent_options,
             "--limit",
             "48",
             "--forms",
@@ -339,13 +352,13 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             str(tmp_path),
             "-q",
         ]
-        done = CliRunner().invoke(program(), [*command, "--set", "expected=true"])
-        assert done.exit_code == 0, done.output
+        result = CliRunner().invoke(program(), [*command, "--set", "expected=true"])
+        assert result.exit_code == 0, result.output
         assert len(server.asked) == 4 * 48, "nobody is asked twice"
-        alone = [
+        single_command = [
             "audit",
             "shapes_yesno",
-            *who[:2],
+            *respondent_options[:2],
             "--limit",
             "8",
             "--forms",
@@ -355,9 +368,9 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             "expected=true",
         ]
         cold = CliRunner().invoke(
-            program(), [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")]
+            program(), [*single_command, "--temperature", "0", "--out", str(tmp_path / "cold")]
         )
-    assert "expected and not observed" in " ".join(done.output.split())
+    assert "expected and not observed" in " ".join(result.output.split())
     audit = json.loads((tmp_path / "audit.json").read_text())["audits"][0]
     estimate = next(e for e in audit["estimates"] if e["indicator"] == "expected.reliability")
     right = np.array(
@@ -378,8 +391,8 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
         e["indicator"].startswith("test_retest.") and e["value"] is not None
         for e in audit["estimates"]
     )
-    said = " ".join(cold.output.split())
-    assert tells(said, "rerun.none-at-zero")
+    message = " ".join(cold.output.split())
+    assert tells(message, "rerun.none-at-zero")
     refused = CliRunner().invoke(program(), [*command, "--set", "expected=true", "--runs", "3"])
     assert isinstance(refused.exception, hqm.UsageError)
     assert "--runs 3 asks it again" in str(refused.exception)
@@ -390,12 +403,14 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
     """Models that answer in sentences: nothing is expected of them, unless one token is all they
     are given.
     """
-    who = [
-        part for name in ("half-trained", "dim", "small") for part in ("-r", f"hf/shapes:{name}")
+    respondent_options = [
+        option
+        for name in ("half-trained", "dim", "small")
+        for option in ("-r", f"hf/shapes:{name}")
     ]
     asking = [
         "shapes_yesno",
-        *who,
+        *respondent_options,
         "--limit",
         "16",
         "--forms",
@@ -408,14 +423,14 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
     ]
     measured = {}
     for tokens in ("1", "24"):
-        place = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
-        done = CliRunner().invoke(program(), ["audit", "--no-report", *asking, *place])
-        assert done.exit_code == 0, done.output
-        assert "16 of 16 answers carry probabilities" in " ".join(done.output.split())
-        done = CliRunner().invoke(
-            program(), ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)]
+        options = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
+        result = CliRunner().invoke(program(), ["audit", "--no-report", *asking, *options])
+        assert result.exit_code == 0, result.output
+        assert "16 of 16 answers carry probabilities" in " ".join(result.output.split())
+        result = CliRunner().invoke(
+            program(), ["audit", *asking, *options, "--offline", "--out", str(tmp_path / tokens)]
         )
-        assert done.exit_code == 0, done.output
+        assert result.exit_code == 0, result.output
         audit = json.loads((tmp_path / tokens / "audit.json").read_text())["audits"][0]
         measured[tokens] = next(
             e for e in audit["estimates"] if e["indicator"] == "expected.reliability"

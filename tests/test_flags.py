@@ -22,7 +22,7 @@ from tests.messages import pattern_of, text_of
 
 ACCURACY = YES_NO[0]
 PROTOCOL = Protocol("made@1", "b2:0", "official(strict)")
-MADE = np.ndarray
+Array = np.ndarray
 
 
 def items(n: int, flipped: bool = False, task: str = "yes_no", seed: int = 0) -> tuple[Item, ...]:
@@ -45,23 +45,23 @@ def items(n: int, flipped: bool = False, task: str = "yes_no", seed: int = 0) ->
 
 
 def matrix(
-    right: MADE,
+    right: Array,
     cell: Cell | None = None,
     of: Sequence[Item] | None = None,
     names: Sequence[str] | None = None,
-    unscored: MADE | None = None,
+    unscored: Array | None = None,
 ) -> ScoreMatrix:
     """A score matrix of yes/no answers from who was right."""
     m, n = right.shape
     of = tuple(of or items(n))
     truth = np.array([item.target == "yes" for item in of])
-    said = np.where(truth, right, 1 - right).astype(bool)
+    said_yes = np.where(truth, right, 1 - right).astype(bool)
     keys = yes_no_tally("yes", "no")
     tallies = {
-        "tp": said & truth,
-        "fp": said & ~truth,
-        "tn": ~said & ~truth,
-        "fn": ~said & truth,
+        "tp": said_yes & truth,
+        "fp": said_yes & ~truth,
+        "tn": ~said_yes & ~truth,
+        "fn": ~said_yes & truth,
     }
     assert set(tallies) == set(keys)
     unread = np.zeros(right.shape, dtype=bool) if unscored is None else unscored
@@ -85,11 +85,11 @@ def matrix(
     )
 
 
-def answers(rates: Sequence[float] | MADE, n: int, rng: np.random.Generator) -> MADE:
+def answers(rates: Sequence[float] | Array, n: int, rng: np.random.Generator) -> Array:
     return (rng.random((len(rates), n)) < np.asarray(rates)[:, None]).astype(float)
 
 
-def stable(rates: MADE, n: int, seed: int, spread: float = 2.5) -> tuple[MADE, MADE]:
+def stable(rates: Array, n: int, seed: int, spread: float = 2.5) -> tuple[Array, Array]:
     """Two runs of respondents whose answers to an item mostly repeat: probabilities near 0 and
     1.
     """
@@ -115,8 +115,8 @@ def raised(
     family = family_dependence(
         first.score(metric), families or list(first.respondents), np.random.default_rng(0)
     )
-    alone = case("", "", (first,), metric, PROTOCOL)
-    warnings = list(warn(alone, estimates, family))
+    single_case = case("", "", (first,), metric, PROTOCOL)
+    warnings = list(warn(single_case, estimates, family))
     for warned in warnings:
         assert warned.flag in FLAGS
         assert len(warned.sentence) > 15
@@ -124,13 +124,13 @@ def raised(
     return {warned.flag for warned in warnings}
 
 
-def runs(x: MADE, y: MADE, **settings: object) -> tuple[list[Estimate], ScoreMatrix]:
+def runs(x: Array, y: Array, **settings: object) -> tuple[list[Estimate], ScoreMatrix]:
     first, second = matrix(x), matrix(y, Cell(run=1))
     estimates = compare_runs([first, second], ACCURACY, PROTOCOL, **settings)
     return [*estimates, *compare("run", first, second, ACCURACY, PROTOCOL, **settings)], first
 
 
-def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
+def forms(x: Array, y: Array) -> tuple[list[Estimate], ScoreMatrix]:
     n = x.shape[1]
     first = matrix(x, of=items(n))
     turned = tuple(
@@ -144,8 +144,8 @@ def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
         )
         for a in first.items
     )
-    other = matrix(y, Cell(form="parallel"), of=turned)
-    return compare("form", first, other, ACCURACY, PROTOCOL), first
+    second = matrix(y, Cell(form="parallel"), of=turned)
+    return compare("form", first, second, ACCURACY, PROTOCOL), first
 
 
 def test_a_good_benchmark_raises_nothing() -> None:
@@ -197,8 +197,8 @@ def test_a_respondent_that_changes_no_decision_does_not_dominate() -> None:
     rng = np.random.default_rng(44)
     rates = np.r_[np.linspace(0.4, 0.9, 11), 0.01]
     x = answers(rates, 4000, rng)
-    again = np.where(rng.random(x.shape) < 0.002, 1 - x, x)
-    estimates, first = runs(x, again)
+    rerun = np.where(rng.random(x.shape) < 0.002, 1 - x, x)
+    estimates, first = runs(x, rerun)
     pearson = next(e for e in estimates if e.indicator == "test_retest.pearson")
     assert pearson.detail["without_low"] > 0.99, (
         "the respondent has a leverage above a half, and nothing hangs on it"
@@ -232,8 +232,8 @@ def graded(
     estimates: Sequence[Estimate], first: ScoreMatrix, metric: Metric = ACCURACY
 ) -> dict[str, bool]:
     """Flag -> whether it is a note."""
-    alone = case("", "", (first,), metric, PROTOCOL)
-    return {warned.flag: warned.note for warned in warn(alone, estimates)}
+    single_case = case("", "", (first,), metric, PROTOCOL)
+    return {warned.flag: warned.note for warned in warn(single_case, estimates)}
 
 
 def test_a_flag_on_which_no_decision_hangs_is_a_note() -> None:
@@ -258,8 +258,8 @@ def test_a_flag_on_which_no_decision_hangs_is_a_note() -> None:
 def test_a_flag_stands_once_a_family_with_all_that_carry_it() -> None:
     x, y = stable(GOOD, 300, 9)
     estimates, first = runs(x, x, deterministic=True)
-    alone = case("", "", (first,), ACCURACY, PROTOCOL)
-    of_flag = [warned for warned in warn(alone, estimates) if warned.flag == "DETERMINISTIC"]
+    single_case = case("", "", (first,), ACCURACY, PROTOCOL)
+    of_flag = [warned for warned in warn(single_case, estimates) if warned.flag == "DETERMINISTIC"]
     assert len(of_flag) == 1
     assert "test_retest.pearson" in of_flag[0].sentence
     assert "test_retest.spearman" in of_flag[0].sentence
@@ -332,10 +332,10 @@ def test_non_parallel() -> None:
     ("flag", "rates"),
     [("CEILING", np.linspace(0.97, 0.999, 24)), ("FLOOR", np.linspace(0.001, 0.03, 24))],
 )
-def test_ceiling_and_floor(flag: str, rates: MADE) -> None:
+def test_ceiling_and_floor(flag: str, rates: Array) -> None:
     rng = np.random.default_rng(11)
 
-    def described(rates: MADE) -> set[str]:
+    def described(rates: Array) -> set[str]:
         first = matrix(answers(rates, 200, rng))
         form = Form("original", first.items)
         return raised(list(describe(first, ACCURACY, PROTOCOL, form, ("existence",))), first)
@@ -347,7 +347,7 @@ def test_ceiling_and_floor(flag: str, rates: MADE) -> None:
 def test_chance() -> None:
     rng = np.random.default_rng(12)
 
-    def described(rates: MADE) -> set[str]:
+    def described(rates: Array) -> set[str]:
         first = matrix(answers(rates, 400, rng))
         return raised(
             list(
@@ -360,7 +360,7 @@ def test_chance() -> None:
     assert "CHANCE" not in described(np.linspace(0.7, 0.95, 20))
 
 
-def labelled(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
+def labelled(labels: Array, first: ScoreMatrix, judged: int) -> ScoreMatrix:
     """People's labels on the first so many items, as `labels_matrix` makes them."""
     n = judged
     tallies = {"faithful": labels[:, :n].astype(float), "n": np.ones((len(labels), n))}
@@ -379,14 +379,14 @@ def labelled(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
 
 
 def criterion(
-    rates: MADE, n: int, judged: int, seed: int, error: float = 0.1
+    rates: Array, n: int, judged: int, seed: int, error: float = 0.1
 ) -> tuple[dict[str, Estimate], ScoreMatrix]:
     rng = np.random.default_rng(seed)
     truth = answers(rates, n, rng)
     noisy = np.where(rng.random(truth.shape) < error, 1 - truth, truth)
     first = matrix(noisy)
     estimates = compare(
-        "judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL
+        "judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, second_metric=FAITHFUL
     )
     return {e.indicator: e for e in estimates}, first
 
@@ -394,8 +394,8 @@ def criterion(
 def test_attenuation() -> None:
     short, first = criterion(np.linspace(0.4, 0.8, 24), 2000, 60, 13)
     assert "ATTENUATION" in raised(list(short.values()), first)
-    long, first = criterion(np.linspace(0.2, 0.95, 24), 2000, 2000, 13)
-    assert "ATTENUATION" not in raised(list(long.values()), first)
+    long_study, first = criterion(np.linspace(0.2, 0.95, 24), 2000, 2000, 13)
+    assert "ATTENUATION" not in raised(list(long_study.values()), first)
 
 
 def test_what_people_say_is_used() -> None:
@@ -423,7 +423,7 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
     estimates = {
         e.indicator: e
         for e in compare(
-            "judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL
+            "judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, second_metric=FAITHFUL
         )
     }
     assert estimates["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
@@ -431,17 +431,22 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
 
 
 def by_people(
-    rates: MADE, chosen: MADE, stale: int = 0, probability: float | None = None
+    rates: Array, uniforms: Array, stale: int = 0, probability: float | None = None
 ) -> tuple[list[Estimate], ScoreMatrix]:
     """People's labels, all of them right, of the answers that are chosen."""
     rng = np.random.default_rng(23)
-    truth = answers(rates, chosen.shape[1], rng)
+    truth = answers(rates, uniforms.shape[1], rng)
     first = matrix(np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth))
-    chosen = chosen < np.where(first.values == 1, 0.3, 0.7 if probability is None else 0.3)
-    whole = labelled(truth, first, truth.shape[1])
-    values = np.where(chosen, whole.values, np.nan)
-    tallies = {"faithful": np.where(chosen, truth, 0.0), "n": chosen.astype(float)}
-    labels = replace(whole, values=values, tallies=tallies)
+    labelled_answers = uniforms < np.where(
+        first.values == 1, 0.3, 0.7 if probability is None else 0.3
+    )
+    complete = labelled(truth, first, truth.shape[1])
+    values = np.where(labelled_answers, complete.values, np.nan)
+    tallies = {
+        "faithful": np.where(labelled_answers, truth, 0.0),
+        "n": labelled_answers.astype(float),
+    }
+    labels = replace(complete, values=values, tallies=tallies)
     sample = PooledLabels(
         judgements=(),
         probabilities=(
@@ -449,13 +454,13 @@ def by_people(
             if probability is None
             else {
                 (first.respondents[k], first.items[i].id): probability
-                for k, i in np.argwhere(chosen)
+                for k, i in np.argwhere(labelled_answers)
             }
         ),
         stale=stale,
     )
     estimates = compare(
-        "judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, sample=sample
+        "judge", first, labels, ACCURACY, PROTOCOL, second_metric=FAITHFUL, sample=sample
     )
     return estimates, first
 
@@ -469,9 +474,9 @@ def test_labels_not_random() -> None:
     assert "LABELS_NOT_RANDOM" in raised(estimates, first)
     by = {e.indicator: e for e in estimates}
     assert by["criterion.prediction_powered"].value is None, "nothing is corrected by such labels"
-    drawn, first = by_people(GOOD, chance, probability=0.3)
-    assert "LABELS_NOT_RANDOM" not in raised(drawn, first)
-    assert {e.indicator: e for e in drawn}["criterion.prediction_powered"].value is not None
+    by_chance, first = by_people(GOOD, chance, probability=0.3)
+    assert "LABELS_NOT_RANDOM" not in raised(by_chance, first)
+    assert {e.indicator: e for e in by_chance}["criterion.prediction_powered"].value is not None
 
 
 def test_stale_labels() -> None:
@@ -504,7 +509,7 @@ def test_reversed() -> None:
         else base
     )
     estimates = compare(
-        "judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL
+        "judge", first, labelled(truth, first, 500), lower, PROTOCOL, second_metric=FAITHFUL
     )
     assert graded(estimates, first, lower)["REVERSED"] is True, "a note, no warning"
     assert estimates[0].value == pytest.approx(1.0)
@@ -534,27 +539,27 @@ def test_planted_items_are_found() -> None:
         e.indicator: e
         for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
     }
-    named = {row["item"] for row in estimates["items.label_errors"].detail["candidates"]}
+    candidates = {row["item"] for row in estimates["items.label_errors"].detail["candidates"]}
     wrong = {first.items[i].id for i in planted}
-    assert len(named & wrong) >= 3
-    assert len(named - wrong) <= 1
+    assert len(candidates & wrong) >= 3
+    assert len(candidates - wrong) <= 1
 
 
-@pytest.mark.parametrize(("able", "said"), [(0.0, True), (0.35, False)])
-def test_a_type_at_chance_is_said_to_be(able: float, said: bool) -> None:
+@pytest.mark.parametrize(("able", "at_chance"), [(0.0, True), (0.35, False)])
+def test_a_type_at_chance_is_said_to_be(able: float, at_chance: bool) -> None:
     """All guess at what is asked of attributes, or the best is right in 85%: in the other type all
     are able.
     """
     rng = np.random.default_rng(21)
-    of = items(400)
-    rates = np.where([item.type == "attribute" for item in of], 0.5, 0.8) * np.ones((10, 1))
+    all_items = items(400)
+    rates = np.where([item.type == "attribute" for item in all_items], 0.5, 0.8) * np.ones((10, 1))
     rates[0] += np.where(rates[0] == 0.5, able, 0)
-    first = matrix((rng.random(rates.shape) < rates).astype(float), of=of)
+    first = matrix((rng.random(rates.shape) < rates).astype(float), of=all_items)
     estimates = describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ())
     (index,) = [e for e in estimates if e.indicator == "types.index"]
     rows = {row["type"]: row for row in index.detail["types"]}
-    assert rows["attribute"]["at_chance"] is said
-    assert (rows["attribute"]["missing_items"] == 0) is said
+    assert rows["attribute"]["at_chance"] is at_chance
+    assert (rows["attribute"]["missing_items"] == 0) is at_chance
     assert rows["existence"]["at_chance"] is False
 
 
@@ -566,16 +571,16 @@ def test_judge_noise_is_split_from_the_answers() -> None:
     n, m = 3000, 24
     quality = answers(GOOD, n, rng)
 
-    def judged(true: MADE) -> MADE:
+    def judged(true: Array) -> Array:
         return np.where(rng.random(true.shape) < 0.1, 1 - true, true)
 
-    again = np.where(rng.random(quality.shape) < 0.2, 1 - quality, quality)
-    of = items(n)
+    redrawn = np.where(rng.random(quality.shape) < 0.2, 1 - quality, quality)
+    all_items = items(n)
     first, rejudged = (
-        matrix(judged(quality), Cell(judge="j"), of),
-        matrix(judged(quality), Cell(judge="j#1"), of),
+        matrix(judged(quality), Cell(judge="j"), all_items),
+        matrix(judged(quality), Cell(judge="j#1"), all_items),
     )
-    rerun = matrix(judged(again), Cell(run=1, judge="j"), of)
+    rerun = matrix(judged(redrawn), Cell(run=1, judge="j"), all_items)
     estimates = {
         e.indicator: e
         for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])
@@ -673,22 +678,22 @@ def test_what_is_expected_is_said_to_be() -> None:
         np.random.default_rng(3).uniform(0.05, 0.95, (9, 200)) * np.linspace(0.4, 1.0, 9)[:, None]
     )
     first = matrix((chances > 0.5).astype(float))
-    alone = case("expected", "", (first,), ACCURACY, PROTOCOL)
-    (estimate,) = expected(alone, chances, 1.0)
+    single_case = case("expected", "", (first,), ACCURACY, PROTOCOL)
+    (estimate,) = expected(single_case, chances, 1.0)
     assert estimate.value == pytest.approx(expected_retest(chances).rho.value)
-    (note,) = [warned for warned in warn(alone, [estimate]) if warned.flag == "EXPECTED"]
+    (note,) = [warned for warned in warn(single_case, [estimate]) if warned.flag == "EXPECTED"]
     assert note.note, "it says how a number was made"
-    for other, temperature, why in (
-        (alone, 0.0, "a rerun repeats the answers"),
+    for unsuitable, temperature, reason in (
+        (single_case, 0.0, "a rerun repeats the answers"),
         (
-            replace(alone, matrices=(replace(first, words=first.words * 3),)),
+            replace(single_case, matrices=(replace(first, words=first.words * 3),)),
             1.0,
             text_of("first-token.longer", answers=9),
         ),
     ):
-        (absent,) = expected(other, chances, temperature)
+        (absent,) = expected(unsuitable, chances, temperature)
         assert absent.value is None
-        assert why in absent.reason
+        assert reason in absent.reason
         assert "EXPECTED" not in absent.flags
 
 

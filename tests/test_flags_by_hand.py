@@ -19,14 +19,14 @@ from tests.messages import text_of
 from tests.test_flags import ACCURACY, PROTOCOL, matrix
 
 
-def of_scores(
+def score_warnings(
     counts: Sequence[int], estimates: Sequence[Estimate] = (), **settings: Any
 ) -> list[Warned]:
     """The warnings of respondents with so many of 100 answers right."""
     right = (np.arange(100) < np.array(counts)[:, None]).astype(float)
     metric: Metric = settings.pop("metric", ACCURACY)
-    alone = case("", "", (matrix(right),), metric, PROTOCOL)
-    return list(warn(alone, estimates, **settings))
+    single_case = case("", "", (matrix(right),), metric, PROTOCOL)
+    return list(warn(single_case, estimates, **settings))
 
 
 def estimate(indicator: str, value: float | None = 0.5, *flags: str, **fields: Any) -> Estimate:
@@ -40,7 +40,7 @@ def estimate(indicator: str, value: float | None = 0.5, *flags: str, **fields: A
 
 def sentences(*estimates: Estimate) -> dict[str, str]:
     """Flag -> sentence, of 24 respondents."""
-    return {warned.flag: warned.sentence for warned in of_scores([50] * 24, estimates)}
+    return {warned.flag: warned.sentence for warned in score_warnings([50] * 24, estimates)}
 
 
 def related(n: int, n_eff: float, *flags: str) -> FamilyDependence:
@@ -67,23 +67,23 @@ def test_few_respondents_or_few_independent_ones(
     n: int, n_eff: float | None, warned: bool, counts: bool
 ) -> None:
     family = None if n_eff is None else related(n, n_eff)
-    made = of_scores([50] * n, family=family)
-    assert [each.flag for each in made] == ["FEW_MODELS"] * warned
-    for each in made:
+    warnings = score_warnings([50] * n, family=family)
+    assert [warning.flag for warning in warnings] == ["FEW_MODELS"] * warned
+    for warning in warnings:
         answered = f"{n} respondents" if n > 1 else "1 respondent"
-        whole = text_of("flags.few", answered=answered, independent=f"{n_eff or n:.1f}")
-        assert each.sentence == (whole if counts else f"{answered} answered")
+        full_sentence = text_of("flags.few", answered=answered, independent=f"{n_eff or n:.1f}")
+        assert warning.sentence == (full_sentence if counts else f"{answered} answered")
         independent = n_eff if n_eff is not None and math.isfinite(n_eff) else n
-        assert dict(each.numbers) == {"n": n, "n_effective": independent}
-        assert (each.metric, each.about, each.note) == ("accuracy", "", False)
+        assert dict(warning.numbers) == {"n": n, "n_effective": independent}
+        assert (warning.metric, warning.about, warning.note) == ("accuracy", "", False)
 
 
 def test_relatives_that_score_alike() -> None:
-    (made,) = of_scores([50] * 20, family=related(20, 12.3, "FAMILY_DEPENDENCE"))
-    assert made.sentence == text_of("flags.relatives", icc=0.46, count=20, independent=12.3)
-    assert dict(made.numbers) == {"icc": 0.456, "n_effective": 12.3}
-    assert (made.flag, made.note) == ("FAMILY_DEPENDENCE", False)
-    assert of_scores([50] * 20, family=related(20, 12.3)) == []
+    (warning,) = score_warnings([50] * 20, family=related(20, 12.3, "FAMILY_DEPENDENCE"))
+    assert warning.sentence == text_of("flags.relatives", icc=0.46, count=20, independent=12.3)
+    assert dict(warning.numbers) == {"icc": 0.456, "n_effective": 12.3}
+    assert (warning.flag, warning.note) == ("FAMILY_DEPENDENCE", False)
+    assert score_warnings([50] * 20, family=related(20, 12.3)) == []
 
 
 WIDE = [*range(0, 50, 5), *range(90, 100)]
@@ -91,20 +91,20 @@ WIDE = [*range(0, 50, 5), *range(90, 100)]
 
 
 def test_a_reliability_that_misses_the_goal_among_the_best_half() -> None:
-    sd, top = (np.std(np.array(part) / 100, ddof=1) for part in (WIDE, WIDE[10:]))
+    sd, top = (np.std(np.array(counts) / 100, ddof=1) for counts in (WIDE, WIDE[10:]))
     cases = (0.9995, False), (0.9992, True), (0.95, True), (0.9, True), (0.89, False), (None, False)
     for rho, warned in cases:
         status = "insufficient" if rho is None else "ok"
-        made = of_scores(WIDE, [estimate("test_retest.rho_g", rho, status=status)])
-        assert [each.flag for each in made] == ["RANGE_INFLATED"] * warned
-        for each in made:
+        warnings = score_warnings(WIDE, [estimate("test_retest.rho_g", rho, status=status)])
+        assert [warning.flag for warning in warnings] == ["RANGE_INFLATED"] * warned
+        for warning in warnings:
             assert rho is not None
             among = 1 - (1 - rho) * sd**2 / top**2
-            assert dict(each.numbers) == pytest.approx(
+            assert dict(warning.numbers) == pytest.approx(
                 {"sd": sd, "sd_top": top, "rho": rho, "rho_top": among}
             )
-            assert each.note
-            assert each.sentence == text_of(
+            assert warning.note
+            assert warning.sentence == text_of(
                 "flags.range",
                 all=f"{sd:.3f}",
                 count=20,
@@ -113,22 +113,22 @@ def test_a_reliability_that_misses_the_goal_among_the_best_half() -> None:
                 rho=f"{rho:.3f}",
                 least=f"{max(0.0, among):.3f}",
             )
-    far = estimate("test_retest.rho_g", 0.95)
+    reliability = estimate("test_retest.rho_g", 0.95)
     even = [*range(40, 50), *range(50, 100, 5)]
-    assert of_scores(even, [far]) == [], "the best half is nearly as wide as all"
-    assert of_scores(WIDE, [replace(far, metric="f1")]) == []
-    assert of_scores(WIDE, [replace(far, status="not_informative")]) == []
+    assert score_warnings(even, [reliability]) == [], "the best half is nearly as wide as all"
+    assert score_warnings(WIDE, [replace(reliability, metric="f1")]) == []
+    assert score_warnings(WIDE, [replace(reliability, status="not_informative")]) == []
     # of a rate of faults the best are the lowest
     lower = replace(ACCURACY, better="lower")
-    (made,) = of_scores([100 - count for count in WIDE], [far], metric=lower)
-    assert made.numbers["sd_top"] == pytest.approx(top)
+    (warning,) = score_warnings([100 - count for count in WIDE], [reliability], metric=lower)
+    assert warning.numbers["sd_top"] == pytest.approx(top)
 
 
 def test_the_goal_is_reached_at_the_goal() -> None:
-    sd, top = (np.std(np.array(part) / 100, ddof=1) for part in (WIDE, WIDE[10:]))
+    sd, top = (np.std(np.array(counts) / 100, ddof=1) for counts in (WIDE, WIDE[10:]))
     at_goal = 1 - 0.1 * top**2 / sd**2
-    assert of_scores(WIDE, [estimate("test_retest.rho_g", at_goal + 1e-6)]) == []
-    assert of_scores(WIDE, [estimate("test_retest.rho_g", at_goal - 1e-6)]) != []
+    assert score_warnings(WIDE, [estimate("test_retest.rho_g", at_goal + 1e-6)]) == []
+    assert score_warnings(WIDE, [estimate("test_retest.rho_g", at_goal - 1e-6)]) != []
 
 
 def test_a_flag_stands_once_with_all_that_carry_it() -> None:
@@ -141,8 +141,11 @@ def test_a_flag_stands_once_with_all_that_carry_it() -> None:
         estimate("criterion.ceiling", 0.5, "FEW_MODELS", "nobody knows"),
         estimate("criterion.tau_b", 0.5, "CAPPED", metric="f1"),
     ]
-    made = [(each.flag, each.about, each.sentence) for each in of_scores([50] * 24, carriers)]
-    assert made == [
+    summaries = [
+        (warning.flag, warning.about, warning.sentence)
+        for warning in score_warnings([50] * 24, carriers)
+    ]
+    assert summaries == [
         ("CAPPED", "criterion", "criterion.kappa is 0.250 (also: criterion.pearson)"),
         ("STALE_LABELS", "criterion", "criterion.kappa is 0.250"),
         ("CAPPED", "stages", "stages.f1 is no number"),
@@ -159,44 +162,46 @@ def test_of_the_answers_it_is_not_said_who_else_carries_it(flag: str) -> None:
 def test_what_single_flags_say() -> None:
     unread = {"if_all_wrong": 0.25, "if_all_right": 0.5}
     bounded = sentences(estimate("test_retest.pearson", 0.5, "UNPARSED", detail=unread, unscored=7))
-    whole = text_of("flags.unread", count=7, low="0.250", high="0.500")
-    assert bounded == {"UNPARSED": whole}
+    full_sentence = text_of("flags.unread", count=7, low="0.250", high="0.500")
+    assert bounded == {"UNPARSED": full_sentence}
     for key in unread:
-        part = {key: 0.25}
-        shown = sentences(estimate("test_retest.pearson", 0.5, "UNPARSED", detail=part, unscored=7))
-        assert shown == {"UNPARSED": whole.partition(";")[0]}
-    held = estimate("test_retest.pearson", 0.5, "WITHHELD", detail={"withheld": 3})
-    assert sentences(held) == {"WITHHELD": text_of("flags.withheld", count=3)}
-    for without, shown, n in ((0.25, "0.250", 24), (None, "undefined", 1)):
-        detail = {"strongest": "a and b", "without_strongest": without}
-        made = estimate(
+        single_bound = {key: 0.25}
+        flag_sentences = sentences(
+            estimate("test_retest.pearson", 0.5, "UNPARSED", detail=single_bound, unscored=7)
+        )
+        assert flag_sentences == {"UNPARSED": full_sentence.partition(";")[0]}
+    withheld = estimate("test_retest.pearson", 0.5, "WITHHELD", detail={"withheld": 3})
+    assert sentences(withheld) == {"WITHHELD": text_of("flags.withheld", count=3)}
+    for reduced, formatted, n in ((0.25, "0.250", 24), (None, "undefined", 1)):
+        detail = {"strongest": "a and b", "without_strongest": reduced}
+        dominant = estimate(
             "test_retest.pearson", 0.5, "DOMINANT_MODEL", detail=detail, n_respondents=n
         )
-        assert sentences(made) == {
+        assert sentences(dominant) == {
             "DOMINANT_MODEL": text_of(
                 "flags.dominant",
                 who="a and b",
-                without=shown,
+                without=formatted,
                 value="0.500",
                 count="24 respondents" if n > 1 else "1 respondent",
             )
         }
-    for shift, shown in ((0.25, "+0.250"), (-0.25, "-0.250"), (None, "+0.000")):
+    for shift, formatted in ((0.25, "+0.250"), (-0.25, "-0.250"), (None, "+0.000")):
         moved = estimate("test_retest.icc_a1", 0.5, "MEAN_SHIFT", detail={"shift": shift})
-        expected = text_of("flags.moved", value="0.500", shift=shown)
+        expected = text_of("flags.moved", value="0.500", shift=formatted)
         assert sentences(moved) == {"MEAN_SHIFT": expected}
     crowded = {"in_top": ["a", "b"], "in_bottom": ["c"]}
-    named = {"CEILING": ("", "a, b"), "FLOOR": (" at the lower end", "c")}
-    both = estimate("discriminability.measures_up_to", 0.5, *named, detail=crowded)
-    assert sentences(both) == {
+    flag_ends = {"CEILING": ("", "a, b"), "FLOOR": (" at the lower end", "c")}
+    saturated = estimate("discriminability.measures_up_to", 0.5, *flag_ends, detail=crowded)
+    assert sentences(saturated) == {
         flag: text_of(
             "flags.in-range",
             indicator="discriminability.measures_up_to",
             value="0.500",
             end=end,
-            who=who,
+            who=names,
         )
-        for flag, (end, who) in named.items()
+        for flag, (end, names) in flag_ends.items()
     }
     favoured = estimate("types.family_types", 0.5, "FAVOURS_FAMILY", detail={"favours": ["x: a"]})
     remembered = estimate("items.older_advantage", 0.5, "REMEMBERED")
@@ -232,9 +237,9 @@ RHO = "test_retest.rho_g"
 def test_whether_a_decision_hangs_on_a_flag(
     flagged: Estimate, rho: Estimate | None, note: bool
 ) -> None:
-    given = [flagged] if rho is None else [flagged, rho]
-    (made,) = of_scores([50] * 24, given)
-    assert (made.flag, made.note) == (flagged.flags[0], note)
+    estimates = [flagged] if rho is None else [flagged, rho]
+    (warning,) = score_warnings([50] * 24, estimates)
+    assert (warning.flag, warning.note) == (flagged.flags[0], note)
 
 
 @pytest.mark.parametrize(
@@ -251,9 +256,9 @@ def test_whether_a_decision_hangs_on_a_flag(
     ],
 )
 def test_benchmarks_of_another_length(counts: dict[str, int], pair: tuple[str, str] | None) -> None:
-    made = length_confound(counts)
+    confounds = length_confound(counts)
     if pair is None:
-        assert made == {}
+        assert confounds == {}
         return
     low, high = pair
     expected = text_of(
@@ -263,8 +268,8 @@ def test_benchmarks_of_another_length(counts: dict[str, int], pair: tuple[str, s
         long=high,
         most=f"{counts[high]:,}",
     )
-    assert set(made) == set(counts)
-    for warned in made.values():
+    assert set(confounds) == set(counts)
+    for warned in confounds.values():
         assert (warned.flag, warned.sentence) == ("LENGTH_CONFOUND", expected)
         assert dict(warned.numbers) == {"fewest": counts[low], "most": counts[high]}
         assert not warned.note

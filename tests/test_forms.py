@@ -234,7 +234,7 @@ def test_the_linter_checks_a_form_that_somebody_brings() -> None:
     original = Form(
         "original", tuple(Item(str(i), text, "yes_no", "yes") for i, text in enumerate(prompts))
     )
-    brought = [
+    candidate_prompts = [
         "Isn't the sky blue?",
         "Is the dog not asleep?",
         "Is there a cat?",
@@ -245,7 +245,7 @@ def test_the_linter_checks_a_form_that_somebody_brings() -> None:
         "mine",
         tuple(
             Item(str(i), p, "yes_no", t)
-            for i, (p, t) in enumerate(zip(brought, targets, strict=True))
+            for i, (p, t) in enumerate(zip(candidate_prompts, targets, strict=True))
         ),
     )
     findings = {finding.name: finding for finding in check_wordings(original, form)}
@@ -289,16 +289,16 @@ def test_further_wordings_differ_from_the_original_and_from_each_other() -> None
     fourth = build_rewording(original, 4, [first, second, third])
     assert [item.target for item in fourth.items] == ["yes", "no", "no"], "as every later one does"
     assert not {item.prompt for item in fourth.items} & {item.prompt for item in second.items}
-    assert [out.id for out in fourth.left_out] == ["4"]
+    assert [excluded.id for excluded in fourth.left_out] == ["4"]
 
 
 @given(st.integers(2, 5), st.text(min_size=1, max_size=5))
 def test_every_order_of_options_is_another_one(count: int, key: str) -> None:
     item = Item(key, "Which?", "choice", "A", options=tuple("vwxyz"[:count]))
     draws = min(math.factorial(count) - 1, 9)
-    made = [shuffle_item(item, draw) for draw in range(1, draws + 1)]
-    assert len({each.options for each in [item, *made]}) == draws + 1
-    assert all(each.options[LETTERS.index(str(each.target))] == "v" for each in made)
+    shuffled = [shuffle_item(item, draw) for draw in range(1, draws + 1)]
+    assert len({variant.options for variant in [item, *shuffled]}) == draws + 1
+    assert all(variant.options[LETTERS.index(str(variant.target))] == "v" for variant in shuffled)
     with pytest.raises(NoRule, match="orders"):
         shuffle_item(item, math.factorial(count))
 
@@ -323,16 +323,16 @@ def test_wordings_of_a_choice_vary_its_question_and_the_order_and_keep_the_right
             "yes",
         }
         assert form.by_id["3"] == shuffle_item(items[2], int(form.name.removeprefix("parallel")))
-    asked = {key: [form.by_id[key].prompt for form in forms[2:]] for key in "1245"}
+    prompts = {key: [form.by_id[key].prompt for form in forms[2:]] for key in "1245"}
     for key, number in {"1": 6, "4": 4, "5": 6}.items():
-        assert len({original.by_id[key].prompt, *asked[key]}) == number
+        assert len({original.by_id[key].prompt, *prompts[key]}) == number
         assert len({form.by_id[key].options for form in forms[2:]}) == (2 if key == "5" else 5)
-    assert not [text for text in asked["2"] if "ook" in text or "picture" in text]
-    assert asked["1"][:2] == [
+    assert not [text for text in prompts["2"] if "ook" in text or "picture" in text]
+    assert prompts["1"][:2] == [
         "Could you tell me where the dog is?",
         "Look carefully: where is the dog?",
     ]
-    assert asked["2"][:2] == ["Could you tell me where the dog is?", "Tell me where the dog is."]
+    assert prompts["2"][:2] == ["Could you tell me where the dog is?", "Tell me where the dog is."]
 
 
 def test_the_command_says_of_how_many_questions_only_the_order_varies(
@@ -343,10 +343,10 @@ def test_the_command_says_of_how_many_questions_only_the_order_varies(
         {"id": str(i), "prompt": text, "target": "A", "options": options}
         for i, text in enumerate(["What color is the dog?", "The dog is ___", "The cat is ___"])
     ]
-    status, out, err = run("forms", make_benchmark(rows, task="choice"), "--number", 2)
+    status, output, err = run("forms", make_benchmark(rows, task="choice"), "--number", 2)
     assert status == 0, err
-    assert out.count("3 of 3 items") == 2
-    assert tells(out, "form.order-only", n=2)
+    assert output.count("3 of 3 items") == 2
+    assert tells(output, "form.order-only", n=2)
 
 
 @pytest.fixture(scope="module")
@@ -435,12 +435,12 @@ def test_every_instruction_of_the_bank_has_another() -> None:
         for sentence in row:
             assert rephrase(sentence).prompt in row
             assert rephrase(sentence).prompt != sentence
-    everything = [sentence for row in INSTRUCTIONS for sentence in row]
-    assert len(everything) == len(set(everything))
+    sentences = [sentence for row in INSTRUCTIONS for sentence in row]
+    assert len(sentences) == len(set(sentences))
 
 
 @pytest.mark.parametrize(
-    ("question", "other"),
+    ("question", "reworded"),
     [
         ("What color is the dog at X:105 Y:350?", "Which color does the dog at X:105 Y:350 have?"),
         ("What colour are the two cars?", "Which colour do the two cars have?"),
@@ -449,8 +449,8 @@ def test_every_instruction_of_the_bank_has_another() -> None:
         ("What does the sign say?", "What is written on the sign?"),
     ],
 )
-def test_a_template_keeps_what_is_asked_about(question: str, other: str) -> None:
-    assert rephrase(question).prompt == other
+def test_a_template_keeps_what_is_asked_about(question: str, reworded: str) -> None:
+    assert rephrase(question).prompt == reworded
 
 
 def test_a_form_lists_what_it_leaves_out() -> None:
@@ -462,7 +462,9 @@ def test_a_form_lists_what_it_leaves_out() -> None:
     assert [item.id for item in parallel.items] == ["1"]
     assert parallel.items[0].target == "no"
     assert is_negated(parallel.items[0])
-    assert [(out.id, out.prompt) for out in parallel.left_out] == [("2", "Which one?")]
+    assert [(excluded.id, excluded.prompt) for excluded in parallel.left_out] == [
+        ("2", "Which one?")
+    ]
     assert count_rules(parallel) == {"polar.false": 1}
     assert count_reasons(parallel) == {"it asks with 'which'": 1}
 

@@ -14,7 +14,7 @@ from hqm.forms.find_question import mode_of
 from hqm.forms.make_forms import build_parallel, count_modes, flip_item, rephrase_item
 from hqm.forms.rephrase import look_first, rephrase_open
 
-SAID = {
+REWORDINGS = {
     # (rule, question, other words)
     "Who is sitting on the bench?": ("open.wh", "Tell me who is sitting on the bench."),
     "What is playing on the monitor?": ("open.wh", "Tell me what is playing on the monitor."),
@@ -131,7 +131,7 @@ SAID = {
 }
 
 
-KEPT = {
+KEPT_QUESTIONS = {
     "Who is sitting on the bench?": ("open.wh", "Could you tell me who is sitting on the bench?"),
     "In the image, which truck (left or right) has its door open?": (
         "open.wh",
@@ -175,32 +175,34 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("question", "said"), SAID.items())
-def test_a_question_is_said_in_other_words_and_mode(question: str, said: tuple[str, str]) -> None:
-    rule, prompt = said
+@pytest.mark.parametrize(("question", "expected_pair"), REWORDINGS.items())
+def test_a_question_is_said_in_other_words_and_mode(
+    question: str, expected_pair: tuple[str, str]
+) -> None:
+    rule, prompt = expected_pair
     changes = prompt.startswith("Tell me") or "Tell me" in prompt or "I would like" in prompt
-    made = rephrase_open(question, keep_mode=not changes)
+    reworded = rephrase_open(question, keep_mode=not changes)
     expected = rule.replace("open.", "open.tell_") if "Tell me" in prompt else rule
-    assert (made.rule, made.prompt) == (expected, prompt)
+    assert (reworded.rule, reworded.prompt) == (expected, prompt)
 
 
-@pytest.mark.parametrize("question", SAID)
+@pytest.mark.parametrize("question", REWORDINGS)
 def test_every_rewording_keeps_the_mode_unless_told_otherwise(question: str) -> None:
     assert mode_of(rephrase_open(question).prompt) == mode_of(question)
     assert mode_of(look_first(question).prompt) == mode_of(question)
 
 
-@pytest.mark.parametrize(("question", "said"), KEPT.items())
+@pytest.mark.parametrize(("question", "expected_pair"), KEPT_QUESTIONS.items())
 def test_a_question_stays_a_question_and_an_instruction_one(
-    question: str, said: tuple[str, str]
+    question: str, expected_pair: tuple[str, str]
 ) -> None:
-    made = rephrase_open(question)
-    assert (made.rule, made.prompt) == said
+    reworded = rephrase_open(question)
+    assert (reworded.rule, reworded.prompt) == expected_pair
 
 
 def test_changes_of_mode_are_counted() -> None:
     original = Form(
-        "original", tuple(Item(str(i), text, "vqa", "x") for i, text in enumerate(SAID))
+        "original", tuple(Item(str(i), text, "vqa", "x") for i, text in enumerate(REWORDINGS))
     )
     turned = tuple(
         replace(i, prompt=rephrase_open(i.prompt, keep_mode=False).prompt)
@@ -256,19 +258,19 @@ NOUNS = st.sampled_from(["dog", "red car", "old wooden bench", "man with a hat",
 )
 def test_every_word_of_the_content_stays(frame: str, noun: str) -> None:
     question = frame.format(noun)
-    made = rephrase_open(question).prompt
-    assert noun in made
-    assert re.findall(r"\d+", made) == re.findall(r"\d+", question)
-    kept = {word.lower() for word in re.findall(r"\w+", question)}
-    assert kept <= {word.lower() for word in re.findall(r"\w+", made)}
+    reworded = rephrase_open(question).prompt
+    assert noun in reworded
+    assert re.findall(r"\d+", reworded) == re.findall(r"\d+", question)
+    question_words = {word.lower() for word in re.findall(r"\w+", question)}
+    assert question_words <= {word.lower() for word in re.findall(r"\w+", reworded)}
 
 
 def test_a_compound_question_is_denied_as_a_whole() -> None:
     question = (
         "Does the Oyashio Current flow from the south, while the Kuroshio flows from the north?"
     )
-    made = flip_item(Item("1", question, "yes_no", "yes"))
-    assert made.prompt.startswith(
+    flipped = flip_item(Item("1", question, "yes_no", "yes"))
+    assert flipped.prompt.startswith(
         "Is it false that the Oyashio Current flows from the south, while the Kuroshio flows"
     )
-    assert (made.rule, made.target) == ("polar.false", "no")
+    assert (flipped.rule, flipped.target) == ("polar.false", "no")

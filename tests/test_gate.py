@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hqm.reports.phrases import in_words
+from hqm.reports.phrases import plain_text
 from hqm.reports.sentences import board_title, wordings_to_average
 
 import hqm
 from hqm.auditing import definitions
 from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
-from hqm.auditing.gate import Gate, Policy, default_text, hold_against
+from hqm.auditing.gate import Gate, Policy, check_against, default_text
 from hqm.indicators import compare, compare_forms
 from hqm.types import Cell, Estimate, Interval
 from tests import test_flags as made
@@ -26,16 +26,16 @@ FIRST = str(Cell())
 
 
 def estimate(
-    indicator: str = "test_retest.rho_g", low: float = 0.92, high: float = 0.98, **more: Any
+    indicator: str = "test_retest.rho_g", low: float = 0.92, high: float = 0.98, **overrides: Any
 ) -> Estimate:
     interval = Interval(low, high, "fixed_models", "jackknife")
-    settings = {"value": 0.96, "facet": "run", "intervals": (interval,), **more}
+    settings = {"value": 0.96, "facet": "run", "intervals": (interval,), **overrides}
     return Estimate(
         indicator=indicator, metric="accuracy", first=FIRST, other=str(Cell(run=1)), **settings
     )
 
 
-def audit_of(*estimates: Estimate, **more: Any) -> Audit:
+def audit_of(*estimates: Estimate, **overrides: Any) -> Audit:
     """An audit of one respondent and three answers, two of them scored."""
     respondent = RespondentScores(
         "hf/x",
@@ -77,19 +77,23 @@ def audit_of(*estimates: Estimate, **more: Any) -> Audit:
             for kind, items in (("ocr", 12), ("action", 0))
         },
     }
-    return Audit((BenchmarkAudit(**{**settings, **more}),))
+    return Audit((BenchmarkAudit(**{**settings, **overrides}),))
 
 
 def policy(**sections: Any) -> Policy:
     return Policy.model_validate({"name": "test", **sections})
 
 
-def asked(**row: Any) -> Policy:
+def require(**row: Any) -> Policy:
     return policy(require=[{"indicator": "test_retest.rho_g", **row}])
 
 
-def outcome(audit: Audit, wanted: Policy, what: str = "test_retest.rho_g (accuracy)") -> str:
-    return next(test.outcome for test in hold_against(audit, wanted).tests if test.what == what)
+def outcome(
+    audit: Audit, gate_policy: Policy, test_name: str = "test_retest.rho_g (accuracy)"
+) -> str:
+    return next(
+        test.outcome for test in check_against(audit, gate_policy).tests if test.what == test_name
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,7 @@ def outcome(audit: Audit, wanted: Policy, what: str = "test_retest.rho_g (accura
     ],
 )
 def test_the_unfavourable_end_decides(row: dict[str, Any], expected: str) -> None:
-    assert outcome(audit_of(estimate(detail={"pair": [0.1, 0.25]})), asked(**row)) == expected
+    assert outcome(audit_of(estimate(detail={"pair": [0.1, 0.25]})), require(**row)) == expected
 
 
 @pytest.mark.parametrize(
@@ -123,30 +127,30 @@ def test_the_unfavourable_end_decides(row: dict[str, Any], expected: str) -> Non
     ],
 )
 def test_what_was_not_measured_is_not_passed(missing: Estimate) -> None:
-    wanted = asked(interval="fixed_models", at_least=0.0)
-    assert outcome(audit_of(missing), wanted) == "NOT MEASURED"
-    assert not hold_against(audit_of(missing), wanted).passed
-    assert outcome(audit_of(), wanted, "test_retest.rho_g") == "NOT MEASURED"
-    assert not hold_against(Audit(()), wanted).passed, "an audit of nothing"
+    gate_policy = require(interval="fixed_models", at_least=0.0)
+    assert outcome(audit_of(missing), gate_policy) == "NOT MEASURED"
+    assert not check_against(audit_of(missing), gate_policy).passed
+    assert outcome(audit_of(), gate_policy, "test_retest.rho_g") == "NOT MEASURED"
+    assert not check_against(Audit(()), gate_policy).passed, "an audit of nothing"
 
 
 def test_every_estimate_of_an_indicator_must_pass() -> None:
     worse = estimate(low=0.5)
-    tests = hold_against(
-        audit_of(estimate(), worse), asked(interval="fixed_models", at_least=0.9)
+    tests = check_against(
+        audit_of(estimate(), worse), require(interval="fixed_models", at_least=0.9)
     ).tests
     assert [test.outcome for test in tests if test.what.startswith("test_retest")] == [
         "PASS",
         "FAIL",
     ]
     assert (
-        outcome(audit_of(worse), asked(interval="fixed_models", at_least=0.9, tasks=["yes_no"]))
+        outcome(audit_of(worse), require(interval="fixed_models", at_least=0.9, tasks=["yes_no"]))
         == "FAIL"
     )
-    other = asked(interval="fixed_models", at_least=0.9, tasks=["caption"])
+    caption_policy = require(interval="fixed_models", at_least=0.9, tasks=["caption"])
     assert not [
         test
-        for test in hold_against(audit_of(worse), other).tests
+        for test in check_against(audit_of(worse), caption_policy).tests
         if test.what.startswith("test_retest")
     ]
 
@@ -170,13 +174,13 @@ def test_facets_respondents_unscored_coverage_findings() -> None:
         outcome(audit_of(coverage={}), policy(coverage={"claimed": True}), "coverage")
         == "NOT MEASURED"
     )
-    for severity, let_through in (("note", "note"), ("warning", "warning"), ("error", "error")):
+    for severity, allowed in (("note", "note"), ("warning", "warning"), ("error", "error")):
         odd = audit_of(
             findings=({"code": "D104", "name": "x", "severity": severity, "sentence": "s"},)
         )
-        assert outcome(odd, policy(limits={"findings": let_through}), "findings") == "PASS"
-        below = {"note": "none", "warning": "note", "error": "warning"}[severity]
-        assert outcome(odd, policy(limits={"findings": below}), "findings") == "FAIL"
+        assert outcome(odd, policy(limits={"findings": allowed}), "findings") == "PASS"
+        stricter = {"note": "none", "warning": "note", "error": "warning"}[severity]
+        assert outcome(odd, policy(limits={"findings": stricter}), "findings") == "FAIL"
 
 
 def test_the_upper_end_of_a_types_error_decides_about_it() -> None:
@@ -194,7 +198,7 @@ def test_the_upper_end_of_a_types_error_decides_about_it() -> None:
     ]
     index = estimate("types.index", value=1.0, intervals=(), detail={"types": rows})
     audit = audit_of(index, coverage={row["type"]: {**row, "claimed": True} for row in rows})
-    (test,) = hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests[-1:]
+    (test,) = check_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests[-1:]
     assert (test.what, test.outcome) == ("coverage", "FAIL")
     assert "ocr 300 items, error 0.029, upper end 0.0310" in test.sentence
     assert "action" not in test.sentence
@@ -209,7 +213,7 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
         assert source in default_text()
     assert all(hqm.indicator_named(row.indicator) for row in default.require)
     # a perfect point estimate of one indicator is far from enough
-    assert not hold_against(audit_of(estimate(low=0.99, high=1.0)), default).passed
+    assert not check_against(audit_of(estimate(low=0.99, high=1.0)), default).passed
 
 
 @pytest.mark.parametrize(
@@ -254,13 +258,15 @@ def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sente
 def test_the_end_that_a_policy_names_decides() -> None:
     wide = estimate(low=0.5, high=0.98)
     assert (
-        outcome(audit_of(wide), asked(interval="fixed_models", at_least=0.9, end="upper")) == "PASS"
+        outcome(audit_of(wide), require(interval="fixed_models", at_least=0.9, end="upper"))
+        == "PASS"
     )
     assert (
-        outcome(audit_of(wide), asked(interval="fixed_models", at_most=0.6, end="lower")) == "PASS"
+        outcome(audit_of(wide), require(interval="fixed_models", at_most=0.6, end="lower"))
+        == "PASS"
     )
     sentence = (
-        hold_against(audit_of(wide), asked(interval="fixed_models", at_least=0.9))
+        check_against(audit_of(wide), require(interval="fixed_models", at_least=0.9))
         .tests[-1]
         .sentence
     )
@@ -280,12 +286,12 @@ def test_a_margin_of_equivalence_is_declared_in_the_policy(
     ends: tuple[float, float], outcome_expected: str
 ) -> None:
     shift = estimate("parallel_forms.mean_shift", *ends, value=sum(ends) / 2, n_items=100)
-    wanted = policy(
+    gate_policy = policy(
         require=[
             {"indicator": "parallel_forms.mean_shift", "interval": "fixed_models", "within": 0.02}
         ]
     )
-    test = hold_against(audit_of(shift), wanted).tests[-1]
+    test = check_against(audit_of(shift), gate_policy).tests[-1]
     assert test.outcome == outcome_expected
     assert "-0.02 to 0.02 is asked for" in test.sentence
     assert ("change `within`" in test.remedy) == (outcome_expected == "FAIL")
@@ -293,13 +299,13 @@ def test_a_margin_of_equivalence_is_declared_in_the_policy(
     assert ("More items will not do" in test.remedy) == (abs(sum(ends) / 2) > 0.02)
 
 
-@pytest.mark.parametrize("named", ["default", "release-small"])
+@pytest.mark.parametrize("preset", ["default", "release-small"])
 @pytest.mark.parametrize(
     ("shift", "scale", "passes"),
     [(0.05, (0, 1), True), (0.30, (0, 1), False), (0.4, (0, 6), True), (1.8, (0, 6), False)],
 )
 def test_two_wordings_far_apart_stop_the_gate_in_the_units_of_any_metric(
-    named: str, shift: float, scale: tuple[float, float], passes: bool
+    preset: str, shift: float, scale: tuple[float, float], passes: bool
 ) -> None:
     """Two wordings decide nothing about others, but of exactly these two they say how far apart."""
     width = 0.02 * (scale[1] - scale[0])
@@ -307,14 +313,14 @@ def test_two_wordings_far_apart_stop_the_gate_in_the_units_of_any_metric(
         "parallel_forms.mean_shift", shift - width, shift + width, value=shift, n_items=1000
     )
     audit = audit_of(moved, metrics={"accuracy": {"about": "", "better": "higher", "scale": scale}})
-    held = hold_against(audit, Policy.load(named))
-    test = next(test for test in held.tests if "mean_shift" in test.what)
+    gate = check_against(audit, Policy.load(preset))
+    test = next(test for test in gate.tests if "mean_shift" in test.what)
     assert test.outcome == ("PASS" if passes else "FAIL")
-    assert passes or not held.passed
+    assert passes or not gate.passed
 
 
 def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
-    gate = hold_against(audit_of(), asked(interval="fixed_models", at_least=0.9, optional=True))
+    gate = check_against(audit_of(), require(interval="fixed_models", at_least=0.9, optional=True))
     assert gate.tests[-1].outcome == "NOT MEASURED"
     assert not gate.tests[-1].required
     assert gate.passed
@@ -327,18 +333,22 @@ def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
         intervals=(),
         detail={"candidates": [{"item": "q7"}]},
     )
-    wanted = policy(
+    gate_policy = policy(
         require=[{"indicator": "items.label_errors", "exact": True, "at_most": 0, "optional": True}]
     )
-    (test,) = [t for t in hold_against(audit_of(weak), wanted).tests if t.what.startswith("items")]
+    (test,) = [
+        t for t in check_against(audit_of(weak), gate_policy).tests if t.what.startswith("items")
+    ]
     assert test.outcome == "FAIL"
     assert "q7" in test.remedy
-    none = replace(weak, value=0.0)
-    assert outcome(audit_of(none), wanted, "items.label_errors (accuracy)") == "NOT MEASURED"
-    assert hold_against(audit_of(none), wanted).passed
+    no_errors = replace(weak, value=0.0)
+    assert (
+        outcome(audit_of(no_errors), gate_policy, "items.label_errors (accuracy)") == "NOT MEASURED"
+    )
+    assert check_against(audit_of(no_errors), gate_policy).passed
 
 
-def by_oracle(**more: Any) -> Audit:
+def by_oracle(**overrides: Any) -> Audit:
     respondent = RespondentScores(
         "hf/x",
         {"accuracy": 0.5},
@@ -359,7 +369,7 @@ def by_oracle(**more: Any) -> Audit:
         facet="judge",
         detail={"labelled_by": "oracle", "labels_of": "oracle"},
     )
-    return audit_of(agreement, respondents=(respondent,), **more)
+    return audit_of(agreement, respondents=(respondent,), **overrides)
 
 
 def test_an_oracle_is_not_people() -> None:
@@ -367,12 +377,14 @@ def test_an_oracle_is_not_people() -> None:
     by_people = policy(
         required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}]
     )
-    tests = {test.what: test for test in hold_against(by_oracle(), by_people).tests}
+    tests = {test.what: test for test in check_against(by_oracle(), by_people).tests}
     assert tests["criterion.pearson"].outcome == tests["facet judge"].outcome == "NOT MEASURED"
     assert tells(tests["criterion.pearson"].sentence, "gate.no-people", oracles="oracle")
     assert "--criterion" in tests["criterion.pearson"].remedy
-    named = policy(require=[{"indicator": "oracle.pearson", **asks}])
-    (test,) = [t for t in hold_against(by_oracle(), named).tests if t.what.startswith("oracle")]
+    oracle_policy = policy(require=[{"indicator": "oracle.pearson", **asks}])
+    (test,) = [
+        t for t in check_against(by_oracle(), oracle_policy).tests if t.what.startswith("oracle")
+    ]
     assert test.outcome == "PASS", "a policy may ask for it by its name"
     assert test.sentence.endswith(text_of("gate.oracle-labels", labels="oracle"))
     assert "people" not in test.sentence.replace("not by people", "")
@@ -385,25 +397,25 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     low = estimate(low=0.8, high=0.95, n_items=500, n_respondents=12)
     (test,) = [
         t
-        for t in hold_against(audit_of(low), asked(interval="fixed_models", at_least=0.9)).tests
+        for t in check_against(audit_of(low), require(interval="fixed_models", at_least=0.9)).tests
         if t.needed and t.what.startswith("test_retest")
     ]
     k = (test.needed or 0) / 500
     assert k * 0.8 / (1 + (k - 1) * 0.8) == pytest.approx(0.9, abs=1e-3)
     assert f"from 500 to about {test.needed:,.0f}" in test.remedy
     assert "or average 3 seeds" in test.remedy
-    over = Interval(0.55, 0.95, "model_population", "Fisher z")
+    interval = Interval(0.55, 0.95, "model_population", "Fisher z")
     form = estimate(
-        "criterion.pearson", value=0.85, intervals=(over,), n_items=500, n_respondents=12
+        "criterion.pearson", value=0.85, intervals=(interval,), n_items=500, n_respondents=12
     )
-    wanted = policy(
+    gate_policy = policy(
         require=[
             {"indicator": "criterion.pearson", "interval": "model_population", "at_least": 0.75}
         ]
     )
     (test,) = [
         t
-        for t in hold_against(audit_of(form), wanted).tests
+        for t in check_against(audit_of(form), gate_policy).tests
         if t.what.startswith("criterion.pearson")
     ]
     half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
@@ -412,7 +424,7 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     # a number so near to its limit says nothing of how many it would take
     (test,) = [
         t
-        for t in hold_against(audit_of(replace(form, value=0.76)), wanted).tests
+        for t in check_against(audit_of(replace(form, value=0.76)), gate_policy).tests
         if t.what.startswith("criterion.pearson")
     ]
     assert test.needed is None
@@ -422,7 +434,7 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     carried = replace(form, flags=("DOMINANT_MODEL",), detail=detail)
     (test,) = [
         t
-        for t in hold_against(audit_of(carried), wanted).tests
+        for t in check_against(audit_of(carried), gate_policy).tests
         if t.what.startswith("criterion.pearson")
     ]
     assert test.needed is None
@@ -431,7 +443,7 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
     missed = replace(form, value=0.7)
     (test,) = [
         t
-        for t in hold_against(audit_of(missed), wanted).tests
+        for t in check_against(audit_of(missed), gate_policy).tests
         if t.what.startswith("criterion.pearson")
     ]
     assert test.needed is None
@@ -440,15 +452,15 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
 
 
 def test_no_number_of_respondents_is_asked_for_where_wordings_are_in_doubt() -> None:
-    over = Interval(0.55, math.inf, "model_population", "respondents left out")
-    form = estimate("parallel_forms.icc_a1", value=0.85, intervals=(over,), n_respondents=12)
-    wanted = policy(
+    interval = Interval(0.55, math.inf, "model_population", "respondents left out")
+    form = estimate("parallel_forms.icc_a1", value=0.85, intervals=(interval,), n_respondents=12)
+    gate_policy = policy(
         require=[
             {"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.75}
         ]
     )
     (test,) = [
-        t for t in hold_against(audit_of(form), wanted).tests if t.what.startswith("parallel")
+        t for t in check_against(audit_of(form), gate_policy).tests if t.what.startswith("parallel")
     ]
     assert (test.outcome, test.needed) == ("FAIL", None)
     assert "phi_of_forms" in test.remedy
@@ -467,9 +479,9 @@ def wordings(*shifts: float, respondents: int = 12, spread: float = 0.15) -> Aud
         for cell, shift in zip(cells, (0.0, *shifts), strict=True)
     ]
     pairs = [
-        each
-        for other in forms[1:]
-        for each in compare("form", forms[0], other, made.ACCURACY, made.PROTOCOL)
+        estimate
+        for form in forms[1:]
+        for estimate in compare("form", forms[0], form, made.ACCURACY, made.PROTOCOL)
     ]
     return audit_of(*pairs, *compare_forms(forms, made.ACCURACY, made.PROTOCOL))
 
@@ -489,7 +501,7 @@ def test_five_wordings_decide_about_others_and_two_never(
     shifts: tuple[float, ...], spread: float, expected: str
 ) -> None:
     default = Policy.load()
-    gate = hold_against(wordings(*shifts, spread=spread), default)
+    gate = check_against(wordings(*shifts, spread=spread), default)
     (test,) = [test for test in gate.tests if "phi_of_forms" in test.what]
     assert test.outcome == expected
     assert test.passed == (expected != "FAIL")
@@ -502,26 +514,30 @@ def test_five_wordings_decide_about_others_and_two_never(
     if test.needed is None:
         assert tells(test.remedy, "remedy.no-wordings")
     else:
-        more = int(test.needed) - len(shifts) - 1
-        cost = more * 12 * 300
-        assert tells(test.remedy, "remedy.wordings", more=more, answers=f"{cost:,}", respondents=12)
+        n_wordings = int(test.needed) - len(shifts) - 1
+        cost = n_wordings * 12 * 300
+        assert tells(
+            test.remedy, "remedy.wordings", more=n_wordings, answers=f"{cost:,}", respondents=12
+        )
 
 
 def test_the_page_names_as_many_wordings_as_the_gate() -> None:
-    def said(audit: Audit) -> str:
-        return in_words(wordings_to_average(audit.audits[0]))
+    def wording_sentence(audit: Audit) -> str:
+        return plain_text(wordings_to_average(audit.audits[0]))
 
-    several = wordings(0.08, -0.1, 0.04)
-    (test,) = [t for t in hold_against(several, Policy.load()).tests if "phi_of_forms" in t.what]
-    assert tells(said(several), "wording.average", number=f"{test.needed:g}")
-    assert tells(said(wordings(0.2, -0.2, 0.1, spread=0.05)), "wording.no-number")
-    assert not said(wordings(*[0.0] * 5, spread=0.3))
-    (few,) = [
+    three_wordings = wordings(0.08, -0.1, 0.04)
+    (test,) = [
+        t for t in check_against(three_wordings, Policy.load()).tests if "phi_of_forms" in t.what
+    ]
+    assert tells(wording_sentence(three_wordings), "wording.average", number=f"{test.needed:g}")
+    assert tells(wording_sentence(wordings(0.2, -0.2, 0.1, spread=0.05)), "wording.no-number")
+    assert not wording_sentence(wordings(*[0.0] * 5, spread=0.3))
+    (respondents_test,) = [
         t
-        for t in hold_against(wordings(0.03, -0.04, respondents=7), Policy.load()).tests
+        for t in check_against(wordings(0.03, -0.04, respondents=7), Policy.load()).tests
         if "phi_of_forms" in t.what
     ]
-    assert tells(few.remedy, "remedy.more-respondents")
+    assert tells(respondents_test.remedy, "remedy.more-respondents")
 
 
 def leaking(*rows: dict[str, Any]) -> Audit:
@@ -557,8 +573,8 @@ def leaking(*rows: dict[str, Any]) -> Audit:
 
 
 def test_leaks_are_judged_by_type_and_part() -> None:
-    wanted = policy(limits={"leak": 0.02, "leak_found": 0.25})
-    whole = {
+    gate_policy = policy(limits={"leak": 0.02, "leak_found": 0.25})
+    leak = {
         "type": "action",
         "name": "action",
         "accuracy": 1.0,
@@ -567,32 +583,34 @@ def test_leaks_are_judged_by_type_and_part() -> None:
         "high": 0.6,
         "leak": True,
     }
-    inside = {**whole, "part": "val", "name": "action in val"}
+    part_leak = {**leak, "part": "val", "name": "action in val"}
     tests = {
         t.what: t
-        for t in hold_against(leaking({"type": "ocr", "name": "ocr"}, whole, inside), wanted).tests
+        for t in check_against(
+            leaking({"type": "ocr", "name": "ocr"}, leak, part_leak), gate_policy
+        ).tests
     }
     assert tests["leak in action"].outcome == "FAIL"
     assert "limits.leak" in tests["leak in action"].remedy
     assert "leak in action in val" not in tests, "it is said once"
     assert "leak in ocr" not in tests
     # .121 at the upper end of the total is no leak
-    sound = hold_against(
-        leaking({"type": "ocr", "name": "ocr"}, {"type": "action", "name": "action"}), wanted
+    sound = check_against(
+        leaking({"type": "ocr", "name": "ocr"}, {"type": "action", "name": "action"}), gate_policy
     )
     assert {t.what: t.outcome for t in sound.tests}["leaks"] == "PASS"
     assert sound.passed
     # shown to be above chance, but by less than matters
-    assert hold_against(leaking({"low": 0.01, "leak": True}), wanted).passed
+    assert check_against(leaking({"low": 0.01, "leak": True}), gate_policy).passed
     # a type in which nothing could have been shown does not pass as sound
     small = {"type": "ocr", "name": "ocr", "items": 40, "detectable": 0.5}
     (test,) = [
         t
-        for t in hold_against(leaking(small), wanted).tests
+        for t in check_against(leaking(small), gate_policy).tests
         if t.what == "leaks that would be found"
     ]
     assert (test.outcome, test.needed) == ("FAIL", 160)
-    none = {
+    no_leak = {
         "type": "ocr",
         "name": "ocr",
         "items": 8,
@@ -601,11 +619,11 @@ def test_leaks_are_judged_by_type_and_part() -> None:
         "status": "insufficient",
         "reason": "too few",
     }
-    assert {t.what: t.outcome for t in hold_against(leaking(none), wanted).tests}[
+    assert {t.what: t.outcome for t in check_against(leaking(no_leak), gate_policy).tests}[
         text_of("gate.leaks-in", type="ocr")
     ] == "NOT MEASURED"
-    caption = hold_against(
-        Audit(tuple(replace(a, task="caption") for a in leaking(whole).audits)), wanted
+    caption = check_against(
+        Audit(tuple(replace(a, task="caption") for a in leaking(leak).audits)), gate_policy
     )
     assert not [t for t in caption.tests if t.what.startswith("leak")]
 
@@ -629,17 +647,19 @@ def test_every_finding_is_counted_and_the_grave_ones_are_named() -> None:
     )
     tests = {
         t.what: t
-        for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "warning"})).tests
+        for t in check_against(
+            audit_of(findings=rows), policy(limits={"findings": "warning"})
+        ).tests
     }
     assert "in all 1 error, 2 warnings, 1 note" in tests["findings"].sentence
     assert tests["finding I101 image-missing"].remedy.startswith("Put the pictures")
     assert "x.png" in tests["finding I101 image-missing"].sentence
-    let = {
+    allowed_tests = {
         t.what: t
-        for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests
+        for t in check_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests
     }
-    assert let["findings"].outcome == "PASS"
-    assert "1 error, 2 warnings, 1 note" in let["findings"].sentence
+    assert allowed_tests["findings"].outcome == "PASS"
+    assert "1 error, 2 warnings, 1 note" in allowed_tests["findings"].sentence
 
 
 def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:
@@ -650,7 +670,7 @@ def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:
         | {"state": "labelled"}
     }
     audit = audit_of(estimate("types.index", detail={"types": [row]}), coverage=covered)
-    tests = hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
+    tests = check_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
     (test,) = [t for t in tests if t.what == "coverage"]
     assert test.outcome == "FAIL"
     assert tells(test.remedy, "remedy.at-chance", types="ocr")
@@ -687,7 +707,7 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     audit = audit_of(estimate("types.index", detail={"types": types}), coverage=covered)
     (test,) = [
         t
-        for t in hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
+        for t in check_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
         if t.what == "coverage"
     ]
     assert test.outcome == "FAIL"
@@ -695,22 +715,22 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     assert "action to 284" in test.remedy, "126 (.045 / .03)^2"
     assert outcome(audit, policy(coverage={"claimed": True, "error": 0.05}), "coverage") == "PASS"
     # without answers its number forecasts it: 278 for .03
-    bare = audit_of(coverage=covered)
+    unanswered = audit_of(coverage=covered)
     (test,) = [
         t
-        for t in hold_against(bare, policy(coverage={"claimed": True, "error": 0.03})).tests
+        for t in check_against(unanswered, policy(coverage={"claimed": True, "error": 0.03})).tests
         if t.what == "coverage"
     ]
     assert "ocr to 278, action to 278" in test.remedy
     first, second = definitions.types_measured(audit.audits[0])
     assert first.measurable
     assert not second.measurable
-    assert definitions.types_measured(bare.audits[0])[0].stands_alone is False
+    assert definitions.types_measured(unanswered.audits[0])[0].stands_alone is False
     assert first.stands_alone
     # the same type where its questions give its answers away: the score may not be one of seeing
     stratum = {"name": "ocr", "type": "ocr", "part": "", "cue": "first word", "leak": True}
-    shown = {"accuracy": 0.89, "baseline": 0.5, "low": 0.25, "gain": 0.39}
-    cues = estimate("solvability.leakage_cues", detail={"strata": [{**stratum, **shown}]})
+    cue_accuracy = {"accuracy": 0.89, "baseline": 0.5, "low": 0.25, "gain": 0.39}
+    cues = estimate("solvability.leakage_cues", detail={"strata": [{**stratum, **cue_accuracy}]})
     leaking = audit_of(*audit.audits[0].all_estimates, cues, coverage=covered)
     measured = definitions.types_measured(leaking.audits[0])
     assert [(row.type, row.leaks, row.stands_alone) for row in measured] == [
@@ -745,9 +765,9 @@ def test_a_policy_for_small_benchmarks() -> None:
 
 
 def failing() -> Gate:
-    return hold_against(
+    return check_against(
         audit_of(estimate(low=0.5)),
-        asked(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it"),
+        require(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it"),
     )
 
 
@@ -777,22 +797,22 @@ def test_junit_and_annotations() -> None:
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
-    path, wanted = tmp_path / "audit.json", tmp_path / "policy.toml"
+    path, policy_path = tmp_path / "audit.json", tmp_path / "policy.toml"
     path.write_text(audit_of(estimate()).to_json())
-    wanted.write_text(
+    policy_path.write_text(
         'name = "mild"\n[[require]]\nindicator = "test_retest.rho_g"\ninterval ='
         ' "fixed_models"\nat_least = 0.9'
     )
-    status, out, _ = run("gate", path, "--policy", wanted, "--github")
+    status, output, _ = run("gate", path, "--policy", policy_path, "--github")
     assert status == 0
-    assert "policy mild: passed" in out
-    assert "::error" not in out
-    status, out, _ = run("gate", path, "--junit", tmp_path / "sub" / "gate.xml", "--github")
+    assert "policy mild: passed" in output
+    assert "::error" not in output
+    status, output, _ = run("gate", path, "--junit", tmp_path / "sub" / "gate.xml", "--github")
     assert status == 1
-    assert tells(out, "gate.not-measured", indicator="criterion.pearson")
-    assert "Terwee" in out, "the reason of what did not pass"
+    assert tells(output, "gate.not-measured", indicator="criterion.pearson")
+    assert "Terwee" in output, "the reason of what did not pass"
     tests = ElementTree.parse(tmp_path / "sub" / "gate.xml").findall(".//testcase")
-    assert out.count("::error") == sum(test.find("failure") is not None for test in tests) > 3
+    assert output.count("::error") == sum(test.find("failure") is not None for test in tests) > 3
     printed = json.loads(run("gate", path, "--json")[1])
     assert (printed["passed"], printed["policy"]) == (False, "default")
     assert {test["outcome"] for test in printed["tests"]} == {"PASS", "FAIL", "NOT MEASURED"}
@@ -802,44 +822,52 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
 
 def test_few_labels_are_asked_for_more_and_no_scorer_is_accused() -> None:
     """Labels that agree with the scores are few, not wrong; those that do not are read."""
-    over = Interval(0.4, math.inf, "model_population", "respondents left out")
-    raw = estimate("criterion.pearson", value=0.75, intervals=(over,), facet="judge")
+    interval = Interval(0.4, math.inf, "model_population", "respondents left out")
+    raw = estimate("criterion.pearson", value=0.75, intervals=(interval,), facet="judge")
     free = estimate("criterion.disattenuated", value=1.0, detail={"paired": 300})
-    whole = audit_of(raw, free).audits[0]
+    benchmark_audit = audit_of(raw, free).audits[0]
     respondents = tuple(
-        replace(whole.respondents[0], name=f"m{k}", scores={"accuracy": 0.5 + 0.03 * k})
+        replace(benchmark_audit.respondents[0], name=f"m{k}", scores={"accuracy": 0.5 + 0.03 * k})
         for k in range(12)
     )
-    wanted = policy(
+    gate_policy = policy(
         require=[
             {"indicator": "criterion.pearson", "interval": "model_population", "at_least": 0.7}
         ]
     )
 
-    def remedy(of: Estimate) -> tuple[str, float | None]:
-        held = replace(whole, n_items=700, respondents=respondents, all_estimates=(raw, of))
-        (test,) = hold_against(Audit((held,)), wanted).tests[-1:]
+    def remedy(disattenuated: Estimate) -> tuple[str, float | None]:
+        relabelled = replace(
+            benchmark_audit,
+            n_items=700,
+            respondents=respondents,
+            all_estimates=(raw, disattenuated),
+        )
+        (test,) = check_against(Audit((relabelled,)), gate_policy).tests[-1:]
         assert (test.what, test.outcome) == ("criterion.pearson (accuracy)", "FAIL")
         return test.remedy, test.needed
 
-    text, needed = remedy(free)
-    assert tells(text, "remedy.labels", needed=f"{needed:,.0f}", labels=300)
-    assert needed is not None
-    assert 300 < needed < 12 * 700
+    text, n_labels = remedy(free)
+    assert tells(text, "remedy.labels", needed=f"{n_labels:,.0f}", labels=300)
+    assert n_labels is not None
+    assert 300 < n_labels < 12 * 700
     # so few hide what a scorer is worth; many do not
     text, unseen = remedy(replace(free, value=0.6))
     assert tells(text, "remedy.labels-hide")
     assert unseen is not None
-    assert 300 < unseen <= needed
+    assert 300 < unseen <= n_labels
     assert "label" not in remedy(replace(free, value=0.6, detail={"paired": 6000}))[0]
 
 
 def test_answers_to_different_numbers_of_items_are_said() -> None:
-    (whole,) = audit_of().audits
-    (who,) = whole.respondents
-    part = replace(who, name="hf/y", states={FIRST: {"ok": 1, "missing": 2}})
-    assert definitions.unequal_answers(whole) == ""
-    assert definitions.unequal_answers(replace(whole, respondents=(part, part))) == ""
-    uneven = replace(whole, respondents=(who, part))
+    (benchmark_audit,) = audit_of().audits
+    (respondent,) = benchmark_audit.respondents
+    incomplete = replace(respondent, name="hf/y", states={FIRST: {"ok": 1, "missing": 2}})
+    assert definitions.unequal_answers(benchmark_audit) == ""
+    assert (
+        definitions.unequal_answers(replace(benchmark_audit, respondents=(incomplete, incomplete)))
+        == ""
+    )
+    uneven = replace(benchmark_audit, respondents=(respondent, incomplete))
     assert tells(definitions.unequal_answers(uneven), "gate.unequal", least=1, most=3, items=12)
     assert board_title(uneven).endswith("not over the same items")

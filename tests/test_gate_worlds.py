@@ -25,7 +25,7 @@ from tests.messages import text_of
 from tests.release_worlds import World
 
 
-def audited(run: Run, world: World, out: Path) -> Path:
+def audited(run: Run, world: World, out_dir: Path) -> Path:
     status, _, err = run(
         "audit",
         world.folder,
@@ -34,11 +34,11 @@ def audited(run: Run, world: World, out: Path) -> Path:
         "--criterion",
         world.labels,
         "--out",
-        out,
+        out_dir,
         "--quiet",
     )
     assert status == 0, err
-    return out / "audit.json"
+    return out_dir / "audit.json"
 
 
 def gate(run: Run, audit: Path, *options: str) -> dict[str, dict[str, Any]]:
@@ -74,7 +74,7 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     world = release_worlds.broken(tmp_path)
     audit = audited(run, world, tmp_path / "out")
     tests = gate(run, audit)
-    for what, sentence, remedy in (
+    for test_name, sentence, remedy in (
         (
             "leak in action",
             "the words predict 100.0%",
@@ -86,9 +86,9 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
         ("finding I102 image-broken", "0005.png", "Save the pictures again"),
         ("criterion.contradicted_items (accuracy)", "at most 0", "correct their right answers"),
     ):
-        assert tests[what]["outcome"] == "FAIL"
-        assert re.search(sentence, tests[what]["sentence"]), tests[what]
-        assert remedy in tests[what]["remedy"]
+        assert tests[test_name]["outcome"] == "FAIL"
+        assert re.search(sentence, tests[test_name]["sentence"]), tests[test_name]
+        assert remedy in tests[test_name]["remedy"]
     assert "leak in existence" not in tests, "it has none"
     assert all(test["remedy"] for test in tests.values() if test["outcome"] != "PASS")
     (benchmark,) = Audit.load(audit).audits
@@ -108,14 +108,14 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     # it
     assert str(tmp_path) not in json.dumps(benchmark.to_dict()["findings"])
     coverage = tests["coverage"]
-    needed = [int(n) for n in re.findall(r" to (\d+)", coverage["remedy"])]
+    counts = [int(n) for n in re.findall(r" to (\d+)", coverage["remedy"])]
     assert coverage["outcome"] == "FAIL"
-    assert max(needed) == coverage["needed"] > 100
+    assert max(counts) == coverage["needed"] > 100
 
 
 # --- the rule on leaks, over many seeds ---
 
-PLACES = ("street", "kitchen", "garden", "beach", "office", "park", "forest", "station")
+SCENES = ("street", "kitchen", "garden", "beach", "office", "park", "forest", "station")
 
 
 def form_of(
@@ -133,7 +133,7 @@ def form_of(
     for i in range(count):
         kind = release_worlds.TYPES[int(rng.integers(types))]
         wording = release_worlds.WORDINGS[int(rng.integers(len(release_worlds.WORDINGS)))]
-        prompt = f"{wording.format(rng.choice(release_worlds.THINGS))} ({rng.choice(PLACES)})"
+        prompt = f"{wording.format(rng.choice(release_worlds.OBJECT_NAMES))} ({rng.choice(SCENES)})"
         part = f"p{rng.integers(parts)}" if parts > 1 else ""
         image = f"{i // a_picture}.png"
         name = f"{rng.integers(10**8)}-{i}x"
@@ -170,24 +170,24 @@ def test_a_sound_benchmark_is_not_called_leaking(world: str) -> None:
     """The rule promises at most 5%: at that, 6 of 50 seeds, or 4 of 20, would be met once or twice
     in a hundred times.
     """
-    seeds, most = (50, 5) if NIGHTLY else (20, 3)
+    seeds, max_alarms = (50, 5) if NIGHTLY else (20, 3)
     leaking = sum(
-        bool(leaks_in(SOUND[world](np.random.default_rng([7, seed]))).shown)
+        bool(leaks_in(SOUND[world](np.random.default_rng([7, seed]))).leaking)
         for seed in range(seeds)
     )
-    assert leaking <= most
+    assert leaking <= max_alarms
 
 
 def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
     """Some questions carry a word that tells the answer, in as many as make the gain that would be
     shown with 80% power.
     """
-    shown, (seeds, least) = 0, ((30, 20) if NIGHTLY else (12, 7))
+    n_shown, (seeds, min_shown) = 0, ((30, 20) if NIGHTLY else (12, 7))
     for seed in range(seeds):
         rng = np.random.default_rng([11, seed])
         plain = form_of(rng, 300, 2, 1, by_rate(rng, dict.fromkeys(release_worlds.TYPES, 0.5)))
         clean = leaks_in(plain)
-        assert not clean.shown
+        assert not clean.leaking
         size = next(s.detectable for s in clean.words.strata if s.type == "action")
         # of the questions that tell, half would have been guessed right anyway
         items = [
@@ -206,9 +206,9 @@ def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
             )
             for i in plain.items
         ]
-        shown += any(s.type == "action" for s in leaks_in(Form("original", tuple(items))).shown)
-    assert shown >= least, (
-        f"{shown} of {seeds}; at the 80% that are promised, fewer come in 3 of 100 such tests"
+        n_shown += any(s.type == "action" for s in leaks_in(Form("original", tuple(items))).leaking)
+    assert n_shown >= min_shown, (
+        f"{n_shown} of {seeds}; at the 80% that are promised, fewer come in 3 of 100 such tests"
     )
 
 
@@ -217,12 +217,12 @@ def test_a_leak_of_one_part_that_turns_round_in_another_is_named() -> None:
     shows.
     """
     rng = np.random.default_rng(5)
-    items, at = [], {"p0": 0, "p1": 0}
+    items, positions = [], {"p0": 0, "p1": 0}
     for i in range(300):
         part = f"p{rng.integers(2)}"
-        at[part] += 1
-        yes = (at[part] % 2 == 1) == (part == "p0")
-        prompt = f"Is there a {rng.choice(release_worlds.THINGS)}?"
+        positions[part] += 1
+        yes = (positions[part] % 2 == 1) == (part == "p0")
+        prompt = f"Is there a {rng.choice(release_worlds.OBJECT_NAMES)}?"
         items.append(
             Item(
                 f"q{rng.integers(10**8)}x{i}",
@@ -234,13 +234,13 @@ def test_a_leak_of_one_part_that_turns_round_in_another_is_named() -> None:
                 part,
             )
         )
-    shown = leaks_in(Form("original", tuple(items))).shown
-    by_place = [s for s in shown if s.cue == "odd or even place"]
-    assert {(s.type, s.part) for s in by_place} == {
+    leaking = leaks_in(Form("original", tuple(items))).leaking
+    by_position = [s for s in leaking if s.cue == "odd or even place"]
+    assert {(s.type, s.part) for s in by_position} == {
         ("", "p0"),
         ("", "p1"),
     }, "a single type is not repeated for each part"
-    assert all(s.accuracy > 0.95 for s in by_place)
+    assert all(s.accuracy > 0.95 for s in by_position)
 
 
 def test_a_sound_small_benchmark_is_not_failed_for_its_total() -> None:
@@ -271,8 +271,8 @@ def test_the_study_is_that_of_the_check_and_of_the_audit(tmp_path: Path) -> None
             )
     folder = release_worlds.write(tmp_path / "mine", rows)
     benchmark = hqm.load(str(folder))
-    named = {stratum.name for stratum in leaks_in(benchmark.original).words.leaks}
-    assert named == {"action"}
+    leaks = {stratum.name for stratum in leaks_in(benchmark.original).words.leaks}
+    assert leaks == {"action"}
     finding = next(
         f for f in lint_benchmarks(str(folder))[0].findings if f.name == "blind-solvable"
     )

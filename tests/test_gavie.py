@@ -13,7 +13,7 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.scoring.matrix import MatrixBuilder
 from tests.messages import text_of
 
@@ -41,9 +41,7 @@ def release(relevancy: list[Any], accuracy: list[Any], style: int = 0) -> str:
 
 def marks(benchmark: Benchmark, reply: str, item: int = 0) -> tuple[float | None, float | None]:
     verdict = asyncio.run(
-        benchmark.judge(
-            benchmark.original.items[item], Response("A"), played_back({"judge": [reply]})
-        )
+        benchmark.judge(benchmark.original.items[item], Response("A"), replay({"judge": [reply]}))
     )
     return verdict.value, verdict.tally.get("relevancy")
 
@@ -101,12 +99,12 @@ def test_a_reply_is_read(benchmark: Benchmark, reply: str, read: tuple[Any, Any]
 def test_what_cannot_be_read_is_unscored_with_its_reason(benchmark: Benchmark) -> None:
     item = benchmark.original.items[0]
     verdict = asyncio.run(
-        benchmark.judge(item, Response("A"), played_back({"judge": [release([8], [11])]}))
+        benchmark.judge(item, Response("A"), replay({"judge": [release([8], [11])]}))
     )
     assert (verdict.value, verdict.state) == (None, "unparsed")
     assert verdict.reason == text_of("gavie.out-of-range", heading="accuracy", answer=1, score=11)
     with pytest.raises(hqm.NoReply):
-        asyncio.run(benchmark.judge(item, Response("A"), played_back({})))
+        asyncio.run(benchmark.judge(item, Response("A"), replay({})))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -114,7 +112,7 @@ def test_means_against_plain_counting(data: Path, tmp_path: Path, seed: int) -> 
     rng = random.Random(seed)
     benchmark = hqm.load("gavie", data=data)
     rows = json.loads((data / "gavie" / "evaluation_set.json").read_text())
-    drawn = [(rng.choice([*range(11), ""]), rng.choice([*range(11), "", 12])) for _ in rows]
+    scores = [(rng.choice([*range(11), ""]), rng.choice([*range(11), "", 12])) for _ in rows]
     answers = [
         {
             "image_id": r["image_id"],
@@ -125,22 +123,22 @@ def test_means_against_plain_counting(data: Path, tmp_path: Path, seed: int) -> 
     ]
     (tmp_path / "answers.json").write_text(json.dumps(rng.sample(answers, 1000)))
     (tmp_path / "replies.json").write_text(
-        json.dumps([release([a], [b], rng.randint(0, 1)) for a, b in drawn])
+        json.dumps([release([a], [b], rng.randint(0, 1)) for a, b in scores])
     )
-    form, given = benchmark.read_answers(tmp_path / "answers.json", benchmark.original)
-    assert given["5"].text == "4"
+    form, responses = benchmark.read_answers(tmp_path / "answers.json", benchmark.original)
+    assert responses["5"].text == "4"
     replies = benchmark.read_replies(tmp_path / "replies.json", form)
 
     def verdict(item: hqm.Item, response: Response) -> hqm.Verdict:
-        return asyncio.run(benchmark.judge(item, response, played_back(replies[item.id])))
+        return asyncio.run(benchmark.judge(item, response, replay(replies[item.id])))
 
     builder = MatrixBuilder(
         Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
     )
-    builder.add("a", [given[item.id] for item in form.items])
+    builder.add("a", [responses[item.id] for item in form.items])
     matrix = builder.build()
-    accurate = [b for _, b in drawn if b != "" and b <= 10]
-    relevant = [a for a, b in drawn if a != "" and b != "" and b <= 10]
+    accurate = [b for _, b in scores if b != "" and b <= 10]
+    relevant = [a for a, b in scores if a != "" and b != "" and b <= 10]
     assert float(matrix.score(benchmark.metric("accuracy"))[0]) == sum(accurate) / len(accurate)
     assert float(matrix.score(benchmark.metric("relevancy"))[0]) == sum(relevant) / len(relevant)
     assert matrix.unscored() == 1000 - len(accurate)
@@ -176,12 +174,12 @@ def test_several_answers_in_one_call(data: Path) -> None:
     ) -> str:
         return release([5], [len(re.findall(r"Answer\d+: ", prompt))])
 
-    apart = asyncio.run(
+    separate_verdicts = asyncio.run(
         single.judge_together(
             single.original.items[0], {"a": Response("A"), "b": Response("B")}, ask_single
         )
     )
-    assert [v.value for v in apart.values()] == [1, 1]
+    assert [v.value for v in separate_verdicts.values()] == [1, 1]
 
 
 def test_the_regions_and_the_releases_prompt(data: Path, tmp_path: Path) -> None:
@@ -203,24 +201,24 @@ def test_the_regions_and_the_releases_prompt(data: Path, tmp_path: Path) -> None
     for scoring, height in (("official", 30), ("paper", 40)):
         for prompts in ("hqm", "official"):
             benchmark = hqm.load("gavie", data=tmp_path, scoring=scoring, prompts=prompts)  # type: ignore[arg-type]
-            seen: list[tuple[str, Any]] = []
+            calls: list[tuple[str, Any]] = []
 
             async def ask(
-                r: str, prompt: str, image: Any = None, schema: Any = None, seen: list[Any] = seen
+                r: str, prompt: str, image: Any = None, schema: Any = None, calls: list[Any] = calls
             ) -> str:
-                seen.append((prompt, image))
+                calls.append((prompt, image))
                 return release([1], [2])
 
             asyncio.run(benchmark.judge(benchmark.original.items[0], Response("A cup."), ask))
-            prompt, image = seen[0]
+            prompt, image = calls[0]
             assert image is None
             assert f"a cup X:1 Y:2 Width:30 Height:{height}" in prompt
-            for part in (
+            for phrase in (
                 "Which objects are on the wooden table?",
                 "Answer1: A cup.",
                 "Relevancy:\nscore of the answer1:",
             ):
-                assert part in prompt
+                assert phrase in prompt
             assert ("Suppose you mark them" in prompt) == (prompts == "official")
             assert "a fork" not in prompt
             assert "Find it." not in prompt

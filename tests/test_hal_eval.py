@@ -14,7 +14,7 @@ import pytest
 import hqm
 from hqm.administration.stored_answers import forms_of
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.types import Response
 
 ORDER = ("truth", "relation", "object", "attribute", "event")
@@ -135,14 +135,14 @@ def test_four_forms_of_one_question(questions: Any) -> None:
 
 
 def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path) -> None:
-    from hqm.commands.options import RunOptions, What
+    from hqm.commands.options import MaterialOptions, RunOptions
     from hqm.commands.session import Session
 
     with hqm.Store(tmp_path / "store.sqlite") as store:
         session = Session(
             ["hal_eval_d"],
             store,
-            RunOptions(what=What(forms=("original", "cot"), limit=10, data=data)),
+            RunOptions(material=MaterialOptions(forms=("original", "cot"), limit=10, data=data)),
         )
         benchmark = session.benchmarks[0]
         assert [form.name for form in session.forms(benchmark)] == ["original", "cot"]
@@ -151,7 +151,7 @@ def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "said"),
+    ("form", "text", "answer"),
     [
         ("original", "Yes", "yes"),
         ("original", "I know it does", "no"),
@@ -164,27 +164,27 @@ def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path
         ("cot", "step by step", None),
     ],
 )
-def test_each_form_has_its_reader(questions: Any, form: str, text: str, said: str | None) -> None:
+def test_each_form_has_its_reader(questions: Any, form: str, text: str, answer: str | None) -> None:
     item = next(f for f in forms_of(questions) if f.name == form).items[0]
     verdict = questions.verdict(item, Response(text))
-    assert verdict.read == (said or "")
-    assert verdict.state == ("ok" if said else "unparsed")
-    assert verdict.value == float(said == item.target), "what cannot be read is wrong"
+    assert verdict.read == (answer or "")
+    assert verdict.state == ("ok" if answer else "unparsed")
+    assert verdict.value == float(answer == item.target), "what cannot be read is wrong"
 
 
 # --- recorded answers ---
 
 
-def rival(rows: list[list[int]], kind: str, everything: bool) -> dict[str, float | None]:
+def rival(rows: list[list[int]], kind: str, include_unread: bool) -> dict[str, float | None]:
     """The paper's five numbers over the true captions and one type's, from the released lists of 0,
     1 and 2.
     """
-    place = ORDER.index(kind)
-    pairs = [(row[0], 1) for row in rows] + [(row[place], 0) for row in rows]
-    if not everything:
-        pairs = [(said, truth) for said, truth in pairs if said != 2]
-    tp = sum(said == truth == 1 for said, truth in pairs)
-    yes = sum(said == 1 for said, _ in pairs)
+    column = ORDER.index(kind)
+    pairs = [(row[0], 1) for row in rows] + [(row[column], 0) for row in rows]
+    if not include_unread:
+        pairs = [(verdict, truth) for verdict, truth in pairs if verdict != 2]
+    tp = sum(verdict == truth == 1 for verdict, truth in pairs)
+    yes = sum(verdict == 1 for verdict, _ in pairs)
     true = sum(truth for _, truth in pairs)
     precision, recall = (tp / yes if yes else None), tp / true
     f1 = (
@@ -192,7 +192,7 @@ def rival(rows: list[list[int]], kind: str, everything: bool) -> dict[str, float
         if precision is None or not precision + recall
         else 2 * precision * recall / (precision + recall)
     )
-    right = sum(said == truth for said, truth in pairs) / len(pairs)
+    right = sum(verdict == truth for verdict, truth in pairs) / len(pairs)
     return {
         "accuracy": right,
         "precision": precision,
@@ -216,15 +216,15 @@ def test_the_released_lists_against_a_rival(
 ) -> None:
     rng = random.Random(part)
     rows = [rng.choices([0, 1, 2], weights=[5, 4, 1], k=5) for _ in range(5000)]
-    written: list[Any] = rows
+    records: list[Any] = rows
     if shape == "dictionaries":
-        written = [
+        records = [
             {"predict": [rng.choice(TEXTS[code]) for code in row], "result": row} for row in rows
         ]
-    (tmp_path / "code2.json").write_text(json.dumps(written))
+    (tmp_path / "code2.json").write_text(json.dumps(records))
     scored = score_file(questions, tmp_path / "code2.json", part)
     for kind in ORDER[1:]:
-        expected = rival(rows, kind, everything=True)
+        expected = rival(rows, kind, include_unread=True)
         assert {
             name: scored.metrics[f"{part}.{kind}.{name}"] for name in expected
         } == pytest.approx(expected)
@@ -256,7 +256,7 @@ def test_paper_scoring_leaves_out_what_it_cannot_read(data: Path, tmp_path: Path
     (tmp_path / "lists.json").write_text(json.dumps(rows))
     scored = score_file(paper, tmp_path / "lists.json", "in_domain")
     for kind in ORDER[1:]:
-        expected = rival(rows, kind, everything=False)
+        expected = rival(rows, kind, include_unread=False)
         assert {
             name: scored.metrics[f"in_domain.{kind}.{name}"] for name in expected
         } == pytest.approx(expected)
@@ -287,19 +287,19 @@ def test_answers_in_our_own_format(questions: Any, tmp_path: Path) -> None:
 
 def judged(benchmark: Any, *replies: str, text: str = "A dog on a sofa.") -> Any:
     item = benchmark.original.items[0]
-    seen = []
-    play = played_back({"judge": replies})
+    calls = []
+    play = replay({"judge": replies})
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        seen.append((role, prompt, image))
+        calls.append((role, prompt, image))
         return await play(role, prompt)
 
     verdict = asyncio.run(benchmark.judge(item, Response(text), ask))
-    assert all((role, image) == ("judge", item.image) for role, _, image in seen), (
+    assert all((role, image) == ("judge", item.image) for role, _, image in calls), (
         "the evaluator sees the picture"
     )
-    assert all(text in prompt for _, prompt, _ in seen)
-    assert len(seen) == len(replies)
+    assert all(text in prompt for _, prompt, _ in calls)
+    assert len(calls) == len(replies)
     return verdict
 
 
@@ -389,8 +389,8 @@ def test_released_descriptions_and_replies_are_read(descriptions: Any, tmp_path:
     ]
     path = tmp_path / "result1_llava15_select_short.json"
     path.write_text(json.dumps(rows))
-    form, given = descriptions.read_answers(path, descriptions.original)
-    assert {key: r.text for key, r in given.items()} == {
+    form, answers = descriptions.read_answers(path, descriptions.original)
+    assert {key: r.text for key, r in answers.items()} == {
         "in_domain/1/short": "A street.",
         "out_of_domain/1/short": "Chickens.",
     }

@@ -14,7 +14,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Form, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.lint.question_checks import faults_of_negation
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 
@@ -32,14 +32,14 @@ def benchmark(data: Path) -> Benchmark:
 
 
 def judged(
-    benchmark: Benchmark, form: Form, given: dict[str, Response], replies: Any
+    benchmark: Benchmark, form: Form, answers: dict[str, Response], replies: Any
 ) -> ScoreMatrix:
     """One respondent's matrix from recorded answers and recorded replies."""
     verdicts: dict[str, Verdict] = {}
     for item in form.items:
         try:
             verdicts[item.id] = asyncio.run(
-                benchmark.judge(item, given[item.id], played_back(replies.get(item.id, {})))
+                benchmark.judge(item, answers[item.id], replay(replies.get(item.id, {})))
             )
         except hqm.NoReply as error:
             verdicts[item.id] = Verdict.unscored("error", str(error))
@@ -51,7 +51,7 @@ def judged(
         benchmark.groupings,
         benchmark.relate,
     )
-    builder.add("a", [given[item.id] for item in form.items])
+    builder.add("a", [answers[item.id] for item in form.items])
     return builder.build()
 
 
@@ -121,7 +121,7 @@ def test_oddities(data: Path) -> None:
 def test_1106_questions_flip_and_the_others_are_listed(benchmark: Benchmark) -> None:
     parallel, original = benchmark.parallel_form, benchmark.original.by_id
     assert len(parallel) == 1106
-    left = {out.id: out.reason for out in parallel.left_out}
+    left = {excluded.id: excluded.reason for excluded in parallel.left_out}
     assert sum("which" in original[i].prompt.lower() for i in left) == 18
     assert sum("negated" in reason for reason in left.values()) == 2
     assert [i for i, reason in left.items() if "both answers" in reason] == [
@@ -190,7 +190,7 @@ def share(top: int, bottom: int) -> float:
 
 
 def rival(
-    rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str]
+    rows: list[dict[str, Any]], check: dict[str, str], agreement: dict[str, str]
 ) -> dict[str, float]:
     """Every number that the release prints, from verdicts 0, 1, 2 and from whether two answers are
     the same.
@@ -203,23 +203,25 @@ def rival(
         code = check[row["id"]]
         return code == "1" or (code == "2" and row["category"] == "VS" and row["figure_id"] == "0")
 
-    def together(some: list[dict[str, Any]], *keys: str) -> list[list[bool]]:
+    def grouped(selected: list[dict[str, Any]], *keys: str) -> list[list[bool]]:
         groups = defaultdict(list)
-        for row in some:
+        for row in selected:
             groups[name(row, *keys)].append(right(row))
         return list(groups.values())
 
-    def accuracies(some: list[dict[str, Any]], dot: str) -> dict[str, float]:
-        drawn = [row for row in some if not (row["category"] == "VS" and row["figure_id"] == "0")]
+    def accuracies(selected: list[dict[str, Any]], dot: str) -> dict[str, float]:
+        with_figure = [
+            row for row in selected if not (row["category"] == "VS" and row["figure_id"] == "0")
+        ]
         sets = {
-            "aacc": [[right(row)] for row in some],
-            "facc": together(drawn, "figure_id"),
-            "qacc": together(some, "question_id"),
-            "easy_aacc": together(
-                [row for row in some if row["visual_input"] != "2"], "question_id"
+            "aacc": [[right(row)] for row in selected],
+            "facc": grouped(with_figure, "figure_id"),
+            "qacc": grouped(selected, "question_id"),
+            "easy_aacc": grouped(
+                [row for row in selected if row["visual_input"] != "2"], "question_id"
             ),
-            "hard_aacc": together(
-                [row for row in some if row["visual_input"] == "2"], "question_id"
+            "hard_aacc": grouped(
+                [row for row in selected if row["visual_input"] == "2"], "question_id"
             ),
         }
         numbers = {
@@ -238,21 +240,21 @@ def rival(
         numbers[dot + "figure_score"] = round(
             sum(sum(g) / len(g) for g in figures) / len(figures), 4
         )
-        causes = Counter(filter(None, map(cause, some)))
-        for what in ("lh", "vi", "mixed"):
-            numbers[dot + what] = share(causes[what], sum(causes.values()))
+        causes = Counter(filter(None, map(cause, selected)))
+        for cause_name in ("lh", "vi", "mixed"):
+            numbers[dot + cause_name] = share(causes[cause_name], sum(causes.values()))
         return numbers
 
     firsts = {name(row, "question_id"): check[row["id"]] for row in rows if row["figure_id"] == "0"}
 
     def cause(row: dict[str, Any]) -> str | None:
-        now, before = check[row["id"]], firsts[name(row, "question_id")]
-        alike = same[row["id"]] == "1"
+        verdict, first_verdict = check[row["id"]], firsts[name(row, "question_id")]
+        alike = agreement[row["id"]] == "1"
         table: dict[tuple[str, str], str | None]
         if row["figure_id"] == "0":
             if row["category"] == "VD":
-                return None if now == "1" else "vi"
-            return "lh" if now == "0" else None
+                return None if verdict == "1" else "vi"
+            return "lh" if verdict == "0" else None
         if row["category"] == "VD":
             table = {
                 ("1", "0"): "mixed" if alike else "vi",
@@ -272,7 +274,7 @@ def rival(
                 ("1", "2"): "vi",
                 ("1", "0"): edited if row["visual_input"] == "2" else "vi",
             }
-        return table.get((before, now))
+        return table.get((first_verdict, verdict))
 
     numbers = accuracies(rows, "")
     for category in ("VD", "VS"):
@@ -315,8 +317,8 @@ def test_every_number_is_the_releases_own(
     path = tmp_path / "result.json"
     path.write_text(json.dumps(rng.sample(rows, len(rows))))
     benchmark = hqm.load("hallusion_bench", data=data)
-    form, given = benchmark.read_answers(path, benchmark.original)
-    matrix = judged(benchmark, form, dict(given), benchmark.read_replies(path, form))
+    form, answers = benchmark.read_answers(path, benchmark.original)
+    matrix = judged(benchmark, form, dict(answers), benchmark.read_replies(path, form))
     expected = rival(
         rows,
         {r["id"]: r["gpt4v_output_gpt_check"] for r in rows},
@@ -344,57 +346,55 @@ REPLIES = {
 def test_a_reply_is_read_as_the_release_reads_it(data: Path, reply: str, code: int) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
     item = benchmark.original.by_id["VD_illusion_0_0_0"]
-    verdict = asyncio.run(benchmark.judge(item, Response("Yes."), played_back({"judge": [reply]})))
+    verdict = asyncio.run(benchmark.judge(item, Response("Yes."), replay({"judge": [reply]})))
     assert (verdict.value, verdict.tally["unclear"]) == (float(code == 1), float(code == 2))
 
 
 def test_paper_scoring_leaves_an_unreadable_reply_out(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data, scoring="paper")
     item = benchmark.original.by_id["VD_illusion_0_0_0"]
-    verdict = asyncio.run(
-        benchmark.judge(item, Response("Yes."), played_back({"judge": ["I agree"]}))
-    )
+    verdict = asyncio.run(benchmark.judge(item, Response("Yes."), replay({"judge": ["I agree"]})))
     assert (verdict.value, verdict.state) == (None, "unparsed")
     assert "I agree" in verdict.reason
     with pytest.raises(hqm.NoReply):
-        asyncio.run(benchmark.judge(item, Response("Yes."), played_back({})))
+        asyncio.run(benchmark.judge(item, Response("Yes."), replay({})))
 
 
 def test_the_second_question_is_asked_of_errors_alone(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
-    asked: list[str] = []
+    prompts: list[str] = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        asked.append(prompt)
-        return "incorrect" if len(asked) == 1 else "same"
+        prompts.append(prompt)
+        return "incorrect" if len(prompts) == 1 else "same"
 
     item = benchmark.original.by_id["VD_illusion_0_1_0"]
-    response = benchmark.with_beside(
+    response = benchmark.with_context(
         item, Response("No."), {"VD_illusion_0_0_0": Response("It is the same size.")}
     )
     verdict = asyncio.run(benchmark.judge(item, response, ask))
     assert verdict.tally["same"] == 1.0
-    assert len(asked) == 2
-    assert item.prompt in asked[0]
-    assert item.meta["details"] in asked[0]
-    assert "It is the same size." in asked[1]
-    assert item.prompt not in asked[1]
+    assert len(prompts) == 2
+    assert item.prompt in prompts[0]
+    assert item.meta["details"] in prompts[0]
+    assert "It is the same size." in prompts[1]
+    assert item.prompt not in prompts[1]
     first = benchmark.original.by_id["VD_illusion_0_0_0"]
-    assert benchmark.beside(first) == ()
+    assert benchmark.context_items(first) == ()
 
 
 def test_a_bare_reference_turns_round_with_its_question(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
     item = benchmark.parallel_form.by_id["VS_chart_1_0_3"]
     assert item.meta["details"].strip().lower() == "no"
-    seen: list[str] = []
+    prompts: list[str] = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        seen.append(prompt)
+        prompts.append(prompt)
         return "correct"
 
     asyncio.run(benchmark.judge(item, Response("Yes"), ask))
-    assert "Reference answer: yes" in seen[0]
+    assert "Reference answer: yes" in prompts[0]
 
 
 def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) -> None:
@@ -420,8 +420,8 @@ def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) 
             figures[row["category"], row["subcategory"], row["set_id"], row["figure_id"]].append(
                 row
             )
-    whole = [f for f in figures.values() if all(r["model_prediction"] in read for r in f)]
-    right = [all(read[r["model_prediction"]] == r["gt_answer"] for r in f) for f in whole]
+    complete = [f for f in figures.values() if all(r["model_prediction"] in read for r in f)]
+    right = [all(read[r["model_prediction"]] == r["gt_answer"] for r in f) for f in complete]
     assert scored.metrics["facc"] == share(sum(right), len(right)), (
         "a figure with an unread answer drops out"
     )
@@ -433,10 +433,10 @@ def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) 
 def test_the_released_sample_is_read(data: Path) -> None:
     path = data / "hallusion_bench" / "HallusionBench_result_sample.json"
     benchmark = hqm.load("hallusion_bench", data=data)
-    form, given = benchmark.read_answers(path, benchmark.original)
-    assert (len(form), len(given)) == (254, 254)
+    form, answers = benchmark.read_answers(path, benchmark.original)
+    assert (len(form), len(answers)) == (254, 254)
     assert (
-        given["VD_illusion_0_0_1"].text
+        answers["VD_illusion_0_0_1"].text
         == "No, the right and left orange circles appear to be the same size."
     )
     with pytest.raises(DataError, match="gpt4v_output_gpt_check"):
@@ -471,8 +471,8 @@ def test_vd_and_vs_files_lie_in_a_folder(data: Path, tmp_path: Path, records: An
         ]
         (tmp_path / f"hallusion_output_{category.lower()}_model.json").write_text(json.dumps(rows))
     benchmark = hqm.load("hallusion_bench", data=data)
-    form, given = benchmark.read_answers(tmp_path, benchmark.original)
-    assert len(given) == 1129
+    form, answers = benchmark.read_answers(tmp_path, benchmark.original)
+    assert len(answers) == 1129
     assert benchmark.read_replies(tmp_path, form)["VS_chart_0_0_0"] == {
         "judge": ["correct", "same"]
     }
@@ -512,14 +512,17 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
     for skill in (0.6, 0.75, 0.9, 0.97):
         answers = {}
         for form in (benchmark.original, benchmark.parallel_form):
-            said = {"yes": "no", "no": "yes"}
+            opposite = {"yes": "no", "no": "yes"}
             answers[form.name, 0] = {
-                i.id: i.target if rng.random() < skill else said[str(i.target)] for i in form.items
+                i.id: i.target if rng.random() < skill else opposite[str(i.target)]
+                for i in form.items
             }
         respondents.append(recorded(f"skill{skill}", answers))
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        asked = administered(store, benchmark, respondents)
-        audit = hqm.audit(hqm.gather(benchmark, store, asked, metrics=["aacc", "facc", "qacc"]))
+        administered_respondents = administered(store, benchmark, respondents)
+        audit = hqm.audit(
+            hqm.gather(benchmark, store, administered_respondents, metrics=["aacc", "facc", "qacc"])
+        )
     for respondent in audit.respondents:
         for name in ("facc", "qacc"):
             low, high = respondent.intervals[name]

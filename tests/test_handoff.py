@@ -34,18 +34,20 @@ def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(
     tmp_path: Path, run: Run
 ) -> None:
     folder = tmp_path / "task"
-    status, out, err = run(
+    status, output, err = run(
         "export", "shapes_yesno", "--to", "inspect", "--out", folder, "--limit", 6
     )
     assert status == 0, err
-    assert "original (6 items), parallel (6 items)" in out
+    assert "original (6 items), parallel (6 items)" in output
     benchmark = load("shapes_yesno")
     for form in (benchmark.original, benchmark.parallel_form):
         rows = [
             json.loads(line) for line in (folder / f"{form.name}.jsonl").read_text().splitlines()
         ]
         assert [row["id"] for row in rows] == [item.id for item in form.items[:6]]
-        assert [row["prompt"] for row in rows] == [benchmark.asked(item) for item in form.items[:6]]
+        assert [row["prompt"] for row in rows] == [
+            benchmark.question_text(item) for item in form.items[:6]
+        ]
         assert all(
             (folder / "images" / row["image"]).read_bytes().startswith(b"\x89PNG") for row in rows
         )
@@ -75,29 +77,31 @@ def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) ->
     ]
     command += ["--epochs", "2", "--display", "none", "--log-dir", str(tmp_path / "logs")]
     subprocess.run(command, cwd=tmp_path / "task", check=False, timeout=300)
-    status, out, err = run(
+    status, output, err = run(
         "import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", tmp_path / "s.sqlite"
     )
     assert status == 0, err
-    assert tells(out, "import.matched", form="parallel", run=1, n=6, rows=6, how="6 by id")
+    assert tells(output, "import.matched", form="parallel", run=1, n=6, rows=6, how="6 by id")
 
 
 def installed_beside_inspect(home: Path) -> Path:
     """A folder of packages with hqm and its entry point, as an installation has them."""
     packages = home / "site-packages"
-    about = packages / "hqm_audit-0.dist-info"
-    about.mkdir(parents=True)
+    metadata_dir = packages / "hqm_audit-0.dist-info"
+    metadata_dir.mkdir(parents=True)
     (packages / "hqm").mkdir()
-    for part in (
+    for entry in (
         *(ROOT / "hqm").iterdir(),
         *(ROOT / n for n in ("adapters", "benchmarks", "reports")),
     ):
-        (packages / "hqm" / part.name).symlink_to(part)
+        (packages / "hqm" / entry.name).symlink_to(entry)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    (metadata_dir / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n"
+    )
     points = project["entry-points"]["inspect_ai"]
     lines = [f"{name} = {module}" for name, module in points.items()]
-    (about / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    (metadata_dir / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
     return packages
 
 
@@ -142,19 +146,21 @@ def test_inspect_finds_the_extension_and_what_it_writes_is_audited(
         "HQM_REPORT": str(tmp_path / "out"),
         "HQM_POLICY": "release-small",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [program, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True,
         check=False, timeout=300,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "policy release-small: not passed" in done.stdout
+    assert process.returncode == 0, process.stderr[-2000:]
+    assert "policy release-small: not passed" in process.stdout
     assert (tmp_path / "out" / "report.html").is_file()
     (audit,) = benchmarks_audited(run, tmp_path / "logs")
     assert audit.title == "shapes_yesno"
     assert {(hqm.Cell.parse(c).form, hqm.Cell.parse(c).run) for c in audit.cells} == {
         (form, run) for form in ("original", "parallel") for run in (0, 1)
     }
-    assert [sum(who.states[audit.reference].values()) for who in audit.respondents] == [6, 6]
+    assert [
+        sum(respondent.states[audit.reference].values()) for respondent in audit.respondents
+    ] == [6, 6]
     (judged,) = benchmarks_audited(run, tmp_path / "yes.eval", tmp_path / "no.eval")
     assert {hqm.Cell.parse(cell).judge for cell in judged.cells} == {
         "mockllm/mild",
@@ -179,27 +185,27 @@ def test_the_example_of_one_file_asks_a_server_and_its_logs_are_audited(
     server = JudgeServer(lambda prompt, _: "No." if len(prompt) % 2 else "Yes.")
     environment["OPENAI_BASE_URL"] = server.url
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
             timeout=300,
         )  # fmt: skip
     finally:
         server.stop()
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert process.returncode == 0, process.stderr[-2000:]
     assert len(server.bodies) == 24
-    shown = [body["messages"][0]["content"][0]["type"] for body in server.bodies]
-    assert set(shown) == {"image_url"}
-    asked = set(server.prompts)
+    content_types = [body["messages"][0]["content"][0]["type"] for body in server.bodies]
+    assert set(content_types) == {"image_url"}
+    prompts = set(server.prompts)
     benchmark = load("shapes_yesno")
     forms = (benchmark.original, benchmark.parallel_form)
-    assert asked == {benchmark.asked(item) for form in forms for item in form.items[:6]}
+    assert prompts == {benchmark.question_text(item) for form in forms for item in form.items[:6]}
     (audit,) = benchmarks_audited(run, tmp_path / "logs")
-    (who,) = audit.respondents
+    (respondent,) = audit.respondents
     for cell in audit.cells:
         items = forms[hqm.Cell.parse(cell).form == "parallel"].items[:6]
-        said = ["no" if len(benchmark.asked(item)) % 2 else "yes" for item in items]
-        right = sum(item.target == word for item, word in zip(items, said, strict=True))
-        assert next(iter(who.cells[cell].values())) == pytest.approx(right / 6)
+        replies = ["no" if len(benchmark.question_text(item)) % 2 else "yes" for item in items]
+        right = sum(item.target == word for item, word in zip(items, replies, strict=True))
+        assert next(iter(respondent.cells[cell].values())) == pytest.approx(right / 6)
     assert {hqm.Cell.parse(cell).form for cell in audit.cells} == {"original", "parallel"}
 
 
@@ -256,9 +262,9 @@ def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(
     (log,) = [lmms_eval.read_log(LogFile(samples))]
     assert {row.form for row in log.rows} == {"parallel"}
     forms = {form.name: form for form in (benchmark.original, benchmark.parallel_form)}
-    taken = take_logs(forms, [samples])
-    assert [(r.form, len(r.answers)) for r in taken.recordings] == [("parallel", 6)]
-    assert taken.matchings[0].how == {"id": 6}
+    logs = take_logs(forms, [samples])
+    assert [(r.form, len(r.answers)) for r in logs.recordings] == [("parallel", 6)]
+    assert logs.matchings[0].cue_counts == {"id": 6}
 
 
 def test_a_missing_picture_is_an_error_and_not_a_question_without_one(

@@ -15,7 +15,7 @@ import pytest
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.scoring.matrix import MatrixBuilder
 from hqm.scoring.metrics import Metric
 from tests.messages import tells
@@ -54,7 +54,7 @@ def judged(benchmark: hqm.Benchmark, replies: dict[str, list[str]]) -> dict[str,
     verdicts: dict[str, Verdict] = {}
     for item in benchmark.original.items:
         if item.id in replies:
-            ask = played_back({"judge": replies[item.id]})
+            ask = replay({"judge": replies[item.id]})
             verdicts[item.id] = asyncio.run(benchmark.judge(item, Response("an answer"), ask))
     return totals(benchmark, {"model": verdicts})["model"]
 
@@ -73,8 +73,8 @@ def totals(
     matrix = builder.build()
     scores: dict[str, Metric] = {metric.name: metric for metric in benchmark.metrics}
     return {
-        who: {name: float(matrix.score(metric)[n]) for name, metric in scores.items()}
-        for n, who in enumerate(verdicts)
+        respondent: {name: float(matrix.score(metric)[n]) for name, metric in scores.items()}
+        for n, respondent in enumerate(verdicts)
     }
 
 
@@ -146,9 +146,7 @@ def test_hqh_reads_the_other_shapes(data: Path, tmp_path: Path) -> None:
     assert by_name["no-ground-truth"].count == 5
     assert "nor is an older one" in by_name["no-image-data"].sentence
     # neither a right answer nor a description: there is nothing to judge by
-    verdict = asyncio.run(
-        benchmark.judge(benchmark.original.items[0], Response("x"), played_back({}))
-    )
+    verdict = asyncio.run(benchmark.judge(benchmark.original.items[0], Response("x"), replay({})))
     assert (verdict.value, verdict.state) == (None, "missing")
 
 
@@ -260,7 +258,7 @@ def test_reworded_questions_keep_what_they_ask_about(question: str, expected: st
 def rival_june(replies: dict[str, str], types: dict[str, str]) -> dict[str, float]:
     counts: dict[str, list[int]] = {}
     for key, text in replies.items():
-        said = (
+        verdict = (
             1
             if text.find("With hallucination") >= 0
             else 0
@@ -268,7 +266,7 @@ def rival_june(replies: dict[str, str], types: dict[str, str]) -> dict[str, floa
             else None
         )
         for name in ("overall", types[key]):
-            counts.setdefault(name, []).extend([] if said is None else [said])
+            counts.setdefault(name, []).extend([] if verdict is None else [verdict])
     return {name: sum(values) / len(values) for name, values in counts.items() if values}
 
 
@@ -276,10 +274,12 @@ def rival_june(replies: dict[str, str], types: dict[str, str]) -> dict[str, floa
 def test_hqh_june_2024_prints_what_the_release_prints(data: Path, seed: int) -> None:
     benchmark = load(data, mode="june2024")
     rng = random.Random(seed)
-    said = {i.id: rng.choice(REPLIES_2024) for i in benchmark.original.items if rng.random() < 0.3}
+    replies = {
+        i.id: rng.choice(REPLIES_2024) for i in benchmark.original.items if rng.random() < 0.3
+    }
     labels = {i.id: i.type for i in benchmark.original.items}
-    metrics = judged(benchmark, {key: [text] for key, text in said.items()})
-    expected = rival_june(said, labels)
+    metrics = judged(benchmark, {key: [text] for key, text in replies.items()})
+    expected = rival_june(replies, labels)
     assert metrics["hallucination_rate"] == expected.pop("overall")
     assert {name: metrics[f"{name}.hallucination_rate"] for name in expected} == expected
 
@@ -320,13 +320,13 @@ def test_hqh_february_2025_prints_what_the_release_prints(data: Path, seed: int)
     benchmark = load(data)
     assert benchmark.mode == "february2025"
     rng = random.Random(seed)
-    said = {
+    replies = {
         i.id: rng.choices(REPLIES_2025, k=rng.randint(1, 4))
         for i in benchmark.original.items
         if rng.random() < 0.3
     }
-    expected = rival_february(said, {i.id: i.type for i in benchmark.original.items})
-    metrics = judged(benchmark, said)
+    expected = rival_february(replies, {i.id: i.type for i in benchmark.original.items})
+    metrics = judged(benchmark, replies)
     assert {name: metrics[name] for name in expected} == expected
 
 
@@ -337,17 +337,19 @@ def rival_joint(
     for key, text in replies.items():
         for line in text.splitlines():
             number = re.search(r"Answer(\d+)", line)
-            said = (
+            verdict = (
                 1
                 if "With hallucination" in line
                 else 0
                 if "Without hallucination" in line
                 else None
             )
-            if number and said is not None:
+            if number and verdict is not None:
                 for name in ("overall", types[key]):
-                    counts[int(number.group(1)) - 1].setdefault(name, []).append(said)
-    return [{name: sum(v) / len(v) for name, v in of.items()} for of in counts]
+                    counts[int(number.group(1)) - 1].setdefault(name, []).append(verdict)
+    return [
+        {name: sum(v) / len(v) for name, v in counts_by_type.items()} for counts_by_type in counts
+    ]
 
 
 def test_hqh_joint_prints_what_the_release_prints(data: Path) -> None:
@@ -355,7 +357,7 @@ def test_hqh_joint_prints_what_the_release_prints(data: Path) -> None:
     assert benchmark.jointly
     rng = random.Random(5)
     names = ["a", "b", "c"]
-    said: dict[str, str] = {}
+    replies: dict[str, str] = {}
     verdicts: dict[str, dict[str, Verdict]] = {name: {} for name in names}
     for item in rng.sample(benchmark.original.items, 400):
         lines = [
@@ -366,14 +368,14 @@ def test_hqh_joint_prints_what_the_release_prints(data: Path) -> None:
         lines += (
             [f"Answer{rng.randint(1, 3)}: With hallucination again"] if rng.random() < 0.1 else []
         )
-        said[item.id] = "\n".join(["Here is what I think.", *lines])
+        replies[item.id] = "\n".join(["Here is what I think.", *lines])
         answers = {name: Response(f"{name} says") for name in names}
-        made = asyncio.run(
-            benchmark.judge_together(item, answers, played_back({"judge": [said[item.id]]}))
+        joint_verdicts = asyncio.run(
+            benchmark.judge_together(item, answers, replay({"judge": [replies[item.id]]}))
         )
         for name in names:
-            verdicts[name][item.id] = made[name]
-    expected = rival_joint(said, {i.id: i.type for i in benchmark.original.items}, 3)
+            verdicts[name][item.id] = joint_verdicts[name]
+    expected = rival_joint(replies, {i.id: i.type for i in benchmark.original.items}, 3)
     metrics = totals(benchmark, verdicts)
     for name, rates in zip(names, expected, strict=True):
         overall = rates.pop("overall")
@@ -382,31 +384,38 @@ def test_hqh_joint_prints_what_the_release_prints(data: Path) -> None:
     # the released code has one set of counters for all models, so that it prints their pool for
     # each
     lines = [
-        line for text in said.values() for line in text.splitlines() if re.search(r"Answer\d", line)
+        line
+        for text in replies.values()
+        for line in text.splitlines()
+        if re.search(r"Answer\d", line)
     ]
     bad, good = (
         sum(word in line for line in lines)
         for word in ("With hallucination", "Without hallucination")
     )
-    both = sum("With hallucination" in line and "Without hallucination" in line for line in lines)
+    contradictory = sum(
+        "With hallucination" in line and "Without hallucination" in line for line in lines
+    )
     assert {round(metrics[name]["pooled_rate"], 12) for name in names} == {
-        round(bad / (bad + good - both), 12)
+        round(bad / (bad + good - contradictory), 12)
     }
 
 
 def test_hqh_joint_leaves_out_errors_and_numbers_the_rest(data: Path) -> None:
     benchmark = load(data, mode="joint")
-    asked: list[str] = []
+    prompts: list[str] = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        asked.append(prompt)
+        prompts.append(prompt)
         return "Answer1: Without hallucination\nAnswer2: With hallucination"
 
     answers = {"x": Response("one"), "y": Response("", "error", "timeout"), "z": Response("two")}
-    made = asyncio.run(benchmark.judge_together(benchmark.original.items[0], answers, ask))
-    assert [made[name].value for name in "xyz"] == [1.0, None, 0.0]
-    assert made["y"].state == "error"
-    assert "Answer1: one\nAnswer2: two\n" in asked[0]
+    joint_verdicts = asyncio.run(
+        benchmark.judge_together(benchmark.original.items[0], answers, ask)
+    )
+    assert [joint_verdicts[name].value for name in "xyz"] == [1.0, None, 0.0]
+    assert joint_verdicts["y"].state == "error"
+    assert "Answer1: one\nAnswer2: two\n" in prompts[0]
 
 
 def test_hqh_unreadable_replies_are_unscored(data: Path) -> None:
@@ -417,12 +426,12 @@ def test_hqh_unreadable_replies_are_unscored(data: Path) -> None:
         ("joint", "Answer7: With hallucination"),
     ):
         verdict = asyncio.run(
-            load(data, mode=mode).judge(item, Response("x"), played_back({"judge": [reply]}))
+            load(data, mode=mode).judge(item, Response("x"), replay({"judge": [reply]}))
         )
         assert (verdict.value, verdict.state) == (None, "unparsed")
         assert verdict.reason
     with pytest.raises(hqm.NoReply):
-        asyncio.run(load(data).judge(item, Response("x"), played_back({})))
+        asyncio.run(load(data).judge(item, Response("x"), replay({})))
 
 
 @pytest.mark.parametrize(
@@ -447,12 +456,10 @@ def test_hqh_official_and_paper_differ_as_said(
 ) -> None:
     for scoring, value in (("official", official), ("paper", paper)):
         benchmark = load(data, mode=mode, scoring=scoring)
-        made = asyncio.run(
-            benchmark.judge(
-                benchmark.original.items[0], Response("x"), played_back({"judge": [reply]})
-            )
+        verdict = asyncio.run(
+            benchmark.judge(benchmark.original.items[0], Response("x"), replay({"judge": [reply]}))
         )
-        assert made.value == value, scoring
+        assert verdict.value == value, scoring
 
 
 def test_hqh_rate_of_a_type_is_the_main_answer_only_officially(data: Path) -> None:
@@ -469,7 +476,7 @@ def test_hqh_rate_of_a_type_is_the_main_answer_only_officially(data: Path) -> No
 # --- prompts and files ---
 
 
-def asked(benchmark: hqm.Benchmark, item: Item) -> str:
+def prompt_of(benchmark: hqm.Benchmark, item: Item) -> str:
     prompts: list[str] = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
@@ -485,18 +492,20 @@ def test_hqh_prompts_carry_question_truth_description_and_answer(data: Path) -> 
     for mode in ("february2025", "june2024", "joint"):
         benchmark = load(data, mode=mode)
         item = next(i for i in benchmark.original.items if i.meta["image_id"] in described)
-        text = asked(benchmark, item)
+        text = prompt_of(benchmark, item)
         info = described[item.meta["image_id"]]
-        for part in (
+        for passage in (
             item.prompt,
             item.target,
             info["caption"],
             info["image_information"],
             "It says {truth}.",
         ):
-            assert part in text
-        other = next(i for i in benchmark.original.items if i.meta["image_id"] not in described)
-        assert tells(asked(benchmark, other), "hqh.no-description")
+            assert passage in text
+        undescribed = next(
+            i for i in benchmark.original.items if i.meta["image_id"] not in described
+        )
+        assert tells(prompt_of(benchmark, undescribed), "hqh.no-description")
 
 
 def test_hqh_official_prompt_is_read_from_the_release(data: Path) -> None:
@@ -512,10 +521,10 @@ def test_hqh_official_prompt_is_read_from_the_release(data: Path) -> None:
         info["image_information"],
         "It says {truth}.",
     )
-    assert asked(benchmark, item) == template.format(*values)
-    other = next(i for i in benchmark.original.items if i.meta["image_id"] not in described)
+    assert prompt_of(benchmark, item) == template.format(*values)
+    undescribed = next(i for i in benchmark.original.items if i.meta["image_id"] not in described)
     verdict = asyncio.run(
-        benchmark.judge(other, Response("x"), played_back({"judge": ["Answer: Correct"]}))
+        benchmark.judge(undescribed, Response("x"), replay({"judge": ["Answer: Correct"]}))
     )
     assert (verdict.state, "image_data.json" in verdict.reason) == ("missing", True)
     with pytest.raises(hqm.DataError, match="june2024"):
@@ -571,26 +580,26 @@ def test_hqh_scores_files_of_answers_and_replies(data: Path, tmp_path: Path) -> 
     answers, replies = tmp_path / "answers.json", tmp_path / "replies.jsonl"
     rng = random.Random(11)
     for mode, choice in (("june2024", REPLIES_2024), ("february2025", REPLIES_2025)):
-        said = {str(row["id"]): rng.choice(choice) for row in rows}
+        reply_texts = {str(row["id"]): rng.choice(choice) for row in rows}
         answers.write_text(json.dumps([{**row, "answer": f"It is {row['id']}."} for row in rows]))
         replies.write_text(
-            "\n".join(json.dumps({"item": key, "reply": text}) for key, text in said.items())
+            "\n".join(json.dumps({"item": key, "reply": text}) for key, text in reply_texts.items())
         )
         benchmark = load(data, mode=mode)
         scored = score_file(benchmark, answers, judgements=replies)
         types = {i.id: i.type for i in benchmark.original.items}
         if mode == "june2024":
-            expected = rival_june(said, types)
+            expected = rival_june(reply_texts, types)
             expected = {
                 "hallucination_rate": expected["overall"],
                 "ocr.hallucination_rate": expected["ocr"],
             }
         else:
-            expected = rival_february({key: [text] for key, text in said.items()}, types)
+            expected = rival_february({key: [text] for key, text in reply_texts.items()}, types)
         assert {name: scored.metrics[name] for name in expected} == expected
         assert scored.mode == mode
         counted = (
-            sum(bool(re.search(r"With(out)? h", text)) for text in said.values())
+            sum(bool(re.search(r"With(out)? h", text)) for text in reply_texts.values())
             if mode == "june2024"
             else 0
         )

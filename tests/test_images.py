@@ -17,7 +17,7 @@ from PIL import Image
 
 import hqm
 from hqm import Administration, Asks, CardError, DataError, ImageError, Store
-from hqm.commands.options import RunOptions, What, Who
+from hqm.commands.options import AnsweringOptions, MaterialOptions, RunOptions
 from hqm.commands.session import Session
 from hqm.files.images import Checksums, check_picture, open_images
 from hqm.files.parquet import ParquetImages
@@ -34,11 +34,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def picture(colour: int = 0, kind: str = "PNG", size: tuple[int, int] = (64, 48)) -> bytes:
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     image = Image.effect_noise(size, 40).convert("RGB")
     image.paste((colour, 0, 0), (0, 0, 4, 4))
-    image.save(out, kind)
-    return out.getvalue()
+    image.save(buffer, kind)
+    return buffer.getvalue()
 
 
 # --- zip ---
@@ -145,13 +145,13 @@ def test_a_parquet_file_is_a_whole_benchmark(
     folder = make_benchmark(
         [], data=section, fields={"id": "row", "prompt": "question", "target": "answer"}
     )
-    shown = [picture(1), picture(1), picture(2), picture(3)]
-    shown[1] = shown[0]
-    asked = {
+    pictures = [picture(1), picture(1), picture(2), picture(3)]
+    pictures[1] = pictures[0]
+    columns = {
         "question": ["Is it red?", "Is it blue?", "Is it red?", "Is it?"],
         "answer": ["yes", "no", "No", "Yes"],
     }
-    dataset(folder / "test.parquet", [*shown], [None] * 4, **asked)
+    dataset(folder / "test.parquet", [*pictures], [None] * 4, **columns)
     benchmark = hqm.load(str(folder))
     items = benchmark.original.items
     assert [(i.id, i.image, i.target) for i in items] == [
@@ -172,7 +172,9 @@ def test_a_parquet_file_is_a_whole_benchmark(
     )
     assert (len(job.todo), job.broken) == (4, {})
     hqm.administer(store, [job])
-    assert sorted({r.image.read_bytes() for r in respondent.asked if r.image}) == sorted({*shown})
+    assert sorted({r.image.read_bytes() for r in respondent.asked if r.image}) == sorted(
+        {*pictures}
+    )
 
 
 def test_a_dataset_of_the_hub_is_found_in_its_cache(
@@ -282,14 +284,14 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(
             with pytest.raises(ImageError, match=words):
                 source.path(name)
         before = len(server.asked)
-        again = open_images(server.url)
-        again.fetch(names[:4], private=True)
+        reopened = open_images(server.url)
+        reopened.fetch(names[:4], private=True)
         assert len(server.asked) == before, "what is in the cache is not asked for"
-        again.path("good.jpg").write_bytes(b"x" * len(site.good))
+        reopened.path("good.jpg").write_bytes(b"x" * len(site.good))
         with pytest.raises(ImageError, match="not fetched yet"):
-            again.path("good.jpg")
-        again.fetch(["good.jpg"], private=True)
-        assert again.path("good.jpg").read_bytes() == site.good, (
+            reopened.path("good.jpg")
+        reopened.fetch(["good.jpg"], private=True)
+        assert reopened.path("good.jpg").read_bytes() == site.good, (
             "what is no more what came is fetched again"
         )
 
@@ -313,8 +315,8 @@ def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
             [str(make_benchmark(rows))],
             store,
             RunOptions(
-                what=What(forms=("original",), allow_private_images=True),
-                who=Who(respondents=("hf/shapes:steady",)),
+                material=MaterialOptions(forms=("original",), allow_private_images=True),
+                answering=AnsweringOptions(respondents=("hf/shapes:steady",)),
             ),
         )
         assert session.missing_images() == {"mine": (3, 3)}
@@ -378,7 +380,7 @@ def test_listed_sizes_and_hashes_are_compared(
     )
     assert sorted(request.item for _, request in job.todo.values()) == ["0", "1", "3"]
     assert "2.png: the picture's SHA-256 is" in next(iter(job.reasons.values()))
-    listed = Checksums.load(_written(tmp_path / "c.csv", "image,size\n0.png,5\n"))
+    listed = Checksums.load(_write_text(tmp_path / "c.csv", "image,size\n0.png,5\n"))
     with pytest.raises(ImageError, match="has .* bytes, and .* says 5"):
         listed.check("0.png", folder / "0.png")
     for name, text in (
@@ -387,7 +389,7 @@ def test_listed_sizes_and_hashes_are_compared(
         ("f.txt", "abc a.png"),
     ):
         with pytest.raises(DataError, match="d.csv|e.jsonl|f.txt"):
-            Checksums.load(_written(tmp_path / name, text))
+            Checksums.load(_write_text(tmp_path / name, text))
     with pytest.raises(CardError, match="unknown key"):
         hqm.Card.parse(
             {"name": "a", "title": "a", "version": "1", "task": "vqa", "data": {"checksum": "x"}},
@@ -395,6 +397,6 @@ def test_listed_sizes_and_hashes_are_compared(
         )
 
 
-def _written(path: Path, text: str) -> Path:
+def _write_text(path: Path, text: str) -> Path:
     path.write_text(text)
     return path

@@ -28,16 +28,24 @@ def answers(dogs: Path, tmp_path: Path) -> Path:
     flip = {"yes": "No.", "no": "Yes."}
     rows: list[dict[str, Any]] = []
     for k, name in enumerate("abc"):
-        for form, again in (("original", 0), ("original", 1), ("parallel", 0)):
+        for form, run_index in (("original", 0), ("original", 1), ("parallel", 0)):
             for i, (item, target) in enumerate(targets.items()):
                 key = target if form == "original" else {"yes": "no", "no": "yes"}[target]
-                said = flip[key] if (i + again) % 5 < k else key
-                row = {"respondent": name, "form": form, "run": again, "item": item, "answer": said}
+                answer = flip[key] if (i + run_index) % 5 < k else key
+                row = {
+                    "respondent": name,
+                    "form": form,
+                    "run": run_index,
+                    "item": item,
+                    "answer": answer,
+                }
                 rows.append(
                     {
                         **row,
                         "state": (
-                            "refused" if (name, form, again, i) == ("a", "original", 0, 3) else "ok"
+                            "refused"
+                            if (name, form, run_index, i) == ("a", "original", 0, 3)
+                            else "ok"
                         ),
                     }
                 )
@@ -56,13 +64,13 @@ def test_the_estimates_are_those_of_the_command(
 ) -> None:
     status, _, err = run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q")
     assert status == 0, err
-    (written,) = hqm.Audit.load(str(tmp_path / "out" / "audit.json")).audits
-    assert hqm.BenchmarkAudit.from_dict(json.loads(json.dumps(audit.to_dict()))) == written
+    (stored,) = hqm.Audit.load(str(tmp_path / "out" / "audit.json")).audits
+    assert hqm.BenchmarkAudit.from_dict(json.loads(json.dumps(audit.to_dict()))) == stored
     # the store that the command wrote gives them again, and nothing is written to it
-    kept = (tmp_path / "out" / "store.sqlite").read_bytes()
-    again = hqm.audit(str(dogs), store=str(tmp_path / "out" / "store.sqlite"))
-    assert again.all_estimates == audit.all_estimates
-    assert (tmp_path / "out" / "store.sqlite").read_bytes() == kept
+    store_bytes = (tmp_path / "out" / "store.sqlite").read_bytes()
+    second_audit = hqm.audit(str(dogs), store=str(tmp_path / "out" / "store.sqlite"))
+    assert second_audit.all_estimates == audit.all_estimates
+    assert (tmp_path / "out" / "store.sqlite").read_bytes() == store_bytes
     # and evidence that was gathered by hand
     with hqm.Store(str(tmp_path / "out" / "store.sqlite"), readonly=True) as store:
         assert (
@@ -76,9 +84,9 @@ def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(
     lines = answers.read_text().splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_text("".join(lines[: len(lines) // 3]))
     (tmp_path / "bc.jsonl").write_text("".join(lines[len(lines) // 3 :]))
-    whole = hqm.audit(str(dogs), recorded=str(answers)).to_frame("scores")
+    whole_frame = hqm.audit(str(dogs), recorded=str(answers)).to_frame("scores")
     parts = [str(tmp_path / "a.jsonl"), tmp_path / "bc.jsonl"]
-    assert hqm.audit(hqm.load(dogs), recorded=parts).to_frame("scores").equals(whole)
+    assert hqm.audit(hqm.load(dogs), recorded=parts).to_frame("scores").equals(whole_frame)
 
 
 def test_settings_reach_where_the_command_line_has_them(
@@ -119,7 +127,7 @@ def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "command_name", "left_out"),
+    ("name", "command_name", "excluded"),
     [
         ("audit", "audit", set()),
         ("compare", "compare", set()),
@@ -128,7 +136,7 @@ def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> No
     ],
 )
 def test_python_takes_the_options_of_the_command_by_their_names(
-    name: str, command_name: str, left_out: set[str]
+    name: str, command_name: str, excluded: set[str]
 ) -> None:
     """Every option and setting of the command that says what is done is a keyword with the same
     default.
@@ -140,12 +148,12 @@ def test_python_takes_the_options_of_the_command_by_their_names(
     command = {*inspect.signature(function).parameters, *function.settings}
     python = inspect.signature(getattr(hqm, name)).parameters
     printing = {"store", "as_json", "quiet", "dry_run", "no_wait"}
-    shared = {option for option in command if option in OPTIONS} - printing - left_out
+    shared = {option for option in command if option in OPTIONS} - printing - excluded
     assert shared - {"judges"} <= set(python)
     assert set(python) & set(OPTIONS) - printing <= command
     assert "machine" in python
     for option in shared - {"workers", "judges"}:
-        default = RunOptions.of({option: python[option].default})
+        default = RunOptions.from_values({option: python[option].default})
         assert default == RunOptions(), option
         assert f"\n{option}\n" in (getattr(hqm, name).__doc__ or "")
 
@@ -154,28 +162,30 @@ def test_python_takes_the_options_of_the_command_by_their_names(
 def test_plan_and_compare_give_what_the_commands_print(
     dogs: Path, answers: Path, tmp_path: Path, run: Run
 ) -> None:
-    kept = tmp_path / "kept.sqlite"
-    hqm.run(dogs, recorded=answers, store=kept)
-    asked = ["hf/shapes:steady", "hf/shapes:yes-sayer"]
-    made = hqm.plan(dogs, asked, store=kept, runs=3, forms="original", max_requests=10)
-    words = ["--runs", "3", "--forms", "original", "--max-requests", "10", "--store", kept]
-    status, out, _ = run(
-        "audit", "--dry-run", dogs, "-r", asked[0], "-r", asked[1], *words, "--json"
+    store_path = tmp_path / "kept.sqlite"
+    hqm.run(dogs, recorded=answers, store=store_path)
+    respondents = ["hf/shapes:steady", "hf/shapes:yes-sayer"]
+    forecast_plan = hqm.plan(
+        dogs, respondents, store=store_path, runs=3, forms="original", max_requests=10
+    )
+    words = ["--runs", "3", "--forms", "original", "--max-requests", "10", "--store", store_path]
+    status, output, _ = run(
+        "audit", "--dry-run", dogs, "-r", respondents[0], "-r", respondents[1], *words, "--json"
     )
     assert status == 0
-    printed = json.loads(out)
+    printed = json.loads(output)
     assert [row["requests"] for row in printed["plan"]] == [
-        forecast.requests for forecast in made.forecasts.values()
+        forecast.requests for forecast in forecast_plan.forecasts.values()
     ]
-    assert printed["bounds"][0]["needed"] == made.bounds[0].needed == 72
-    hqm.audit(dogs, answers, store=kept)
-    args = ["--store", kept, "--metric", "accuracy", "--metric", "f1"]
+    assert printed["bounds"][0]["needed"] == forecast_plan.bounds[0].needed == 72
+    hqm.audit(dogs, answers, store=store_path)
+    args = ["--store", store_path, "--metric", "accuracy", "--metric", "f1"]
     status, _, err = run("compare", dogs, *args, "--to", tmp_path / "c.json")
     assert status == 0, err
-    comparison = hqm.compare(dogs, store=kept, metrics=["accuracy", "f1"])
-    written = json.loads((tmp_path / "c.json").read_text())
+    comparison = hqm.compare(dogs, store=store_path, metrics=["accuracy", "f1"])
+    stored = json.loads((tmp_path / "c.json").read_text())
     ours = json.loads(comparison.to_json())
-    assert ours | {"command": ""} == written | {"command": ""}
+    assert ours | {"command": ""} == stored | {"command": ""}
 
 
 def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.BenchmarkAudit) -> None:
@@ -225,9 +235,9 @@ def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.Benchmar
     agreement = frame[
         (frame["indicator"] == "test_retest.item_agreement") & (frame["metric"] == "accuracy")
     ]
-    each = agreement[agreement["group"] != "all"]
-    assert set(each["group"]) == {"recorded/a", "recorded/b", "recorded/c"}
-    assert each["value"].mean() == pytest.approx(
+    single = agreement[agreement["group"] != "all"]
+    assert set(single["group"]) == {"recorded/a", "recorded/b", "recorded/c"}
+    assert single["value"].mean() == pytest.approx(
         agreement[agreement["group"] == "all"]["value"].iloc[0]
     )
     assert set(frame[frame["indicator"] == "test_retest.rho_g"]["group"]) == {"all"}
@@ -238,9 +248,12 @@ def test_the_shifts_of_single_respondents_average_to_the_shift(audit: hqm.Benchm
     checked = 0
     for name in ("yes_ratio_shift", "length_shift", "acquiescence"):
         rows = frame[frame["indicator"] == f"parallel_forms.{name}"]
-        each, pooled = rows[rows["group"] != "all"]["value"], rows[rows["group"] == "all"]["value"]
-        if len(each):
-            assert each.mean() == pytest.approx(pooled.iloc[0])
+        single, pooled = (
+            rows[rows["group"] != "all"]["value"],
+            rows[rows["group"] == "all"]["value"],
+        )
+        if len(single):
+            assert single.mean() == pytest.approx(pooled.iloc[0])
             checked += 1
     assert checked >= 2
 
@@ -255,12 +268,13 @@ def test_the_frames_of_scores_and_states_have_every_administration(
         ("original", 1),
         ("parallel", 0),
     }
-    for who in audit.respondents:
+    for respondent in audit.respondents:
         row = scores.query(
-            "respondent == @who.name and form == 'original' and run == 0 and metric == 'accuracy'"
+            "respondent == @respondent.name and form == 'original' and run == 0"
+            " and metric == 'accuracy'"
         ).iloc[0]
-        assert row["score"] == who.scores["accuracy"]
-        np.testing.assert_array_equal([row["low"], row["high"]], who.intervals["accuracy"])
+        assert row["score"] == respondent.scores["accuracy"]
+        np.testing.assert_array_equal([row["low"], row["high"]], respondent.intervals["accuracy"])
     states = audit.to_frame("states")
     assert states["answers"].dtype == np.int64
     refused = states.query("state == 'refused' and answers > 0")
@@ -289,22 +303,22 @@ def test_the_frames_of_answers_and_items_are_what_was_scored(dogs: Path, answers
     means = frame.query("form == 'original' and run == 0").groupby("item")["score"].mean()
     np.testing.assert_allclose(items["mean_score"], means.loc[items.index])
     scores = wide.drop(columns="q3")
-    rest = {
+    rest_correlations = {
         item: scores[item].corr(scores.drop(columns=item).mean(axis=1))
         for item in scores
         if scores[item].std() > 0
     }
-    known = items["rest_correlation"].dropna()
-    assert len(known) > 3
+    defined = items["rest_correlation"].dropna()
+    assert len(defined) > 3
     # q3 has a refused answer, so the pandas way leaves it out of the rest; the others differ by
     # that one item at most
-    for item, value in rest.items():
-        assert np.sign(known[item]) == np.sign(value) or abs(value) < 0.1
+    for item, value in rest_correlations.items():
+        assert np.sign(defined[item]) == np.sign(value) or abs(value) < 0.1
 
 
 def test_several_benchmarks_are_one_frame(audit: hqm.BenchmarkAudit) -> None:
-    both = hqm.Audit((audit, replace(audit, title="Another"))).to_frame("scores")
-    assert len(both) == 2 * len(audit.to_frame("scores"))
+    frame = hqm.Audit((audit, replace(audit, title="Another"))).to_frame("scores")
+    assert len(frame) == 2 * len(audit.to_frame("scores"))
 
 
 def test_an_audit_without_estimates_still_has_the_columns(audit: hqm.BenchmarkAudit) -> None:
@@ -318,10 +332,10 @@ def test_importing_hqm_loads_nothing_heavy() -> None:
         "import sys, hqm; print([m for m in ('numpy', 'pandas', 'scipy', 'typer', 'torch') if m in"
         " sys.modules])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 def test_readers_take_strings(tmp_path: Path, dogs: Path) -> None:
@@ -362,18 +376,18 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
     # 2,554 of the 3,000 answers are right, counted from the two files by their ids; the release
     # misspells image
     lines = (tmp_path / "llava_pope_test.jsonl").read_text().splitlines()
-    asked = {row["question_id"]: row for row in map(json.loads, lines)}
+    questions = {row["question_id"]: row for row in map(json.loads, lines)}
     lines = (data / "pope" / "coco_pope_adversarial.json").read_text().splitlines()
     gold = {
         (r["image"], r["text"].replace("imange", "image")): r["label"]
         for r in map(json.loads, lines)
     }
     right = 0
-    for given in map(json.loads, log.read_text().splitlines()):
-        question = asked[given["question_id"]]
+    for record in map(json.loads, log.read_text().splitlines()):
+        question = questions[record["question_id"]]
         if question["category"] == "adversarial":
             text = question["text"].split("\n")[0].replace("imange", "image")
-            right += gold[question["image"], text] == given["text"].strip().lower()
+            right += gold[question["image"], text] == record["text"].strip().lower()
     assert right == 2554
     assert frame["score"].sum() == right
     # a benchmark that was loaded with its part says the same
@@ -436,22 +450,22 @@ def test_an_audit_of_a_frame_prints_itself_in_about_ten_lines() -> None:
     assert max(map(len, lines)) <= 120
     assert audit.verdict.split()[0] in lines[1]
     assert " ".join(str(audit.statement).split()) in " ".join(repr(audit).split())
-    other = replace(audit, version="2")
-    assert repr(hqm.Audit((audit, other))).count(lines[0]) == 2
+    second_version = replace(audit, version="2")
+    assert repr(hqm.Audit((audit, second_version))).count(lines[0]) == 2
     assert not [mend for mend in audit.mend if mend.what == "repeats"], "no question is no twin"
 
 
 def test_an_audit_has_frames_and_shows_itself_in_a_notebook() -> None:
     audit = hqm.audit(frame_of_scores())
-    whole = hqm.Audit((audit,))
-    assert audit.scores.equals(whole.scores)
-    assert whole.estimates.equals(audit.to_frame())
-    assert audit.estimates.equals(whole.estimates)
-    assert audit.items.equals(whole.items)
-    assert set(whole.items["item"]) == {f"q{i}" for i in range(20)}
+    collection = hqm.Audit((audit,))
+    assert audit.scores.equals(collection.scores)
+    assert collection.estimates.equals(audit.to_frame())
+    assert audit.estimates.equals(collection.estimates)
+    assert audit.items.equals(collection.items)
+    assert set(collection.items["item"]) == {f"q{i}" for i in range(20)}
     means = frame_of_scores().groupby("item")["f1"].mean()
-    assert whole.items.set_index("item")["mean_score"].sort_index().tolist() == means.tolist()
-    assert (whole.verdict, whole.statement) == (audit.verdict, str(audit.statement))
+    assert collection.items.set_index("item")["mean_score"].sort_index().tolist() == means.tolist()
+    assert (collection.verdict, collection.statement) == (audit.verdict, str(audit.statement))
     page = audit._repr_html_()
     assert page.startswith("<iframe srcdoc=")
     assert html.escape(audit.statement.repeat) in html.unescape(page)
@@ -463,33 +477,33 @@ def test_gate_and_report_do_what_the_commands_do(run: Run, tmp_path: Path) -> No
     path = tmp_path / "audit.json"
     path.write_text(hqm.Audit((audit,)).to_json())
     printed = json.loads(run("gate", path, "--policy", "release-small", "--json")[1])
-    for what in (audit, hqm.Audit((audit,)), path, str(tmp_path)):
-        assert hqm.gate(what, "release-small").to_dict() == printed
+    for audited in (audit, hqm.Audit((audit,)), path, str(tmp_path)):
+        assert hqm.gate(audited, "release-small").to_dict() == printed
     run("report", path, "--to", tmp_path / "printed.html")
-    made = hqm.report(path, tmp_path / "made.html")
-    assert [page.name for page in made] == ["made.html", "made-evidence.html"]
+    pages = hqm.report(path, tmp_path / "made.html")
+    assert [page.name for page in pages] == ["made.html", "made-evidence.html"]
     text = (tmp_path / "printed.html").read_text().replace("printed-evidence", "made-evidence")
-    assert made[0].read_text() == text
+    assert pages[0].read_text() == text
 
 
 def test_sixty_names_at_most_are_for_users() -> None:
     assert len(hqm.__all__) <= 60
     assert set(dir(hqm)) == set(hqm.__all__)
     groups = re.findall(r"^[A-Z][a-z]+ {2,}(\w.*)$", hqm.__doc__ or "", re.MULTILINE)
-    named = [name for line in groups for name in line.split(", ")]
-    assert len(named) > 15
-    assert set(named) <= set(hqm.__all__)
+    listed = [name for line in groups for name in line.split(", ")]
+    assert len(listed) > 15
+    assert set(listed) <= set(hqm.__all__)
 
 
 def test_a_frame_is_audited_by_the_columns_that_one_would_write() -> None:
     pandas = pytest.importorskip("pandas")
     plain = frame_of_scores().rename(columns={"f1": "score"})
-    again = plain.assign(run=1, score=1 - plain["score"])
-    other = plain.assign(form="reworded")
-    whole = pandas.concat(
-        [plain.assign(run=0, form="original"), again.assign(form="original"), other]
+    rerun = plain.assign(run=1, score=1 - plain["score"])
+    reworded = plain.assign(form="reworded")
+    combined = pandas.concat(
+        [plain.assign(run=0, form="original"), rerun.assign(form="original"), reworded]
     )
-    audit = hqm.audit(whole.fillna({"run": 0}))
+    audit = hqm.audit(combined.fillna({"run": 0}))
     assert list(audit.scores["form"].unique()) == ["original", "reworded"]
     assert sorted(audit.scores["run"].unique()) == [0, 1]
     means = plain.groupby("model")["score"].mean()

@@ -34,15 +34,15 @@ POOR = est("items.label_errors", None, status="insufficient", reason="too few mo
 def site_of(run: Run, home: Path) -> tuple[Path, list[BenchmarkAudit]]:
     """Three audits in folders of their own, two of them of one benchmark."""
     first = budgeted(audit_of(RHO, PAIRS, SEARCHED, typed(0.06, 0.02)), WORDING, LABELLED)
-    other = replace(audit_of(PAIRS, POOR), title="<b>Other</b> one")
-    made = {"first": first, "again": replace(first, mend=()), "other": other}
-    for name, audit in made.items():
+    poor = replace(audit_of(PAIRS, POOR), title="<b>Other</b> one")
+    audits = {"first": first, "again": replace(first, mend=()), "other": poor}
+    for name, audit in audits.items():
         (home / name).mkdir()
         (home / name / "audit.json").write_text(Audit((audit,), f"hqm audit {name}").to_json())
-    status, out, err = run("report", *(home / name for name in made), "--index", home / "site")
+    status, output, err = run("report", *(home / name for name in audits), "--index", home / "site")
     assert (status, err) == (0, "")
-    assert "index.html" in out
-    return home / "site", list(made.values())
+    assert "index.html" in output
+    return home / "site", list(audits.values())
 
 
 def test_every_audit_has_a_row_a_page_and_its_json(run: Run, tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_every_audit_has_a_row_a_page_and_its_json(run: Run, tmp_path: Path) -> 
     text = (site / "index.html").read_text()
     for row, audit in zip(rows, audits, strict=True):
         assert hqm.Statement.parse(row["line"]) == audit.statement
-        (own,) = Audit.load(site / row["audit"]).audits
-        assert own.statement == audit.statement
+        (row_audit,) = Audit.load(site / row["audit"]).audits
+        assert row_audit.statement == audit.statement
         assert (site / row["folder"] / "report.html").read_text().count("<h1") == 1
         assert (site / row["folder"] / "evidence.html").is_file()
         assert row["command"] in text
@@ -68,10 +68,10 @@ def test_every_audit_has_a_row_a_page_and_its_json(run: Run, tmp_path: Path) -> 
 
 def test_what_is_not_known_is_empty_and_says_why(run: Run, tmp_path: Path) -> None:
     site, _ = site_of(run, tmp_path)
-    first, _, other = json.loads((site / "index.json").read_text())["rows"]
-    assert other["keys"] == {"number": None, "about": "too few models"}
-    assert other["leaks"]["number"] is None
-    assert other["error"] is None
+    first, _, poor = json.loads((site / "index.json").read_text())["rows"]
+    assert poor["keys"] == {"number": None, "about": "too few models"}
+    assert poor["leaks"]["number"] is None
+    assert poor["error"] is None
     assert first["error"] == pytest.approx(5.0), "the widest band, in points"
     assert first["tied"]["number"] == 2
     assert first["keys"]["number"] == 0
@@ -159,21 +159,21 @@ def test_the_command_of_a_row_makes_it(
 ) -> None:
     if not first_rows.audited(name, data, tmp_path / name):
         pytest.skip(f"the answers of {name} are not at hand")
-    made = json.loads((tmp_path / name / "audit.json").read_text("utf-8"))
-    assert made["command"] == first_rows.ROWS[name]
-    assert str(data) not in made["command"]
+    audit_json = json.loads((tmp_path / name / "audit.json").read_text("utf-8"))
+    assert audit_json["command"] == first_rows.ROWS[name]
+    assert str(data) not in audit_json["command"]
     index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
-    shown = [row for row in index["rows"] if row["command"] == made["command"]]
+    command_rows = [row for row in index["rows"] if row["command"] == audit_json["command"]]
     if name.endswith("-table"):
-        (row,) = shown
-        assert row["verdict"] in made["audits"][0]["consistency"]
+        (row,) = command_rows
+        assert row["verdict"] in audit_json["audits"][0]["consistency"]
         return
-    audit = Audit.from_dict(made)
-    for each, row in zip(audit.audits, shown, strict=True):
-        assert hqm.Statement.parse(str(each.statement)) == each.statement
+    audit = Audit.from_dict(audit_json)
+    for benchmark_audit, row in zip(audit.audits, command_rows, strict=True):
+        assert hqm.Statement.parse(str(benchmark_audit.statement)) == benchmark_audit.statement
         # the row on the first page of the documentation is that of its command
-        assert row["line"].partition(" | ")[0] == str(each.statement).partition(" | ")[0]
-        assert row["verdict"] == each.verdict
+        assert row["line"].partition(" | ")[0] == str(benchmark_audit.statement).partition(" | ")[0]
+        assert row["verdict"] == benchmark_audit.verdict
 
 
 def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(

@@ -70,10 +70,10 @@ def respondents_of(
             right = rng.random(len(row)) < row
             answers = {}
             for item, ok, p in zip(quiz.original.items, right, row, strict=True):
-                other = "no" if item.target == "yes" else "yes"
-                said = item.target if ok else other
-                detail = {"p": {item.target: float(p), other: float(1 - p)}, "p_lost": 0.0}
-                answers[item.id] = hqm.Response(said.capitalize(), "ok", "", detail)
+                opposite = "no" if item.target == "yes" else "yes"
+                label = item.target if ok else opposite
+                detail = {"p": {item.target: float(p), opposite: float(1 - p)}, "p_lost": 0.0}
+                answers[item.id] = hqm.Response(label.capitalize(), "ok", "", detail)
             recordings.append(Recording(f"{chr(97 + k)}-model", "original", run, answers))
         respondents.append(RecordedRespondent(f"recorded/{chr(97 + k)}-model", recordings))
     return respondents
@@ -125,9 +125,11 @@ def test_every_estimate_is_documented_signed_and_round_trips(
             estimate
         )
         assert estimate.status == "ok" or len(estimate.reason) > 10, estimate
-    again = hqm.BenchmarkAudit.from_dict(audit.to_dict())
-    assert [e.to_dict() for e in again.all_estimates] == [e.to_dict() for e in audit.all_estimates]
-    assert again.flags == audit.flags
+    reloaded = hqm.BenchmarkAudit.from_dict(audit.to_dict())
+    assert [e.to_dict() for e in reloaded.all_estimates] == [
+        e.to_dict() for e in audit.all_estimates
+    ]
+    assert reloaded.flags == audit.flags
     hqm.Audit((audit,)).to_json()
     families = {estimate.indicator.partition(".")[0] for estimate in audit.all_estimates}
     assert families >= {
@@ -185,8 +187,8 @@ def test_people_are_compared_with_each_other(
     assert (counted.value, counted.detail["without_majority"]) == (300 - ties, ties)
     pearson = audit.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
-    again = hqm.audit(hqm.gather(quiz, store, stored))
-    assert again.estimate("criterion.human_agreement").value == agreed.value, (
+    regathered = hqm.audit(hqm.gather(quiz, store, stored))
+    assert regathered.estimate("criterion.human_agreement").value == agreed.value, (
         "the labels are in the store"
     )
 
@@ -194,7 +196,7 @@ def test_people_are_compared_with_each_other(
 def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """A case of every kind that an audit looks at, from made answers of 32 respondents."""
     cases: list[Case] = []
-    monkeypatch.setattr(comparisons, "estimates", lambda given: cases.append(given) or [])
+    monkeypatch.setattr(comparisons, "estimates", lambda compared: cases.append(compared) or [])
     rng = np.random.default_rng(5)
     chances = np.clip(
         np.linspace(0.2, 0.8, 32)[:, None] + rng.normal(0, 0.2, (32, 160)), 0.03, 0.97
@@ -219,37 +221,37 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         "sight", first, made.matrix(answers[1], Cell(sight="blind"), questions), **settings
     )
     judged = [made.matrix(answers[0], Cell(judge=name), questions) for name in ("a@1", "b@1")]
-    again = made.matrix(
+    rejudged = made.matrix(
         np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0]),
         Cell(judge="a@1#1"),
         questions,
     )
-    for other in (judged[1], again):
+    for second in (judged[1], rejudged):
         repeats = [replace(run, cell=replace(run.cell, judge="a@1")) for run in runs]
-        comparisons.compare("judge", judged[0], other, runs=repeats, **settings)
+        comparisons.compare("judge", judged[0], second, runs=repeats, **settings)
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
     scored = replace(
         made.matrix(noisy, of=questions), words=rng.integers(2, 9, noisy.shape).astype(float)
     )
     labels = made.labelled(answers[0], scored, 120)
-    given = {
+    labels_by_rater = {
         f"human:{name}": {
             (labels.respondents[0], item.id): float(rng.random() < 0.5) for item in labels.items
         }
         for name in ("anna", "ben")
     }
-    sample = PooledLabels(judgements=(), pool="majority", raters=given)
+    sample = PooledLabels(judgements=(), pool="majority", raters=labels_by_rater)
     levels = {"sample": sample, "levels": ("model", "answer", "item")}
-    comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **levels, **settings)
-    said = (rng.random(60) < 0.7).astype(float)
+    comparisons.compare("judge", scored, labels, second_metric=FAITHFUL, **levels, **settings)
+    verdicts = (rng.random(60) < 0.7).astype(float)
     stage = StageEvidence(
         role="verifier",
         label="a@1",
         unit="fact",
         yes="holds",
         no="does not hold",
-        judge=said,
-        human=np.roll(said, 1),
+        judge=verdicts,
+        human=np.roll(verdicts, 1),
         clusters=[f"p{i // 3}" for i in range(60)],
         weights=np.ones(60),
         not_asked=0,
@@ -286,8 +288,8 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         items=tuple(options),
         tallies={**slots, "right": answers[0], "n": np.ones(chances.shape)},
     )
-    other = replace(choice, cell=Cell(form="parallel"))
-    comparisons.compare("form", choice, other, CHOICE[0], made.PROTOCOL)
+    second = replace(choice, cell=Cell(form="parallel"))
+    comparisons.compare("form", choice, second, CHOICE[0], made.PROTOCOL)
     return cases
 
 
@@ -297,7 +299,7 @@ def numbers_in(value: Any) -> Iterator[float]:
         yield float(value)
     elif is_dataclass(value) and not isinstance(value, type):
         properties = [
-            name for name, made in vars(type(value)).items() if isinstance(made, property)
+            name for name, attribute in vars(type(value)).items() if isinstance(attribute, property)
         ]
         for name in (*(field.name for field in fields(value)), *properties):
             yield from numbers_in(getattr(value, name))
@@ -319,8 +321,8 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
     calls: list[tuple[str, Any]] = []
 
     def recording(function: Any) -> Any:
-        def record(*arguments: Any, **named: Any) -> Any:
-            calls.append((function.__name__, function(*arguments, **named)))
+        def record(*arguments: Any, **keywords: Any) -> Any:
+            calls.append((function.__name__, function(*arguments, **keywords)))
             return calls[-1][1]
 
         return record
@@ -334,22 +336,22 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
                 monkeypatch.setattr(sys.modules[name], function.__name__, recording(function))
     computed: list[Indicator] = []
     wrong: list[str] = []
-    for given in cases:
-        for indicator in of_indicators.indicators_of(given.family):
+    for original in cases:
+        for indicator in of_indicators.family_indicators(original.family):
             calls.clear()
             answer_leaks._study.cache_clear()  # else the second indicator of a study would call nothing
-            given.first.studies.clear()
-            asked = replace(given)
-            if any(need.lacking(asked) is not None for need in indicator.needs):
+            original.first.studies.clear()
+            uncached = replace(original)
+            if any(need.check(uncached) is not None for need in indicator.needs):
                 continue
-            answer = comparisons._result(asked, indicator, indicator.compute(asked))
+            answer = comparisons._result(uncached, indicator, indicator.compute(uncached))
             if not math.isfinite(answer.coefficient.value):
                 continue
             computed.append(indicator)
-            named = {function.__name__ for function in indicator.explains}
-            results = [result for name, result in calls if name in named]
+            explained = {function.__name__ for function in indicator.explains}
+            results = [result for name, result in calls if name in explained]
             if not results:
-                wrong.append(f"{indicator.name}: none of {', '.join(named)} is called")
+                wrong.append(f"{indicator.name}: none of {', '.join(explained)} is called")
             if (
                 answer.coefficient.value not in set(numbers_in(results))
                 and not indicator.compute.__doc__
@@ -360,11 +362,11 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
     assert not wrong
     # what takes three forms or more has its own test in test_forms, and a short form in
     # test_shorten
-    several = {"icc_a1_of_forms", "phi_of_forms"}
-    several |= {indicator.name for indicator in of_indicators.indicators_of("short_form")}
+    unlisted = {"icc_a1_of_forms", "phi_of_forms"}
+    unlisted |= {indicator.name for indicator in of_indicators.family_indicators("short_form")}
     assert {indicator.name for indicator in listed} - {
         indicator.name for indicator in computed
-    } == several
+    } == unlisted
 
 
 def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list() -> None:
@@ -419,12 +421,12 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "new" / "halving.py").write_text(NEW)
     package = importlib.import_module("hqm.indicators")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "new")])
-    for cached in (of_indicators.all_indicators, of_indicators.indicators_of):
+    for cached in (of_indicators.all_indicators, of_indicators.family_indicators):
         cached.cache_clear()
     yield
     monkeypatch.undo()
     sys.modules.pop("hqm.indicators.halving", None)
-    for cached in (of_indicators.all_indicators, of_indicators.indicators_of):
+    for cached in (of_indicators.all_indicators, of_indicators.family_indicators):
         cached.cache_clear()
 
 
@@ -450,11 +452,11 @@ def test_an_indicator_is_added_in_one_file(
     ]
     stored = administered(store, benchmark, respondents)
     audit = hqm.audit(hqm.gather(benchmark, store, stored))
-    half, whole = (
+    half, pearson = (
         audit.estimate("test_retest.half_of_pearson"),
         audit.estimate("test_retest.pearson"),
     )
-    assert half.value == pytest.approx(whole.value / 2)  # type: ignore[operator]
+    assert half.value == pytest.approx(pearson.value / 2)  # type: ignore[operator]
     assert "half_of_pearson" in half.signature
     # `runs` counts elsewhere; what it may be here is said by the indicator itself
     whole_audit = hqm.Audit((audit,), "hqm audit dogs")
@@ -517,10 +519,10 @@ def test_named_coefficients_stand_beside_those_that_lead(
     scores = np.stack(
         [evidence.matrices[Cell(run=run)].score(evidence.metrics[0]) for run in (0, 1)], axis=1
     )
-    long = pd.DataFrame(
+    long_table = pd.DataFrame(
         {"who": np.repeat(range(8), 2), "run": np.tile(range(2), 8), "score": scores.ravel()}
     )
-    theirs = pingouin.intraclass_corr(long, "who", "run", "score").set_index("Type")["ICC"]
+    theirs = pingouin.intraclass_corr(long_table, "who", "run", "score").set_index("Type")["ICC"]
     for name, form in (
         ("icc_11", "ICC(1,1)"),
         ("icc_a1", "ICC(A,1)"),
@@ -555,18 +557,22 @@ def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(
 ) -> None:
     """Without either there is no test, and the reason says which two things would make one."""
     rng = np.random.default_rng(12)
-    chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
-    first, again, other = (
-        made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=form, run=run), of)
+    chance, questions = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
+    first, rerun, parallel = (
+        made.matrix(
+            (rng.random((8, 200)) < chance).astype(int), Cell(form=form, run=run), questions
+        )
         for form, run in (("original", 0), ("original", 1), ("parallel", 0))
     )
     protocol = replace(made.PROTOCOL, margin=margin)
     repeats = (
-        case("test_retest", "run", (first, again), made.ACCURACY, protocol, together=True)
+        case("test_retest", "run", (first, rerun), made.ACCURACY, protocol, is_joint=True)
         if runs == 2
         else None
     )
-    pair = case("parallel_forms", "form", (first, other), made.ACCURACY, protocol, repeats=repeats)
+    pair = case(
+        "parallel_forms", "form", (first, parallel), made.ACCURACY, protocol, repeats=repeats
+    )
     (estimate,) = (
         e for e in comparisons.estimates(pair) if e.indicator == "parallel_forms.equivalence"
     )
@@ -593,10 +599,10 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
     from hqm.indicators import compare_forms
 
     rng = np.random.default_rng(5)
-    chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
+    chance, questions = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
     names = ("original", "parallel", "parallel2", "parallel3")
     forms = [
-        made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=name), of)
+        made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=name), questions)
         for name in names
     ]
     estimates = {e.indicator: e for e in compare_forms(forms, made.ACCURACY, made.PROTOCOL)}

@@ -25,8 +25,8 @@ def three_runs() -> list[np.ndarray]:
     """Three runs of eight respondents, half of whose answers are drawn anew."""
     rng = np.random.default_rng(5)
     base = answers(RATES, N, rng)
-    drawn = [answers(RATES, N, rng) for _ in range(3)]
-    return [np.where(rng.random(base.shape) < 0.5, base, again) for again in drawn]
+    redrawn = [answers(RATES, N, rng) for _ in range(3)]
+    return [np.where(rng.random(base.shape) < 0.5, base, replacement) for replacement in redrawn]
 
 
 RIGHT = three_runs()
@@ -35,7 +35,7 @@ NAMES = list(RUNS[0].respondents)
 
 
 def by_name(estimates: Any) -> dict[str, Estimate]:
-    return {each.indicator: each for each in estimates}
+    return {estimate.indicator: estimate for estimate in estimates}
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +50,21 @@ def of_pair() -> dict[str, Estimate]:
 
 def test_the_noise_of_reruns(of_runs: dict[str, Estimate]) -> None:
     noise = np.stack(RIGHT).var(axis=0, ddof=1).sum(axis=1) / N**2
-    own = dict(zip(NAMES, np.sqrt(noise), strict=True))
-    sem, least = of_runs["test_retest.sem"], of_runs["test_retest.mdc95"]
+    by_respondent = dict(zip(NAMES, np.sqrt(noise), strict=True))
+    sem, mdc95 = of_runs["test_retest.sem"], of_runs["test_retest.mdc95"]
     assert sem.value == pytest.approx(math.sqrt(noise.mean()))
-    assert sem.detail["by_respondent"] == pytest.approx(own)
-    assert sem.detail["range"] == pytest.approx([min(own.values()), max(own.values())])
+    assert sem.detail["by_respondent"] == pytest.approx(by_respondent)
+    assert sem.detail["range"] == pytest.approx(
+        [min(by_respondent.values()), max(by_respondent.values())]
+    )
     assert sem.detail["pooled"] is True
     factor = 1.96 * math.sqrt(2)
-    assert least.value == pytest.approx(factor * math.sqrt(noise.mean()), rel=1e-4)
-    assert least.detail["by_respondent"] == pytest.approx(
-        {name: factor * value for name, value in own.items()}, rel=1e-4
+    assert mdc95.value == pytest.approx(factor * math.sqrt(noise.mean()), rel=1e-4)
+    assert mdc95.detail["by_respondent"] == pytest.approx(
+        {name: factor * value for name, value in by_respondent.items()}, rel=1e-4
     )
-    assert least.detail["range"] == pytest.approx(
-        [factor * min(own.values()), factor * max(own.values())], rel=1e-4
+    assert mdc95.detail["range"] == pytest.approx(
+        [factor * min(by_respondent.values()), factor * max(by_respondent.values())], rel=1e-4
     )
 
 
@@ -75,10 +77,10 @@ def test_the_reliability_of_reruns_and_what_is_read_from_it(of_runs: dict[str, E
     value = rho.value
     average = 3 * value / (1 + 2 * value)
     assert rho.detail["average_of_runs"] == pytest.approx(average)
-    long = of_runs["test_retest.rho_g_1000"]
-    times = 1000 / N
-    assert long.value == pytest.approx(times * value / (1 + (times - 1) * value))
-    assert long.detail["length"] == 1000
+    lengthened = of_runs["test_retest.rho_g_1000"]
+    factor = 1000 / N
+    assert lengthened.value == pytest.approx(factor * value / (1 + (factor - 1) * value))
+    assert lengthened.detail["length"] == 1000
     floor = of_runs["test_retest.noise_floor"].value
     assert gain.value == pytest.approx((value - floor) / (1 - floor))
     assert ("NOISE_FLOOR" in gain.flags) == (gain.value <= 0.5)
@@ -127,10 +129,10 @@ def test_the_components_of_reruns(of_runs: dict[str, Estimate]) -> None:
     detail = phi.detail
     assert (detail["varied"], detail["items"]) == ("run", N)
     assert "images" not in detail, "every item stands alone"
-    assert sum(part["share"] for part in detail["components"]) == pytest.approx(1)
-    for part in detail["components"]:
-        assert part["low"] <= part["variance"] <= part["high"] <= 0.25
-        assert part["variance"] == pytest.approx(max(part["raw"], 0), abs=1e-9)
+    assert sum(component["share"] for component in detail["components"]) == pytest.approx(1)
+    for component in detail["components"]:
+        assert component["low"] <= component["variance"] <= component["high"] <= 0.25
+        assert component["variance"] == pytest.approx(max(component["raw"], 0), abs=1e-9)
     curve = {row["items"]: row for row in detail["curve"]}
     assert list(curve) == sorted(curve)
     assert min(curve) == round(0.05 * N)
@@ -158,9 +160,9 @@ def test_two_runs_of_scores(of_pair: dict[str, Estimate]) -> None:
     x, y = (right.mean(axis=1) for right in RIGHT[:2])
     r = of_pair["test_retest.pearson"]
     assert r.value == pytest.approx(np.corrcoef(x, y)[0, 1])
-    without = [np.corrcoef(np.delete(x, k), np.delete(y, k))[0, 1] for k in range(8)]
-    assert r.detail["without_low"] == pytest.approx(min(without))
-    assert r.detail["without_high"] == pytest.approx(max(without))
+    leave_one_out = [np.corrcoef(np.delete(x, k), np.delete(y, k))[0, 1] for k in range(8)]
+    assert r.detail["without_low"] == pytest.approx(min(leave_one_out))
+    assert r.detail["without_high"] == pytest.approx(max(leave_one_out))
     assert r.detail["if_all_wrong"] == r.detail["if_all_right"] == pytest.approx(x.mean())
     shift = float((y - x).mean())
     a1 = of_pair["test_retest.icc_a1"]
@@ -183,16 +185,16 @@ def test_two_runs_of_scores(of_pair: dict[str, Estimate]) -> None:
 
 
 def test_two_runs_of_answers(of_pair: dict[str, Estimate]) -> None:
-    first, again = RIGHT[:2]
-    same = (first == again).mean(axis=1)
-    a, b = first.mean(axis=1), again.mean(axis=1)
+    first, second = RIGHT[:2]
+    agreement_shares = (first == second).mean(axis=1)
+    a, b = first.mean(axis=1), second.mean(axis=1)
     by_luck = a * b + (1 - a) * (1 - b)
-    kappa = (same - by_luck) / (1 - by_luck)
+    kappa = (agreement_shares - by_luck) / (1 - by_luck)
     agreement = of_pair["test_retest.item_agreement"]
-    assert agreement.value == pytest.approx(same.mean())
-    assert agreement.detail["worst"] == pytest.approx(same.min())
+    assert agreement.value == pytest.approx(agreement_shares.mean())
+    assert agreement.detail["worst"] == pytest.approx(agreement_shares.min())
     assert agreement.detail["mean_kappa"] == pytest.approx(kappa.mean())
-    for name, share, k in zip(NAMES, same, kappa, strict=True):
+    for name, share, k in zip(NAMES, agreement_shares, kappa, strict=True):
         assert agreement.detail["by_respondent"][name] == pytest.approx(
             {"agreement": share, "kappa": k}
         )
@@ -202,8 +204,8 @@ def test_unread_answers_bound_the_score() -> None:
     unread = np.zeros((8, N), dtype=bool)
     unread[:, :6] = True
     first = matrix(RIGHT[0], Cell(run=0), unscored=unread)
-    other = matrix(RIGHT[1], Cell(run=1))
-    r = by_name(compare("run", first, other, ACCURACY, PROTOCOL))["test_retest.pearson"]
+    second = matrix(RIGHT[1], Cell(run=1))
+    r = by_name(compare("run", first, second, ACCURACY, PROTOCOL))["test_retest.pearson"]
     right = RIGHT[0][:, 6:].sum() / (8 * N)
     assert r.detail["if_all_wrong"] == pytest.approx(right)
     assert r.detail["if_all_right"] == pytest.approx(right + 6 / N)
@@ -218,8 +220,8 @@ def chances() -> np.ndarray:
 
 
 def of_chances(p: np.ndarray, temperature: float | None) -> Estimate | None:
-    alone = case("expected", "", RUNS[:1], ACCURACY, PROTOCOL)
-    return by_name(expected(alone, p, temperature)).get("expected.reliability")
+    single_run = case("expected", "", RUNS[:1], ACCURACY, PROTOCOL)
+    return by_name(expected(single_run, p, temperature)).get("expected.reliability")
 
 
 def test_the_reliability_to_expect_from_probabilities() -> None:
@@ -236,11 +238,13 @@ def test_the_reliability_to_expect_from_probabilities() -> None:
         assert got.detail["by_respondent"][name] == pytest.approx({"agreement": share, "kappa": k})
     curve = {row["temperature"]: row["reliability"] for row in got.detail["curve"]}
     assert curve[1.0] == pytest.approx(got.value)
-    other = of_chances(1 / (1 + np.exp(-np.log(p / (1 - p)) / 2.0)), 2.0)
-    assert other is not None
-    assert curve[2.0] == pytest.approx(other.value, abs=1e-6)
-    back = {row["temperature"]: row["reliability"] for row in other.detail["curve"]}
-    assert back[1.0] == pytest.approx(got.value, abs=1e-6), "the curve does not hang on its start"
+    rescaled = of_chances(1 / (1 + np.exp(-np.log(p / (1 - p)) / 2.0)), 2.0)
+    assert rescaled is not None
+    assert curve[2.0] == pytest.approx(rescaled.value, abs=1e-6)
+    curve_of_rescaled = {row["temperature"]: row["reliability"] for row in rescaled.detail["curve"]}
+    assert curve_of_rescaled[1.0] == pytest.approx(got.value, abs=1e-6), (
+        "the curve does not hang on its start"
+    )
     assert 0 < got.detail["pair_flip"] < 0.15
     assert got.detail["expected_tau"] < 1 - 2 * got.detail["pair_flip"], "a tie is neither"
     assert "EXPECTED" in got.flags
@@ -259,9 +263,9 @@ def test_probabilities_that_tell_too_little_are_not_used() -> None:
     assert NAMES[3] not in got.detail["by_respondent"], "fewer than nine of ten are known"
     assert NAMES[4] in got.detail["by_respondent"], "nine of ten are"
     assert got.n_respondents == 7
-    few = chances()
-    few[2:] = np.nan
-    lacking = of_chances(few, 1.0)
+    sparse = chances()
+    sparse[2:] = np.nan
+    lacking = of_chances(sparse, 1.0)
     assert lacking is not None
     assert lacking.status == "insufficient"
     assert "2 of 8 respondents" in lacking.reason
@@ -277,19 +281,19 @@ def test_probabilities_that_tell_too_little_are_not_used() -> None:
     ids=["less is better", "no mean of items"],
 )
 def test_probabilities_are_of_right_answers_alone(metric: Metric) -> None:
-    alone = case("expected", "", RUNS[:1], metric, PROTOCOL)
-    assert "expected.reliability" not in by_name(expected(alone, chances(), 1.0))
+    single_run = case("expected", "", RUNS[:1], metric, PROTOCOL)
+    assert "expected.reliability" not in by_name(expected(single_run, chances(), 1.0))
 
 
 def test_several_questions_of_a_picture_stand_as_nested() -> None:
-    of = tuple(replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(items(N)))
-    pair = [matrix(right, Cell(run=k), of=of) for k, right in enumerate(RIGHT)]
+    paired_items = tuple(replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(items(N)))
+    pair = [matrix(right, Cell(run=k), of=paired_items) for k, right in enumerate(RIGHT)]
     phi = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["generalizability.phi"]
     assert phi.detail["images"] == N // 2
 
 
 @pytest.fixture(scope="module")
-def of_one() -> dict[str, Estimate]:
+def single_estimates() -> dict[str, Estimate]:
     """One administration with one without pictures beside it, of eight unrelated respondents."""
     blind = matrix(answers(np.linspace(0.45, 0.6, 8), N, np.random.default_rng(9)))
     form = Form("original", RUNS[0].items)
@@ -303,10 +307,10 @@ def alpha_of(x: np.ndarray) -> float:
     return float(k / (k - 1) * (1 - x.var(axis=0, ddof=1).sum() / x.sum(axis=1).var(ddof=1)))
 
 
-def test_the_consistency_of_one_administration(of_one: dict[str, Estimate]) -> None:
+def test_the_consistency_of_one_administration(single_estimates: dict[str, Estimate]) -> None:
     x = RIGHT[0]
     varying = x[:, x.std(axis=0) > 0]
-    alpha = of_one["consistency.alpha"]
+    alpha = single_estimates["consistency.alpha"]
     assert alpha.value == pytest.approx(alpha_of(x))
     assert alpha.detail["varying"] == pytest.approx(alpha_of(varying))
     assert alpha.detail["items_varying"] == varying.shape[1] < alpha.detail["items"] == N
@@ -314,130 +318,138 @@ def test_the_consistency_of_one_administration(of_one: dict[str, Estimate]) -> N
     assert alpha.detail["parts"] == N
     total = x.sum(axis=1)
     m, v = total.mean(), total.var(ddof=1)
-    assert of_one["consistency.kr21"].value == pytest.approx(
+    assert single_estimates["consistency.kr21"].value == pytest.approx(
         N / (N - 1) * (1 - m * (N - m) / (N * v))
     )
     c = np.cov(x.T)
-    off = c[~np.eye(N, dtype=bool)]
-    assert of_one["consistency.lambda2"].value == pytest.approx(
-        (off.sum() + math.sqrt(N / (N - 1) * (off**2).sum())) / c.sum()
+    off_diagonal = c[~np.eye(N, dtype=bool)]
+    assert single_estimates["consistency.lambda2"].value == pytest.approx(
+        (off_diagonal.sum() + math.sqrt(N / (N - 1) * (off_diagonal**2).sum())) / c.sum()
     )
     r = np.corrcoef(varying.T)
     count = len(r)
     mean = r[~np.eye(count, dtype=bool)].mean()
-    assert of_one["consistency.alpha_standardized"].value == pytest.approx(
+    assert single_estimates["consistency.alpha_standardized"].value == pytest.approx(
         count * mean / (1 + (count - 1) * mean)
     )
     kinds = np.array([item.type for item in RUNS[0].items])
     of_types = np.stack([x[:, kinds == kind].mean(axis=1) for kind in ("attribute", "existence")])
-    types = of_one["consistency.alpha_types"]
+    types = single_estimates["consistency.alpha_types"]
     assert types.value == pytest.approx(alpha_of(of_types.T))
     assert types.detail["types"] == ["attribute", "existence"]
-    halves = of_one["consistency.split_half"]
+    halves = single_estimates["consistency.split_half"]
     assert halves.value == pytest.approx(alpha.value, abs=0.02)
     assert halves.detail["low"] < halves.value < halves.detail["high"] < 1
     assert (halves.detail["splits"], halves.detail["parts"]) == (200, N)
 
 
-def test_which_respondents_one_administration_separates(of_one: dict[str, Estimate]) -> None:
+def test_which_respondents_one_administration_separates(
+    single_estimates: dict[str, Estimate],
+) -> None:
     x, scores = RIGHT[0], RIGHT[0].mean(axis=1)
     pairs = list(itertools.combinations(range(8), 2))
     tests = [scipy.stats.ttest_rel(x[a], x[b]) for a, b in pairs]
-    apart = multipletests([test.pvalue for test in tests], method="holm")[0]
-    of_pairs = of_one["discriminability.separable_pairs"]
-    assert of_pairs.value == pytest.approx(apart.mean())
-    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (apart.sum(), 28)
-    tied = {frozenset(pair) for pair, decided in zip(pairs, apart, strict=True) if not decided}
+    separated = multipletests([test.pvalue for test in tests], method="holm")[0]
+    of_pairs = single_estimates["discriminability.separable_pairs"]
+    assert of_pairs.value == pytest.approx(separated.mean())
+    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (separated.sum(), 28)
+    tied = {frozenset(pair) for pair, decided in zip(pairs, separated, strict=True) if not decided}
     for group in of_pairs.detail["tied_sets"]:
         numbers = [NAMES.index(name) for name in group]
         assert all(frozenset(pair) in tied for pair in itertools.combinations(numbers, 2))
     order = np.argsort(-scores, kind="stable")
     assert of_pairs.detail["order"] == [NAMES[i] for i in order]
     for i, name in enumerate(NAMES):
-        worse = sum(frozenset((i, j)) not in tied and scores[j] > scores[i] for j in range(8))
-        better = sum(frozenset((i, j)) not in tied and scores[j] < scores[i] for j in range(8))
-        assert of_pairs.detail["ranks"][name] == [1 + worse, 8 - better]
-    neighbours = of_one["discriminability.separable_adjacent"]
+        n_worse = sum(frozenset((i, j)) not in tied and scores[j] > scores[i] for j in range(8))
+        n_better = sum(frozenset((i, j)) not in tied and scores[j] < scores[i] for j in range(8))
+        assert of_pairs.detail["ranks"][name] == [1 + n_worse, 8 - n_better]
+    neighbours = single_estimates["discriminability.separable_adjacent"]
     assert neighbours.detail["pairs"] == 7
     assert neighbours.value == neighbours.detail["apart"] / 7
     error = float(np.median([(x[a] - x[b]).std(ddof=1) / math.sqrt(N) for a, b in pairs]))
 
-    def least(level: float) -> float:
+    def detectable_difference(level: float) -> float:
         """Found with 80 % power by a paired t-test (noncentral t)."""
         t = scipy.stats.t.ppf(1 - (1 - level) / 2, N - 1)
         power = lambda shift: scipy.stats.nct.sf(t, N - 1, shift) - 0.8  # noqa: E731
         return float(scipy.optimize.brentq(power, 0, 20)) * error
 
-    planned = of_one["discriminability.minimum_difference"]
-    assert planned.value == pytest.approx(least(0.95), rel=1e-4)
+    planned = single_estimates["discriminability.minimum_difference"]
+    assert planned.value == pytest.approx(detectable_difference(0.95), rel=1e-4)
     assert planned.detail["error"] == pytest.approx(error)
-    for_all = of_one["discriminability.minimum_difference_holm"]
-    number = for_all.detail["tests"]
-    assert for_all.value == pytest.approx(least(1 - 0.05 / number), rel=1e-4)
-    assert planned.detail["any_pair"] == pytest.approx(for_all.value)
+    all_pairs = single_estimates["discriminability.minimum_difference_holm"]
+    number = all_pairs.detail["tests"]
+    assert all_pairs.value == pytest.approx(detectable_difference(1 - 0.05 / number), rel=1e-4)
+    assert planned.detail["any_pair"] == pytest.approx(all_pairs.value)
     assert 1 < number < 28
-    lead = of_one["discriminability.lead"]
+    lead = single_estimates["discriminability.lead"]
     assert lead.value == pytest.approx(scores[order[0]] - scores[order[1]])
     assert (lead.detail["best"], lead.detail["second"]) == (NAMES[order[0]], NAMES[order[1]])
 
 
-def test_what_one_administration_leaves_to_be_solved(of_one: dict[str, Estimate]) -> None:
+def test_what_one_administration_leaves_to_be_solved(single_estimates: dict[str, Estimate]) -> None:
     scores, solved = RIGHT[0].mean(axis=1), RIGHT[0].mean(axis=0)
-    assert of_one["discriminability.headroom"].value == pytest.approx(1 - scores.max())
-    by_all = of_one["discriminability.solved_by_all"]
-    assert by_all.value == pytest.approx((solved == 1).mean())
-    ends = (by_all.detail[name] for name in ("solved_by_none", "easy", "hard"))
+    assert single_estimates["discriminability.headroom"].value == pytest.approx(1 - scores.max())
+    solved_by_all = single_estimates["discriminability.solved_by_all"]
+    assert solved_by_all.value == pytest.approx((solved == 1).mean())
+    ends = (solved_by_all.detail[name] for name in ("solved_by_none", "easy", "hard"))
     expected_ends = (solved == 0).mean(), (solved >= 0.95).mean(), (solved <= 0.05).mean()
     assert tuple(ends) == pytest.approx(expected_ends)
-    dead = of_one["items.dead_items"]
+    dead = single_estimates["items.dead_items"]
     assert dead.value == dead.detail["count"] == ((solved == 0) | (solved == 1)).sum() > 0
     assert dead.detail["of"] == N
     assert dead.detail["items"] == [
         item.id for item, p in zip(RUNS[0].items, solved, strict=True) if p in (0, 1)
     ]
-    rest = [
+    item_rest = [
         scipy.stats.pearsonr(RIGHT[0][:, i], np.delete(RIGHT[0], i, axis=1).mean(axis=1)).statistic
         for i in range(N)
         if solved[i] not in (0, 1)
     ]
-    assert of_one["items.discrimination"].value == pytest.approx(np.median(rest))
-    assert of_one["items.discrimination"].n_items == len(rest)
-    answered = of_one["discriminability.above_chance"].detail["strategies"]
+    assert single_estimates["items.discrimination"].value == pytest.approx(np.median(item_rest))
+    assert single_estimates["items.discrimination"].n_items == len(item_rest)
+    answered = single_estimates["discriminability.above_chance"].detail["strategies"]
     keys = np.array([item.target for item in RUNS[0].items])
     kinds = np.array([item.type for item in RUNS[0].items])
     commonest = sum(max((keys[kinds == k] == a).sum() for a in ("yes", "no")) for k in set(kinds))
     assert answered["one answer"] == max((keys == "yes").mean(), (keys == "no").mean())
     assert answered["each type's commonest answer"] == pytest.approx(commonest / N)
-    above = of_one["discriminability.above_chance"]
-    blind = above.detail["blind"]
+    above_chance = single_estimates["discriminability.above_chance"]
+    blind = above_chance.detail["blind"]
     assert blind == max(answered.values()) == answered["the best respondent without pictures"]
-    own = (scores - blind) / (1 - blind)
-    assert above.value == pytest.approx(own.mean())
-    assert above.detail["by_respondent"] == pytest.approx(dict(zip(NAMES, own, strict=True)))
-    assert above.detail["not_above"] == [n for n, v in zip(NAMES, own, strict=True) if v <= 0]
+    gains = (scores - blind) / (1 - blind)
+    assert above_chance.value == pytest.approx(gains.mean())
+    assert above_chance.detail["by_respondent"] == pytest.approx(
+        dict(zip(NAMES, gains, strict=True))
+    )
+    assert above_chance.detail["not_above"] == [
+        n for n, v in zip(NAMES, gains, strict=True) if v <= 0
+    ]
 
 
-def test_the_types_of_one_administration(of_one: dict[str, Estimate]) -> None:
+def test_the_types_of_one_administration(single_estimates: dict[str, Estimate]) -> None:
     kinds = np.array([item.type for item in RUNS[0].items])
-    index = of_one["types.index"]
+    index = single_estimates["types.index"]
     rows = {row["type"]: row for row in index.detail["types"]}
     assert list(rows) == [row["type"] for row in index.detail["types"]]
     shares = []
     for kind in ("attribute", "existence"):
-        inside = RIGHT[0][:, kinds == kind]
-        row, count = rows[kind], inside.shape[1]
+        type_answers = RIGHT[0][:, kinds == kind]
+        row, count = rows[kind], type_answers.shape[1]
         shares.append(count / N)
         assert (row["items"], row["images"], row["wordings"]) == (count, count, count)
         assert row["share"] == pytest.approx(count / N)
-        assert row["alpha"] == pytest.approx(alpha_of(inside))
-        error = math.sqrt((inside.var(axis=1, ddof=1) / count).mean())
+        assert row["alpha"] == pytest.approx(alpha_of(type_answers))
+        error = math.sqrt((type_answers.var(axis=1, ddof=1) / count).mean())
         assert row["sem"] == pytest.approx(error)
         assert row["sem"] < row["sem_high"]
-        needed = math.ceil(count * (row["sem_high"] / 0.03) ** 2)
-        assert (row["measured"], row["missing_items"]) == (True, needed - count)
+        n_needed = math.ceil(count * (row["sem_high"] / 0.03) ** 2)
+        assert (row["measured"], row["missing_items"]) == (True, n_needed - count)
         assert (row["state"], row["at_chance"]) == ("labelled, not measurable", False)
-        added = {row["type"]: row for row in of_one["types.added_value"].detail["types"]}[kind]
-        assert added["by_subscore"] == pytest.approx(alpha_of(inside))
+        added = {row["type"]: row for row in single_estimates["types.added_value"].detail["types"]}[
+            kind
+        ]
+        assert added["by_subscore"] == pytest.approx(alpha_of(type_answers))
         assert added["adds"] == (added["by_subscore"] > added["by_total"])
     worst_case = math.ceil(0.5**2 / 0.03**2)
     assert (index.value, index.detail["n_min"], index.detail["unlabelled"]) == (0, worst_case, 0)
@@ -445,7 +457,7 @@ def test_the_types_of_one_administration(of_one: dict[str, Estimate]) -> None:
         row = rows[kind]
         assert (row["items"], row["missing_items"], row["state"]) == (0, worst_case, state)
         assert (row["share"], row["measured"], row["alpha"], row["sem"]) == (0, False, None, None)
-    effective = of_one["types.effective"]
+    effective = single_estimates["types.effective"]
     entropy = scipy.stats.entropy(shares)
     assert effective.value == pytest.approx(math.exp(entropy))
     assert effective.detail["evenness"] == pytest.approx(entropy / math.log(len(rows)))

@@ -11,11 +11,11 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.indicators import Case, TypeCoverage, case, coverage
-from hqm.indicators.indicator import Result, indicators_of
+from hqm.indicators.indicator import Result, family_indicators
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of
 from hqm.types import Form, Item
-from tests.indicator_answers import asked, check_answer, number
+from tests.indicator_answers import check_answer, first_result, number
 from tests.test_flags import ACCURACY, PROTOCOL, items, matrix
 
 Array = np.ndarray
@@ -23,9 +23,9 @@ LOWER = replace(ACCURACY, better="lower")
 GROUPED = replace(ACCURACY, group="figure")
 
 
-def of_one(
+def single_case(
     right: Any,
-    of: list[Item] | None = None,
+    questions: list[Item] | None = None,
     metric: Metric = ACCURACY,
     lost: Any = None,
     **settings: Any,
@@ -33,39 +33,39 @@ def of_one(
     """One administration with these answers right, and some not scored."""
     right = np.asarray(right, dtype=float)
     unread = None if lost is None else np.asarray(lost, dtype=bool)
-    first = matrix(right, of=of, unscored=unread)
+    first = matrix(right, of=questions, unscored=unread)
     first = replace(first, groups={"figure": np.arange(right.shape[1])})
     return case("", "", (first,), metric, PROTOCOL, **settings)
 
 
-def no_number(of: Case, name: str) -> tuple[str, str]:
+def no_number(item_case: Case, name: str) -> tuple[str, str]:
     """Why there is none."""
-    coefficient = number(of, name).coefficient
+    coefficient = number(item_case, name).coefficient
     assert math.isnan(coefficient.value)
     return coefficient.status, coefficient.reason
 
 
 def typed(*kinds: str | None, **fields: Any) -> list[Item]:
     """One item of each type."""
-    made = zip(items(len(kinds)), kinds, strict=True)
-    return [replace(item, type=kind, **fields) for item, kind in made]
+    typed_pairs = zip(items(len(kinds)), kinds, strict=True)
+    return [replace(item, type=kind, **fields) for item, kind in typed_pairs]
 
 
-OF_ITEMS = [
-    f"{family}.{each.name}"
+ITEM_INDICATORS = [
+    f"{family}.{indicator.name}"
     for family in ("consistency", "discriminability", "items", "solvability", "types")
-    for each in indicators_of(family)
+    for indicator in family_indicators(family)
 ]
 SMALL = np.array([[1, 1, 1, 0, 1, 1], [1, 1, 0, 1, 0, 1], [1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, LOWER, YES_NO[3]], ids=["right", "wrong", "f1"])
-@pytest.mark.parametrize("name", OF_ITEMS)
+@pytest.mark.parametrize("name", ITEM_INDICATORS)
 def test_every_indicator_of_a_small_table_has_a_number_or_a_reason(
     name: str, metric: Metric
 ) -> None:
     kinds = ("existence", "attribute", "existence", "attribute", "existence", None)
-    check_answer(of_one(SMALL, typed(*kinds), metric, families=["a", "a", "b", "b"]), name)
+    check_answer(single_case(SMALL, typed(*kinds), metric, families=["a", "a", "b", "b"]), name)
 
 
 # --- what the items cover ---
@@ -85,18 +85,20 @@ def test_a_type_is_covered_by_items_and_not_by_a_claim() -> None:
 
 
 def test_what_a_form_has_of_each_type_is_counted() -> None:
-    of = typed("existence", "existence", "existence", "attribute", None)
+    form_items = typed("existence", "existence", "existence", "attribute", None)
     prompts = "Is it  red?", "is it RED?", "Is it blue?", "Is it red?", "Is it red?"
     pictures = "a.png", "a.png", None, "b.png", "c.png"
-    of = [replace(i, prompt=p, image=x) for i, p, x in zip(of, prompts, pictures, strict=True)]
-    rows = {row.type: row for row in coverage(Form("original", tuple(of)), ["relation"])}
+    form_items = [
+        replace(i, prompt=p, image=x) for i, p, x in zip(form_items, prompts, pictures, strict=True)
+    ]
+    rows = {row.type: row for row in coverage(Form("original", tuple(form_items)), ["relation"])}
     assert rows["existence"] == TypeCoverage("existence", False, 3, 1, 2)
     assert rows["attribute"] == TypeCoverage("attribute", False, 1, 1, 1)
     assert rows["relation"] == TypeCoverage("relation", True, 0, 0, 0)
     assert len(rows) == 8
     (row,) = (
         row
-        for row in coverage(Form("original", tuple(of)), [], labelled=False)
+        for row in coverage(Form("original", tuple(form_items)), [], labelled=False)
         if row.type == "existence"
     )
     assert not row.labelled
@@ -117,7 +119,7 @@ ONE_KNOWS = np.arange(8) < np.array([8, 0, 0, 0])[:, None]
 
 
 @pytest.mark.parametrize(
-    ("right", "of", "metric", "at_chance"),
+    ("right", "form_items", "metric", "at_chance"),
     [
         (FIRST_OF_EIGHT, EVEN, ACCURACY, True),
         (HALF, EVEN, ACCURACY, False),  # their mean is more than .05 above a quarter
@@ -138,20 +140,20 @@ ONE_KNOWS = np.arange(8) < np.array([8, 0, 0, 0])[:, None]
     ],
 )
 def test_a_type_is_at_chance_where_nobody_is_above_a_guess(
-    right: Array, of: list[Item], metric: Metric, at_chance: bool
+    right: Array, form_items: list[Item], metric: Metric, at_chance: bool
 ) -> None:
-    index = number(of_one(right, of, metric), "types.index")
+    index = number(single_case(right, form_items, metric), "types.index")
     row = next(row for row in index.detail["types"] if row["type"] == "existence")
     assert row["at_chance"] is at_chance
     assert (row["missing_items"] == 0) is at_chance
-    others = [row for row in index.detail["types"] if row["type"] != "existence"]
-    assert not any(row["at_chance"] for row in others), "a type without items is not at chance"
+    other_rows = [row for row in index.detail["types"] if row["type"] != "existence"]
+    assert not any(row["at_chance"] for row in other_rows), "a type without items is not at chance"
 
 
 def test_answers_that_were_not_scored_are_no_wrong_guesses() -> None:
     lost = np.arange(8) >= np.array([4, 4, 4, 4])[:, None]
     half = np.arange(8) < np.array([2, 2, 2, 2])[:, None]
-    index = number(of_one(half, EVEN, lost=lost), "types.index")
+    index = number(single_case(half, EVEN, lost=lost), "types.index")
     (row,) = (row for row in index.detail["types"] if row["items"])
     assert row["at_chance"] is False, "two of four are half, not two of eight"
 
@@ -159,17 +161,20 @@ def test_answers_that_were_not_scored_are_no_wrong_guesses() -> None:
 def test_the_alpha_of_a_type_has_its_pictures_as_parts() -> None:
     """Three respondents with 2 1 0 and 2 0 0 right in two pictures: alpha = 2 (1 - (1 + 4/3) / 13/3)."""
     right = [[1, 1, 1, 1, 0], [1, 0, 0, 0, 1], [0, 0, 0, 0, 1]]
-    of = typed(*["existence"] * 4, "attribute")
-    of = [replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(of)]
-    rows = {r["type"]: r for r in number(of_one(right, of), "types.index").detail["types"]}
+    form_items = typed(*["existence"] * 4, "attribute")
+    form_items = [replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(form_items)]
+    rows = {
+        r["type"]: r for r in number(single_case(right, form_items), "types.index").detail["types"]
+    }
     assert rows["existence"]["alpha"] == pytest.approx(2 * (1 - (1 + 4 / 3) / (13 / 3)))
-    nothing = {"alpha": None, "alpha_low": None, "alpha_high": None}
-    assert {key: rows["attribute"][key] for key in nothing} == nothing, "one item"
+    undefined = {"alpha": None, "alpha_low": None, "alpha_high": None}
+    assert {key: rows["attribute"][key] for key in undefined} == undefined, "one item"
     for metric in (YES_NO[3], GROUPED):
         rows = {
-            r["type"]: r for r in number(of_one(right, of, metric), "types.index").detail["types"]
+            r["type"]: r
+            for r in number(single_case(right, form_items, metric), "types.index").detail["types"]
         }
-        assert {key: rows["existence"][key] for key in nothing} == nothing
+        assert {key: rows["existence"][key] for key in undefined} == undefined
 
 
 TEN = (np.random.default_rng(1).random((10, 40)) < np.linspace(0.2, 0.9, 10)[:, None]).astype(float)
@@ -177,8 +182,8 @@ TWENTY_EACH = typed(*["existence"] * 20, *["attribute"] * 20)
 
 
 def test_what_the_score_of_a_type_adds_to_the_total() -> None:
-    of = [*TWENTY_EACH[:30], *(replace(item, type=None) for item in TWENTY_EACH[30:])]
-    value = number(of_one(TEN, of), "types.added_value")
+    partly_typed = [*TWENTY_EACH[:30], *(replace(item, type=None) for item in TWENTY_EACH[30:])]
+    value = number(single_case(TEN, partly_typed), "types.added_value")
     labels = ["existence"] * 20 + ["attribute"] * 10
     study = psy.subscore_value(TEN[:, :30], labels)
     assert value.coefficient.value == sum(s.adds for s in study if s.status == "ok")
@@ -195,7 +200,9 @@ def test_what_the_score_of_a_type_adds_to_the_total() -> None:
         }
         for s in study
     ]
-    rows = {r["type"]: r for r in number(of_one(TEN, of), "types.index").detail["types"]}
+    rows = {
+        r["type"]: r for r in number(single_case(TEN, partly_typed), "types.index").detail["types"]
+    }
     for s in study:
         assert (rows[s.name]["adds_value"], rows[s.name]["adds_value_certainly"]) == (
             s.adds,
@@ -207,19 +214,22 @@ def test_what_the_score_of_a_type_adds_to_the_total() -> None:
 
 def test_one_type_adds_nothing_to_the_total() -> None:
     single = typed(*["existence"] * 39, None)
-    status, reason = no_number(of_one(TEN, single), "types.added_value")
+    status, reason = no_number(single_case(TEN, single), "types.added_value")
     assert status == "not_applicable"
     assert "fewer than two types" in reason
-    for of, metric in ((single, ACCURACY), (TWENTY_EACH, YES_NO[3])):
-        rows = number(of_one(TEN, of, metric), "types.index").detail["types"]
+    for form_items, metric in ((single, ACCURACY), (TWENTY_EACH, YES_NO[3])):
+        rows = number(single_case(TEN, form_items, metric), "types.index").detail["types"]
         assert {row["adds_value"] for row in rows} == {None}
     alike = TEN.copy()
     alike[:, 1:] = 1
-    unlike = [TWENTY_EACH[0], *(replace(item, type="attribute") for item in TWENTY_EACH[1:])]
+    one_existence = [TWENTY_EACH[0], *(replace(item, type="attribute") for item in TWENTY_EACH[1:])]
     first, second = psy.subscore_value(alike, ["existence"] + ["attribute"] * 39)
     assert (first.status, second.status) == ("insufficient", "degenerate")
-    assert no_number(of_one(alike, unlike), "types.added_value") == (first.status, first.reason)
-    status, reason = no_number(of_one(TEN[:3], TWENTY_EACH), "types.added_value")
+    assert no_number(single_case(alike, one_existence), "types.added_value") == (
+        first.status,
+        first.reason,
+    )
+    status, reason = no_number(single_case(TEN[:3], TWENTY_EACH), "types.added_value")
     (first, *_) = psy.subscore_value(TEN[:3], ["existence"] * 20 + ["attribute"] * 20)
     assert (status, reason) == (first.status, first.reason)
 
@@ -227,35 +237,40 @@ def test_one_type_adds_nothing_to_the_total() -> None:
 @pytest.mark.parametrize("metric", [ACCURACY, LOWER])
 def test_keys_that_favour_a_family(metric: Metric) -> None:
     """One family says yes to everything; a third key is no side."""
-    of = [replace(item, target=("yes", "no", "maybe")[k % 3]) for k, item in enumerate(items(60))]
-    keys = np.array([item.target for item in of])
+    keyed_items = [
+        replace(item, target=("yes", "no", "maybe")[k % 3]) for k, item in enumerate(items(60))
+    ]
+    keys = np.array([item.target for item in keyed_items])
     rng = np.random.default_rng(3)
     right = (rng.random((20, 60)) < 0.6).astype(float)
     right[::2, keys == "yes"], right[::2, keys == "no"] = 1, 0
     right[::2, :6] = rng.random((10, 6)) < 0.5
     families = ["a", "b"] * 10
-    given = 1 - right if metric.better == "lower" else right
-    lean = number(of_one(given, of, metric, families=families), "types.family_keys")
+    scores = 1 - right if metric.better == "lower" else right
+    lean = number(single_case(scores, keyed_items, metric, families=families), "types.family_keys")
     sides = [key if key != "maybe" else "" for key in keys]
     study = psy.differential_functioning(right, sides, families)
     assert lean.coefficient.value == pytest.approx(max(abs(row.logits) for row in study.rows))
     assert lean.flags == ("FAVOURS_FAMILY",)
     assert lean.detail["favours"] == [f"{row.part}: {row.group}" for row in study.favours]
     assert [row["large"] for row in lean.detail["parts"]] == [row.large for row in study.rows]
-    alike = number(of_one(TEN, TWENTY_EACH, families=families[:10]), "types.family_types")
+    alike = number(single_case(TEN, TWENTY_EACH, families=families[:10]), "types.family_types")
     assert (alike.flags, alike.detail["favours"]) == ((), [])
-    one_family = of_one(right, of, metric, families=["a"] * 20)
-    assert asked(one_family, "types.family_keys") is None
-    assert asked(one_family, "types.family_types") is None
-    only_yes = [replace(item, target="yes") for item in of]
-    assert asked(of_one(right, only_yes, metric, families=families), "types.family_keys") is None
+    one_family = single_case(right, keyed_items, metric, families=["a"] * 20)
+    assert first_result(one_family, "types.family_keys") is None
+    assert first_result(one_family, "types.family_types") is None
+    only_yes = [replace(item, target="yes") for item in keyed_items]
+    assert (
+        first_result(single_case(right, only_yes, metric, families=families), "types.family_keys")
+        is None
+    )
 
 
 # --- single items ---
 
 
 def test_items_that_ask_the_same_are_counted() -> None:
-    of = items(8)
+    eight_items = items(8)
     ask = [
         "Is it red?",
         "is  it RED?",
@@ -268,21 +283,23 @@ def test_items_that_ask_the_same_are_counted() -> None:
     ]
     pictures = ["a", "a", "b", "c", "a", "a", None, "a"]
     keys = ["yes", "no", "yes", "yes", "yes", "yes", "yes", "yes"]
-    made = [
+    with_copies = [
         replace(item, prompt=p, image=x, target=t)
-        for item, p, x, t in zip(of, ask, pictures, keys, strict=True)
+        for item, p, x, t in zip(eight_items, ask, pictures, keys, strict=True)
     ]
-    copies = number(of_one(np.ones((2, 8)), made), "items.duplicate_items")
-    ids = [item.id for item in made]
+    copies = number(single_case(np.ones((2, 8)), with_copies), "items.duplicate_items")
+    ids = [item.id for item in with_copies]
     assert copies.coefficient.value == 1
     assert copies.detail == {"groups": [ids[:2]], "contradictory": [ids[:2]]}
     # the pictures a and c are one picture
-    copied = number(of_one(np.ones((2, 8)), made, copies={"c": "a"}), "items.duplicate_items")
+    copied = number(
+        single_case(np.ones((2, 8)), with_copies, copies={"c": "a"}), "items.duplicate_items"
+    )
     assert copied.coefficient.value == 2
     assert copied.detail["groups"] == [[ids[0], ids[1], ids[3]]]
-    without = [replace(item, image=None) for item in made[:4]]
-    same = number(of_one(np.ones((2, 4)), without), "items.duplicate_items")
-    assert same.coefficient.value == 3, "of no picture all are the same"
+    imageless = [replace(item, image=None) for item in with_copies[:4]]
+    duplicates = number(single_case(np.ones((2, 4)), imageless), "items.duplicate_items")
+    assert duplicates.coefficient.value == 3, "of no picture all are the same"
 
 
 def test_items_that_do_not_tell_respondents_apart() -> None:
@@ -293,32 +310,32 @@ def test_items_that_do_not_tell_respondents_apart() -> None:
     lost = np.zeros(right.shape)
     lost[3, :3] = 1
     lost[2:, 3], lost[:, 4] = 1, 1
-    of = of_one(right, lost=lost)
-    dead = number(of, "items.dead_items")
-    ids = [item.id for item in of.items]
+    lossy_case = single_case(right, lost=lost)
+    dead = number(lossy_case, "items.dead_items")
+    ids = [item.id for item in lossy_case.items]
     assert dead.coefficient.value == 2
     assert dead.detail == {"count": 2, "of": 6, "items": ids[:2], "too_few_scores": 2}
 
 
 def test_how_well_single_items_go_with_the_rest() -> None:
     right = np.array([[1, 1, 1, 0, 1], [1, 1, 0, 0, 1], [1, 0, 0, 0, 1], [0, 0, 0, 1, 1]])
-    of = of_one(right)
-    made = number(of, "items.discrimination")
-    rest = [
+    item_case = single_case(right)
+    result = number(item_case, "items.discrimination")
+    item_rest = [
         float(np.corrcoef(right[:, i], np.delete(right, i, axis=1).sum(axis=1))[0, 1])
         for i in range(4)
     ]
-    assert made.coefficient.value == pytest.approx(np.median(rest))
-    assert (made.coefficient.n, made.coefficient.n_items) == (4, 4)
-    assert (made.detail["varying"], made.detail["constant"]) == (4, 1)
-    places = made.detail["map"]
-    assert places["ids"] == [item.id for item in of.items]
-    assert places["difficulty"] == pytest.approx([0.75, 0.5, 0.25, 0.25, 1])
-    assert places["item_rest"][:4] == pytest.approx(rest)
-    assert places["item_rest"][4] is None
-    constant = of_one(np.ones((4, 5)))
-    few = np.array([[1, 1, 0, 1, 1], [1, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]])
-    counted = number(of_one(few), "items.discrimination").detail
+    assert result.coefficient.value == pytest.approx(np.median(item_rest))
+    assert (result.coefficient.n, result.coefficient.n_items) == (4, 4)
+    assert (result.detail["varying"], result.detail["constant"]) == (4, 1)
+    item_map = result.detail["map"]
+    assert item_map["ids"] == [item.id for item in item_case.items]
+    assert item_map["difficulty"] == pytest.approx([0.75, 0.5, 0.25, 0.25, 1])
+    assert item_map["item_rest"][:4] == pytest.approx(item_rest)
+    assert item_map["item_rest"][4] is None
+    constant = single_case(np.ones((4, 5)))
+    two_patterns = np.array([[1, 1, 0, 1, 1], [1, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]])
+    counted = number(single_case(two_patterns), "items.discrimination").detail
     assert (counted["varying"], counted["constant"]) == (2, 3)
     for name in ("discrimination", "negative_items"):
         assert no_number(constant, f"items.{name}") == ("degenerate", "no item varies")
@@ -326,20 +343,20 @@ def test_how_well_single_items_go_with_the_rest() -> None:
 
 def test_few_respondents_would_show_no_planted_fault() -> None:
     right = np.array([[1, 1, 1, 0, 1], [1, 1, 0, 0, 1], [1, 0, 0, 0, 1], [0, 0, 0, 1, 1]])
-    made = number(of_one(right), "items.negative_items")
-    assert made.coefficient.value == made.detail["count"] == 0
-    assert made.coefficient.status == "not_informative"
-    assert "4 respondents would show 0%" in made.coefficient.reason
-    assert made.detail["power"]["share_planted"] == 0.02
-    assert made.detail["power"]["found"] == 0
+    result = number(single_case(right), "items.negative_items")
+    assert result.coefficient.value == result.detail["count"] == 0
+    assert result.coefficient.status == "not_informative"
+    assert "4 respondents would show 0%" in result.coefficient.reason
+    assert result.detail["power"]["share_planted"] == 0.02
+    assert result.detail["power"]["found"] == 0
 
 
 @pytest.mark.parametrize("right", [np.ones((29, 4)), np.full((30, 4), 0.5)])
 def test_a_rasch_model_needs_thirty_respondents_and_right_or_wrong(right: Array) -> None:
     scored = {"sum": right, "n": np.ones(right.shape)}
     first = replace(matrix(np.ones(right.shape)), tallies=scored, values=right)
-    of = case("", "", (first,), Metric("mean", mean_of("sum"), share=True), PROTOCOL)
-    status, reason = no_number(of, "items.misfit_items")
+    graded_case = case("", "", (first,), Metric("mean", mean_of("sum"), share=True), PROTOCOL)
+    status, reason = no_number(graded_case, "items.misfit_items")
     assert status == "insufficient"
     assert f"there are {len(right)}:" in reason
 
@@ -349,22 +366,22 @@ def test_thirty_respondents_are_enough_for_a_rasch_model() -> None:
     right = (rng.random((30, 6)) < np.linspace(0.2, 0.8, 30)[:, None]).astype(float)
     lost = np.zeros(right.shape)
     lost[0, 0] = 1
-    made = number(of_one(right, lost=lost), "items.misfit_items")
+    result = number(single_case(right, lost=lost), "items.misfit_items")
     study = psy.rasch(np.where(lost, np.nan, right))
-    assert made.coefficient.value == len(study.misfit) == made.detail["count"]
-    assert made.detail["difficulty"] == pytest.approx(list(study.difficulty), nan_ok=True)
-    assert made.detail["separation"] == pytest.approx(study.separation)
+    assert result.coefficient.value == len(study.misfit) == result.detail["count"]
+    assert result.detail["difficulty"] == pytest.approx(list(study.difficulty), nan_ok=True)
+    assert result.detail["separation"] == pytest.approx(study.separation)
 
 
 def test_older_items_are_those_before_the_middle_date() -> None:
     right = TEN[:, :8]
 
     def advantage(*added: Any) -> Result | None:
-        of = [
+        dated_items = [
             replace(item, meta={} if date is None else {"added": date})
             for item, date in zip(items(8), added, strict=True)
         ]
-        return asked(of_one(right, of), "items.older_advantage")
+        return first_result(single_case(right, dated_items), "items.older_advantage")
 
     for dates, older in (
         ([2020] * 3 + [2021] * 5, [0, 1, 2]),
@@ -372,14 +389,14 @@ def test_older_items_are_those_before_the_middle_date() -> None:
         ([2023, 2020, 2021, 2022] * 2, [1, 2, 5, 6]),
         ([2020] * 2 + [2021] * 4 + [2022] * 2, [0, 1]),
     ):
-        made = advantage(*dates)
-        assert made is not None
-        assert (made.detail["older"], made.detail["newer"]) == (len(older), 8 - len(older))
-        own = right[:, older].mean(axis=1) - np.delete(right, older, axis=1).mean(axis=1)
-        assert made.coefficient.value == pytest.approx(own.mean())
-        shown = [row["own"] for row in made.detail["by_respondent"].values()]
-        assert shown == pytest.approx(own.tolist())
-        assert ("REMEMBERED" in made.flags) == bool(made.detail["remembered"])
+        result = advantage(*dates)
+        assert result is not None
+        assert (result.detail["older"], result.detail["newer"]) == (len(older), 8 - len(older))
+        advantages = right[:, older].mean(axis=1) - np.delete(right, older, axis=1).mean(axis=1)
+        assert result.coefficient.value == pytest.approx(advantages.mean())
+        advantages_shown = [row["own"] for row in result.detail["by_respondent"].values()]
+        assert advantages_shown == pytest.approx(advantages.tolist())
+        assert ("REMEMBERED" in result.flags) == bool(result.detail["remembered"])
     assert advantage(*[2020] * 8) is None
     assert advantage(*[2020] * 4, *[2021] * 3, None) is None
     assert advantage(*[None] * 8) is None
@@ -393,24 +410,24 @@ def test_items_that_somebody_was_not_scored_on_are_no_parts() -> None:
     right = np.array([[1, 1, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0], [0, 0, 1, 0]])
     lost = np.zeros(right.shape)
     lost[0, 2] = 1
-    of = typed("existence", "existence", "attribute", None)
-    made = of_one(right, of, lost=lost)
+    form_items = typed("existence", "existence", "attribute", None)
+    lossy_case = single_case(right, form_items, lost=lost)
     complete = right[:, [0, 1, 3]]
     for name, study in (
         ("kr21", psy.kr21(complete)),
         ("lambda2", psy.lambda2(complete)),
         ("alpha_standardized", psy.standardized_alpha(complete)),
     ):
-        value = number(made, f"consistency.{name}").coefficient
+        value = number(lossy_case, f"consistency.{name}").coefficient
         assert value.value == pytest.approx(study.value)
-    assert number(made, "consistency.kr21").coefficient.n_items == 3
-    assert number(made, "consistency.lambda2").coefficient.n_items == 3
-    assert "fewer than two types" in no_number(made, "consistency.alpha_types")[1]
-    pictures = [replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(of)]
+    assert number(lossy_case, "consistency.kr21").coefficient.n_items == 3
+    assert number(lossy_case, "consistency.lambda2").coefficient.n_items == 3
+    assert "fewer than two types" in no_number(lossy_case, "consistency.alpha_types")[1]
+    pictures = [replace(item, cluster=f"{k // 2}.png") for k, item in enumerate(form_items)]
     parts = np.stack([complete[:, :2].sum(axis=1), complete[:, 2]], axis=1)
-    by_picture = number(of_one(right, pictures, lost=lost), "consistency.lambda2")
+    by_picture = number(single_case(right, pictures, lost=lost), "consistency.lambda2")
     assert by_picture.coefficient.value == pytest.approx(psy.lambda2(parts).value)
-    halves = number(of_one(right, pictures, lost=lost, seed=5), "consistency.split_half")
+    halves = number(single_case(right, pictures, lost=lost, seed=5), "consistency.split_half")
     study = psy.split_half(parts, psy.stream(5, "consistency.halves"), draws=200)
     assert halves.coefficient.value == pytest.approx(study.mean)
     assert (halves.detail["splits"], halves.detail["parts"]) == (study.splits, 2)
@@ -418,22 +435,22 @@ def test_items_that_somebody_was_not_scored_on_are_no_parts() -> None:
 
 
 def test_coefficients_over_types_leave_out_items_without_a_type() -> None:
-    of = [*TWENTY_EACH[:30], *(replace(item, type=None) for item in TWENTY_EACH[30:])]
+    partly_typed = [*TWENTY_EACH[:30], *(replace(item, type=None) for item in TWENTY_EACH[30:])]
     labels = ["existence"] * 20 + ["attribute"] * 10
-    made = of_one(TEN, of)
-    stratified = number(made, "consistency.stratified_alpha").coefficient
+    typed_case = single_case(TEN, partly_typed)
+    stratified = number(typed_case, "consistency.stratified_alpha").coefficient
     assert stratified.value == pytest.approx(psy.stratified_alpha(TEN[:, :30], labels).value)
     means = np.stack([TEN[:, 20:30].mean(axis=1), TEN[:, :20].mean(axis=1)], axis=1)
-    over = number(made, "consistency.alpha_types")
-    assert over.coefficient.value == pytest.approx(psy.cronbach_alpha(means).coefficient.value)
-    assert over.coefficient.fixed is None
-    assert (over.coefficient.n_items, over.detail["types"]) == (40, ["attribute", "existence"])
-    assert no_number(made, "consistency.omega_types")[1] == "one factor needs three types"
+    alpha = number(typed_case, "consistency.alpha_types")
+    assert alpha.coefficient.value == pytest.approx(psy.cronbach_alpha(means).coefficient.value)
+    assert alpha.coefficient.fixed is None
+    assert (alpha.coefficient.n_items, alpha.detail["types"]) == (40, ["attribute", "existence"])
+    assert no_number(typed_case, "consistency.omega_types")[1] == "one factor needs three types"
     three = [*TWENTY_EACH[:30], *(replace(item, type="relation") for item in TWENTY_EACH[30:])]
     omega = psy.omega_of_types(TEN, [*labels, *["relation"] * 10], np.arange(40))
-    got = number(of_one(TEN, three), "consistency.omega_types").coefficient
+    got = number(single_case(TEN, three), "consistency.omega_types").coefficient
     assert (got.status, got.value) == (omega.status, pytest.approx(omega.value, nan_ok=True))
-    single = of_one(TEN, typed(*["existence"] * 40))
+    single = single_case(TEN, typed(*["existence"] * 40))
     for name in ("stratified_alpha", "alpha_types", "omega_types"):
         assert "fewer than two types" in no_number(single, f"consistency.{name}")[1]
 
@@ -443,17 +460,17 @@ def test_kr21_is_of_right_and_wrong_alone() -> None:
     first = replace(
         matrix(np.ones((3, 2))), tallies={"sum": half, "n": np.ones((3, 2))}, values=half
     )
-    of = case("", "", (first,), Metric("mean", mean_of("sum"), share=True), PROTOCOL)
-    status, reason = no_number(of, "consistency.kr21")
+    graded_case = case("", "", (first,), Metric("mean", mean_of("sum"), share=True), PROTOCOL)
+    status, reason = no_number(graded_case, "consistency.kr21")
     assert status == "not_applicable"
     assert "scores are not 0 or 1" in reason
 
 
 @pytest.mark.parametrize("metric", [YES_NO[3], GROUPED])
 def test_what_is_no_mean_of_items_has_no_consistency(metric: Metric) -> None:
-    of = of_one(TEN, TWENTY_EACH, metric)
+    typed_case = single_case(TEN, TWENTY_EACH, metric)
     for name in ("alpha", "kr21", "lambda2", "split_half", "alpha_types", "own_strengths"):
-        assert no_number(of, f"consistency.{name}")[0] == "not_applicable"
+        assert no_number(typed_case, f"consistency.{name}")[0] == "not_applicable"
 
 
 # --- who is told apart ---
@@ -461,23 +478,23 @@ def test_what_is_no_mean_of_items_has_no_consistency(metric: Metric) -> None:
 
 def test_of_a_rate_of_faults_the_lowest_is_the_best() -> None:
     wrong = np.arange(20) < np.array([2, 6, 11, 18])[:, None]
-    of = of_one(wrong, metric=LOWER)
-    names = list(of.respondents)
-    pairs = number(of, "discriminability.separable_pairs")
+    fault_case = single_case(wrong, metric=LOWER)
+    names = list(fault_case.respondents)
+    pairs = number(fault_case, "discriminability.separable_pairs")
     assert pairs.detail["order"] == names
     assert pairs.detail["pairs"] == 6
     assert pairs.coefficient.value == pytest.approx(pairs.detail["apart"] / 6)
-    near = number(of, "discriminability.separable_adjacent")
-    assert near.detail["pairs"] == 3
-    lead = number(of, "discriminability.lead")
+    adjacent = number(fault_case, "discriminability.separable_adjacent")
+    assert adjacent.detail["pairs"] == 3
+    lead = number(fault_case, "discriminability.lead")
     assert lead.coefficient.value == pytest.approx(4 / 20)
     assert (lead.detail["best"], lead.detail["second"]) == (names[0], names[1])
     assert lead.coefficient.fixed is not None
     assert lead.coefficient.fixed.low < 0.2 < lead.coefficient.fixed.high
-    assert asked(of, "discriminability.above_chance") is not None
-    assert no_number(of, "discriminability.above_chance")[0] == "not_applicable"
+    assert first_result(fault_case, "discriminability.above_chance") is not None
+    assert no_number(fault_case, "discriminability.above_chance")[0] == "not_applicable"
     saturation = psy.saturation(wrong.astype(float), higher_is_better=False)
-    room = number(of, "discriminability.headroom")
+    room = number(fault_case, "discriminability.headroom")
     assert room.coefficient.value == pytest.approx(saturation.headroom)
     assert room.detail["at_ceiling"] == pytest.approx(saturation.at_ceiling)
     assert room.detail["at_floor"] == pytest.approx(saturation.at_floor)
@@ -487,75 +504,89 @@ def test_the_lead_is_of_those_who_have_a_score() -> None:
     right = np.arange(10) < np.array([9, 3, 7, 5])[:, None]
     lost = np.zeros(right.shape)
     lost[0] = 1
-    of = of_one(right, lost=lost)
-    lead = number(of, "discriminability.lead")
+    lossy_case = single_case(right, lost=lost)
+    lead = number(lossy_case, "discriminability.lead")
     assert lead.coefficient.value == pytest.approx(0.2)
-    assert (lead.detail["best"], lead.detail["second"]) == (of.respondents[2], of.respondents[3])
+    assert (lead.detail["best"], lead.detail["second"]) == (
+        lossy_case.respondents[2],
+        lossy_case.respondents[3],
+    )
     lost[1:3] = 1
-    status, reason = no_number(of_one(right, lost=lost), "discriminability.lead")
+    status, reason = no_number(single_case(right, lost=lost), "discriminability.lead")
     assert status == "insufficient"
     assert "fewer than two scores" in reason
-    assert number(of_one(right, seed=1), "discriminability.lead") != lead
+    assert number(single_case(right, seed=1), "discriminability.lead") != lead
 
 
 def test_what_answers_that_look_at_nothing_score() -> None:
     """Six keys: yes 4, no 2; of one type yes 3, no 0, of the other yes 1, no 1, of none one no."""
-    of = typed("existence", "existence", "existence", "attribute", "attribute", None)
+    keyed_items = typed("existence", "existence", "existence", "attribute", "attribute", None)
     targets = "yes", "yes", "yes", "yes", "no", "no"
-    of = [replace(item, target=target) for item, target in zip(of, targets, strict=True)]
+    keyed_items = [
+        replace(item, target=target) for item, target in zip(keyed_items, targets, strict=True)
+    ]
     right = np.arange(6) < np.array([6, 5, 3])[:, None]
-    above = number(of_one(right, of), "discriminability.above_chance")
+    above_chance = number(single_case(right, keyed_items), "discriminability.above_chance")
     strategies = {"one answer": 4 / 6, "each type's commonest answer": (3 + 1 + 1) / 6}
-    assert above.detail["strategies"] == pytest.approx(strategies)
-    assert (above.detail["blind"], above.detail["strategy"]) == (
+    assert above_chance.detail["strategies"] == pytest.approx(strategies)
+    assert (above_chance.detail["blind"], above_chance.detail["strategy"]) == (
         pytest.approx(5 / 6),
         "each type's commonest answer",
     )
-    own = [1, 0, (3 / 6 - 5 / 6) * 6]
-    assert above.coefficient.value == pytest.approx(np.mean(own))
-    assert list(above.detail["by_respondent"].values()) == pytest.approx(own)
+    expected_gains = [1, 0, (3 / 6 - 5 / 6) * 6]
+    assert above_chance.coefficient.value == pytest.approx(np.mean(expected_gains))
+    assert list(above_chance.detail["by_respondent"].values()) == pytest.approx(expected_gains)
     names = matrix(right.astype(float)).respondents
-    assert (above.detail["not_above"], above.flags) == (list(names[1:]), ("CHANCE",))
-    blind = matrix(np.ones(right.shape), of=of)
-    full = number(of_one(right, of, blind=blind), "discriminability.above_chance")
+    assert (above_chance.detail["not_above"], above_chance.flags) == (list(names[1:]), ("CHANCE",))
+    blind = matrix(np.ones(right.shape), of=keyed_items)
+    full = number(single_case(right, keyed_items, blind=blind), "discriminability.above_chance")
     assert (full.coefficient.status, math.isnan(full.coefficient.value)) == ("degenerate", True)
     assert full.detail["strategies"]["the best respondent without pictures"] == 1
     unseen = replace(blind, tallies={k: v * 0 for k, v in blind.tallies.items()})
-    dark = number(of_one(right, of, blind=unseen), "discriminability.above_chance")
+    dark = number(single_case(right, keyed_items, blind=unseen), "discriminability.above_chance")
     assert dark.detail["strategies"] == pytest.approx(strategies), "nobody answered without them"
-    opened = [replace(item, task="vqa") for item in of]
-    for made in (of_one(right, opened), of_one(right, of, GROUPED), of_one(right, of, YES_NO[3])):
-        assert no_number(made, "discriminability.above_chance")[0] == "not_applicable"
-    chosen = [replace(item, task="choice") for item in of]
-    assert number(of_one(right, chosen), "discriminability.above_chance").detail["blind"] > 0.8
+    opened = [replace(item, task="vqa") for item in keyed_items]
+    for unguessable in (
+        single_case(right, opened),
+        single_case(right, keyed_items, GROUPED),
+        single_case(right, keyed_items, YES_NO[3]),
+    ):
+        assert no_number(unguessable, "discriminability.above_chance")[0] == "not_applicable"
+    choice_items = [replace(item, task="choice") for item in keyed_items]
+    assert (
+        number(single_case(right, choice_items), "discriminability.above_chance").detail["blind"]
+        > 0.8
+    )
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, LOWER])
 @pytest.mark.parametrize(
-    ("full", "others", "crowds"), [(1, 3, False), (2, 3, True), (2, 18, False), (3, 17, True)]
+    ("full", "n_others", "crowds"), [(1, 3, False), (2, 3, True), (2, 18, False), (3, 17, True)]
 )
 def test_respondents_that_crowd_at_an_end(
-    metric: Metric, full: int, others: int, crowds: bool
+    metric: Metric, full: int, n_others: int, crowds: bool
 ) -> None:
     """Two at least, and 15 % of all respondents, stand at the end of the range."""
-    counts = [99] * full + [50] * others
+    counts = [99] * full + [50] * n_others
     right = np.arange(100) < np.array(counts)[:, None]
     for turned, flag, key in ((False, "CEILING", "in_top"), (True, "FLOOR", "in_bottom")):
-        shown = right != (turned != (metric.better == "lower"))
-        made = number(of_one(shown, metric=metric), "discriminability.measures_up_to")
-        names = list(of_one(shown, metric=metric).respondents)
-        assert made.detail[key] == names[:full]
-        assert (flag in made.flags) == crowds
+        answers = right != (turned != (metric.better == "lower"))
+        result = number(single_case(answers, metric=metric), "discriminability.measures_up_to")
+        names = list(single_case(answers, metric=metric).respondents)
+        assert result.detail[key] == names[:full]
+        assert (flag in result.flags) == crowds
         study = psy.conditional_errors((right != turned).astype(float), np.arange(100))
         top, bottom = study.top, study.bottom
         if metric.better == "lower":
             top, bottom = 1 - top, 1 - bottom
-        assert made.coefficient.value == pytest.approx(top)
-        assert made.detail["bottom"] == pytest.approx(bottom)
-        shown_scores = [row["score"] for row in made.detail["errors"]]
-        own = study.score if metric.better == "higher" else [1 - at for at in study.score]
-        assert shown_scores == pytest.approx(list(own))
-        assert [row["other_items"] for row in made.detail["errors"]] == pytest.approx(
+        assert result.coefficient.value == pytest.approx(top)
+        assert result.detail["bottom"] == pytest.approx(bottom)
+        shown_scores = [row["score"] for row in result.detail["errors"]]
+        expected_scores = (
+            study.score if metric.better == "higher" else [1 - score for score in study.score]
+        )
+        assert shown_scores == pytest.approx(list(expected_scores))
+        assert [row["other_items"] for row in result.detail["errors"]] == pytest.approx(
             list(study.other_items)
         )
 

@@ -21,7 +21,7 @@ from hqm.indicators.indicator import is_on_page
 from hqm.labels.people_labels import FAITHFUL, PooledLabels
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form
-from tests.indicator_answers import DIGITS, LEAST_ALONE, OFF_PAGE, REPEATS
+from tests.indicator_answers import DIGITS, LOWER_BOUND_ONLY, OFF_PAGE, REPEATS
 from tests.test_flags import ACCURACY, PROTOCOL, items, labelled, matrix
 from tests.test_indicators_by_hand import NAMES, RIGHT, RUNS, N, by_name
 
@@ -57,16 +57,16 @@ RATERS = {
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "weighted"])
-def beside_labels(request: pytest.FixtureRequest) -> tuple[dict[str, Estimate], Array]:
+def labelled_estimates(request: pytest.FixtureRequest) -> tuple[dict[str, Estimate], Array]:
     """The estimates beside people's labels, and the weight of each answer."""
     first = matrix(RIGHT[0], of=QUESTIONS)
     labels = labelled(HUMAN, first, 90)
-    known = np.isfinite(HUMAN[:, :90])
+    labelled_mask = np.isfinite(HUMAN[:, :90])
     labels = replace(
         labels,
-        tallies={"faithful": np.nan_to_num(HUMAN[:, :90]), "n": known.astype(float)},
+        tallies={"faithful": np.nan_to_num(HUMAN[:, :90]), "n": labelled_mask.astype(float)},
     )
-    drawn = {
+    probabilities = {
         (NAMES[m], QUESTIONS[i].id): float(CHANCES[m, i])
         for m, i in zip(*np.nonzero(np.isfinite(HUMAN)), strict=True)
     }
@@ -74,7 +74,7 @@ def beside_labels(request: pytest.FixtureRequest) -> tuple[dict[str, Estimate], 
         judgements=(),
         pool="majority",
         raters=RATERS,
-        probabilities=drawn if request.param else {},
+        probabilities=probabilities if request.param else {},
         unresolved=3,
         adjudicated=2,
         added=1,
@@ -86,7 +86,7 @@ def beside_labels(request: pytest.FixtureRequest) -> tuple[dict[str, Estimate], 
         labels,
         ACCURACY,
         PROTOCOL,
-        other_metric=FAITHFUL,
+        second_metric=FAITHFUL,
         sample=sample,
         levels=("model", "answer", "item"),
     )
@@ -94,13 +94,13 @@ def beside_labels(request: pytest.FixtureRequest) -> tuple[dict[str, Estimate], 
     return by_name(estimates), np.where(np.isfinite(HUMAN), weights, np.nan)
 
 
-def of_items(weights: Array) -> tuple[Array, Array, Array]:
+def item_means(weights: Array) -> tuple[Array, Array, Array]:
     """(items,) twice: weighted means over the labelled answers; and which items have some."""
-    known = np.isfinite(HUMAN)
-    used = known.any(axis=0)
+    labelled_mask = np.isfinite(HUMAN)
+    used = labelled_mask.any(axis=0)
     means = [
         [
-            np.average(x[known[:, i], i], weights=weights[known[:, i], i])
+            np.average(x[labelled_mask[:, i], i], weights=weights[labelled_mask[:, i], i])
             for i in np.flatnonzero(used)
         ]
         for x in (RIGHT[0], HUMAN)
@@ -118,13 +118,13 @@ def weighted_ranks(x: Array, w: Array) -> Array:
     return np.array([w[x < v].sum() + w[x == v].sum() / 2 for v in x])
 
 
-def test_agreement_with_people(beside_labels: tuple[dict[str, Estimate], Array]) -> None:
-    estimates, weights = beside_labels
-    known = np.isfinite(HUMAN)
-    a, h, w = RIGHT[0][known], HUMAN[known], weights[known]
+def test_agreement_with_people(labelled_estimates: tuple[dict[str, Estimate], Array]) -> None:
+    estimates, weights = labelled_estimates
+    labelled_mask = np.isfinite(HUMAN)
+    a, h, w = RIGHT[0][labelled_mask], HUMAN[labelled_mask], weights[labelled_mask]
     accuracy = estimates["criterion.accuracy"]
     assert accuracy.value == pytest.approx(np.average(a == h, weights=w))
-    assert accuracy.detail["answers"] == known.sum()
+    assert accuracy.detail["answers"] == labelled_mask.sum()
     kappa = estimates["criterion.kappa"]
     assert kappa.value == pytest.approx(rival.cohen_kappa_score(a, h, sample_weight=w))
     assert kappa.detail["agreement"] == pytest.approx(np.average(a == h, weights=w))
@@ -137,10 +137,10 @@ def test_agreement_with_people(beside_labels: tuple[dict[str, Estimate], Array])
     )
     over_answers = estimates["criterion.answers_pearson"]
     assert over_answers.value == pytest.approx(pearson(a, h, w))
-    assert over_answers.detail["answers"] == known.sum()
+    assert over_answers.detail["answers"] == labelled_mask.sum()
     ranks = [weighted_ranks(x, w) for x in (a, h)]
     assert estimates["criterion.answers_spearman"].value == pytest.approx(pearson(*ranks, w))
-    automatic, human, _ = of_items(weights)
+    automatic, human, _ = item_means(weights)
     for name, function in (
         ("pearson", scipy.stats.pearsonr),
         ("spearman", scipy.stats.spearmanr),
@@ -151,39 +151,41 @@ def test_agreement_with_people(beside_labels: tuple[dict[str, Estimate], Array])
     if (w == 1).all():
         tau = scipy.stats.kendalltau(a, h).statistic
         assert estimates["criterion.answers_tau_b"].value == pytest.approx(tau)
-    same = [
-        [np.average(x[m, known[m]], weights=weights[m, known[m]]) for m in range(M)]
+    labelled_means = [
+        [np.average(x[m, labelled_mask[m]], weights=weights[m, labelled_mask[m]]) for m in range(M)]
         for x in (RIGHT[0], HUMAN)
     ]
     flattering = estimates["criterion.pearson_same_items"]
-    assert flattering.value == pytest.approx(scipy.stats.pearsonr(*same).statistic)
+    assert flattering.value == pytest.approx(scipy.stats.pearsonr(*labelled_means).statistic)
 
 
-def test_scores_corrected_by_people(beside_labels: tuple[dict[str, Estimate], Array]) -> None:
-    estimates, weights = beside_labels
+def test_scores_corrected_by_people(labelled_estimates: tuple[dict[str, Estimate], Array]) -> None:
+    estimates, weights = labelled_estimates
     plain = bool((weights[np.isfinite(weights)] == 1).all())
     chances = None if plain else np.where(np.isfinite(HUMAN), CHANCES, np.nan)
     corrected = estimates["criterion.prediction_powered"]
-    each = psy.ppi_scores(RIGHT[0], HUMAN, CLUSTERS, probabilities=chances)
-    of_all = psy.ppi_scores(
+    by_respondent = psy.ppi_scores(RIGHT[0], HUMAN, CLUSTERS, probabilities=chances)
+    pooled = psy.ppi_scores(
         RIGHT[0].reshape(1, -1),
         HUMAN.reshape(1, -1),
         np.tile(CLUSTERS, M),
         probabilities=None if plain else chances.reshape(1, -1),  # type: ignore[union-attr]
     ).scores[0]
-    own = [score.value for score in each.scores]
-    assert corrected.value == pytest.approx(np.mean(own) if plain else of_all.value)
+    corrected_scores = [score.value for score in by_respondent.scores]
+    assert corrected.value == pytest.approx(np.mean(corrected_scores) if plain else pooled.value)
     if not plain:
         (interval,) = corrected.intervals
-        assert (interval.low, interval.high) == pytest.approx((of_all.low, of_all.high))
-        assert corrected.detail["se"] == pytest.approx(of_all.se)
+        assert (interval.low, interval.high) == pytest.approx((pooled.low, pooled.high))
+        assert corrected.detail["se"] == pytest.approx(pooled.se)
     assert list(corrected.detail["by_respondent"]) == NAMES
-    for name, score in zip(NAMES, each.scores, strict=True):
+    for name, score in zip(NAMES, by_respondent.scores, strict=True):
         row = corrected.detail["by_respondent"][name]
         ends = score.fixed if score.fixed is not None else score
         assert row == pytest.approx({"score": score.value, "low": ends.low, "high": ends.high})
     assert corrected.detail["labels"] == np.isfinite(HUMAN).sum(axis=1).tolist()
-    before, after = (scipy.stats.rankdata([-v for v in x], "min") for x in (RIGHT[0].mean(1), own))
+    before, after = (
+        scipy.stats.rankdata([-v for v in x], "min") for x in (RIGHT[0].mean(1), corrected_scores)
+    )
     moved = [
         {"respondent": name, "before": a, "after": b}
         for name, a, b in zip(NAMES, before, after, strict=True)
@@ -206,12 +208,12 @@ def test_scores_corrected_by_people(beside_labels: tuple[dict[str, Estimate], Ar
     pure = estimates["criterion.disattenuated"]
     assert pure.value == pytest.approx(validity.disattenuated.value)
     assert pure.detail["raw_full"] == pytest.approx(validity.full.value)
-    assert pure.detail["raw_same"] == pytest.approx(validity.same.value)
+    assert pure.detail["raw_same"] == pytest.approx(validity.labelled_only.value)
     assert pure.detail["paired"] == np.isfinite(HUMAN).sum()
     assert pure.detail["reliability"] == pytest.approx(validity.reliability_automatic)
     assert estimates["criterion.ceiling"].value == pytest.approx(validity.ceiling)
-    needed = psy.labels_needed(0.9, validity.residual_human, validity.true_human)
-    assert estimates["criterion.labels_needed"].value == needed
+    n_labels = psy.labels_needed(0.9, validity.residual_human, validity.true_human)
+    assert estimates["criterion.labels_needed"].value == n_labels
     assert estimates["criterion.labels_needed"].detail["target"] == 0.9
     random = estimates.get("criterion.labels_at_random")
     test = psy.labels_at_random(RIGHT[0], HUMAN, CLUSTERS)
@@ -225,21 +227,21 @@ def test_scores_corrected_by_people(beside_labels: tuple[dict[str, Estimate], Ar
         assert random is None or random.status == "not_applicable"
 
 
-def test_who_labelled_what(beside_labels: tuple[dict[str, Estimate], Array]) -> None:
-    estimates, weights = beside_labels
+def test_who_labelled_what(labelled_estimates: tuple[dict[str, Estimate], Array]) -> None:
+    estimates, weights = labelled_estimates
     counted = estimates["criterion.labelled_answers"]
-    known = np.isfinite(HUMAN)
-    assert counted.value == known.sum()
+    labelled_mask = np.isfinite(HUMAN)
+    assert counted.value == labelled_mask.sum()
     detail = counted.detail
-    assert detail["raters"] == {"anna": known.sum(), "ben": known[:, 1::2].sum()}
-    both = known.copy()
-    both[:, ::2] = False
-    split = (noisy(HUMAN, 0.1, 4) != noisy(HUMAN, 0.1, 5)) & both
+    assert detail["raters"] == {"anna": labelled_mask.sum(), "ben": labelled_mask[:, 1::2].sum()}
+    by_two_raters = labelled_mask.copy()
+    by_two_raters[:, ::2] = False
+    split = (noisy(HUMAN, 0.1, 4) != noisy(HUMAN, 0.1, 5)) & by_two_raters
     assert detail["without_majority"] == split.sum() > 0
-    assert detail["by_one_rater"] == known[:, ::2].sum()
+    assert detail["by_one_rater"] == labelled_mask[:, ::2].sum()
     assert (detail["unresolved"], detail["adjudicated"], detail["added"]) == (3, 2, 1)
     assert (detail["pool"], detail["schemas"], detail["stale"]) == ("majority", ["a"], 0)
-    assert detail["drawn"] == bool((weights[known] != 1).any())
+    assert detail["drawn"] == bool((weights[labelled_mask] != 1).any())
     assert detail["labelled_respondents"] == M
     assert detail["labelled_by"] == "people"
 
@@ -250,20 +252,20 @@ def test_agreement_is_correlated_over_the_levels_that_are_asked_for(level: str) 
     labels = labelled(noisy(RIGHT[0], 0.1, 21), first, 60)
     settings = {"sample": PooledLabels(judgements=()), "levels": ("model", level)}
     estimates = by_name(
-        compare("judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, **settings)
+        compare("judge", first, labels, ACCURACY, PROTOCOL, second_metric=FAITHFUL, **settings)
     )
     for name in ("answer", "item"):
-        asked = f"criterion.{name}s_pearson" in estimates
-        assert asked == (name == level)
+        is_reported = f"criterion.{name}s_pearson" in estimates
+        assert is_reported == (name == level)
 
 
 # --- two forms ---
 
 # the other wording turns two respondents' answers round
-OTHER = np.where(np.isin(np.arange(M), (2, 5))[:, None], noisy(RIGHT[1], 0.4, 20), RIGHT[1])
+REWORDED = np.where(np.isin(np.arange(M), (2, 5))[:, None], noisy(RIGHT[1], 0.4, 20), RIGHT[1])
 
 WORDED = replace(
-    matrix(OTHER, Cell(form="parallel"), TURNED),
+    matrix(REWORDED, Cell(form="parallel"), TURNED),
     words=np.random.default_rng(6).integers(2, 9, (M, N)).astype(float),
 )
 FIRST = replace(
@@ -273,34 +275,34 @@ FIRST = replace(
 )
 
 
-OF_FIRST = [FIRST, *(replace(run, items=QUESTIONS) for run in RUNS[1:])]
+FIRST_RUNS = [FIRST, *(replace(run, items=QUESTIONS) for run in RUNS[1:])]
 
 
 @pytest.fixture(scope="module")
 def of_forms() -> dict[str, Estimate]:
-    return by_name(compare("form", FIRST, WORDED, ACCURACY, PROTOCOL, runs=OF_FIRST))
+    return by_name(compare("form", FIRST, WORDED, ACCURACY, PROTOCOL, runs=FIRST_RUNS))
 
 
 def said_yes(right: Array, truth: Array) -> Array:
     return np.where(truth, right, 1 - right)
 
 
-YES = said_yes(RIGHT[0], TRUTH), said_yes(OTHER, ~TRUTH)
+YES = said_yes(RIGHT[0], TRUTH), said_yes(REWORDED, ~TRUTH)
 
 
 def test_a_form_is_equivalent_within_what_seeds_explain(of_forms: dict[str, Estimate]) -> None:
-    x, y = (right.mean(axis=1) for right in (RIGHT[0], OTHER))
-    seeds = by_name(compare_runs(OF_FIRST, ACCURACY, PROTOCOL))
+    x, y = (right.mean(axis=1) for right in (RIGHT[0], REWORDED))
+    seeds = by_name(compare_runs(FIRST_RUNS, ACCURACY, PROTOCOL))
     noise = np.array(list(seeds["test_retest.sem"].detail["by_respondent"].values())) ** 2
     margin = seeds["test_retest.mdc95"].value
-    same = of_forms["parallel_forms.equivalence"]
+    equivalence = of_forms["parallel_forms.equivalence"]
     sides = [
         scipy.stats.ttest_1samp(y - x, end, alternative=side).pvalue
         for end, side in ((-margin, "greater"), (margin, "less"))
     ]
-    assert same.detail["margin"] == pytest.approx(margin)
-    assert same.value == pytest.approx(max(sides))
-    assert abs(same.detail["shift"]) == pytest.approx(abs((y - x).mean()))
+    assert equivalence.detail["margin"] == pytest.approx(margin)
+    assert equivalence.value == pytest.approx(max(sides))
+    assert abs(equivalence.detail["shift"]) == pytest.approx(abs((y - x).mean()))
     r = of_forms["parallel_forms.form_correlation"]
     observed = scipy.stats.pearsonr(x, y).statistic
     variances = [s.var(ddof=1) for s in (x, y)]
@@ -309,7 +311,7 @@ def test_a_form_is_equivalent_within_what_seeds_explain(of_forms: dict[str, Esti
     assert r.detail["attenuation"] == pytest.approx(shrink)
     assert r.value == pytest.approx(min(1.0, observed / shrink))
     moves = of_forms["parallel_forms.form_heterogeneity"]
-    study = psy.shift_heterogeneity(RIGHT[0], OTHER, CLUSTERS)
+    study = psy.shift_heterogeneity(RIGHT[0], REWORDED, CLUSTERS)
     assert moves.value == pytest.approx(study.deviation)
     assert moves.detail["i2"] == pytest.approx(study.i2)
     assert {n: abs(v) for n, v in moves.detail["by_respondent"].items()} == pytest.approx(
@@ -340,12 +342,12 @@ def test_what_two_forms_do_to_yes_and_no(of_forms: dict[str, Estimate]) -> None:
         for m, respondent in enumerate(NAMES):
             pair = [values[0][m], values[1][m]]
             assert moved.detail["by_respondent"][respondent] == pytest.approx(pair)
-    same = psy.acquiescence(*YES, CLUSTERS)
+    study = psy.acquiescence(*YES, CLUSTERS)
     lean = of_forms["parallel_forms.acquiescence"]
-    assert lean.value == pytest.approx(same.mean.value)
-    own = (YES[0] + YES[1]).mean(axis=1) / 2 - 0.5
-    assert own == pytest.approx([each.value for each in same.respondents])
-    assert lean.detail["by_respondent"] == pytest.approx(dict(zip(NAMES, own, strict=True)))
+    assert lean.value == pytest.approx(study.mean.value)
+    yes_excess = (YES[0] + YES[1]).mean(axis=1) / 2 - 0.5
+    assert yes_excess == pytest.approx([excess.value for excess in study.respondents])
+    assert lean.detail["by_respondent"] == pytest.approx(dict(zip(NAMES, yes_excess, strict=True)))
     coherent = of_forms["parallel_forms.coherence"]
     for m, name in enumerate(NAMES):
         p, q = YES[0][m].mean(), YES[1][m].mean()
@@ -354,8 +356,10 @@ def test_what_two_forms_do_to_yes_and_no(of_forms: dict[str, Estimate]) -> None:
         )
     assert coherent.value == pytest.approx(np.mean(YES[0] != YES[1]))
     balanced = of_forms["parallel_forms.balanced_score"]
-    both = (RIGHT[0].mean(axis=1) + OTHER.mean(axis=1)) / 2
-    assert balanced.detail["by_respondent"] == pytest.approx(dict(zip(NAMES, both, strict=True)))
+    mean_scores = (RIGHT[0].mean(axis=1) + REWORDED.mean(axis=1)) / 2
+    assert balanced.detail["by_respondent"] == pytest.approx(
+        dict(zip(NAMES, mean_scores, strict=True))
+    )
 
 
 def test_who_is_right_on_one_form_alone_lies_on_either_side_of_chance() -> None:
@@ -376,7 +380,7 @@ def test_who_is_right_on_one_form_alone_lies_on_either_side_of_chance() -> None:
     )
     balanced = estimates["parallel_forms.balanced_score"]
     z = scipy.stats.norm.ppf(1 - 0.05 / 16)
-    below = []
+    below_chance = []
     for m, name in enumerate(NAMES):
         ends = []
         for right, truth in ((first, TRUTH), (turned, ~TRUTH)):
@@ -391,8 +395,8 @@ def test_who_is_right_on_one_form_alone_lies_on_either_side_of_chance() -> None:
             ).balanced_accuracy.se
             ends.append((np.mean(shares) - z * se, np.mean(shares) + z * se))
         if min(high for _, high in ends) < 0.5 < max(low for low, _ in ends):
-            below.append(name)
-    assert balanced.detail["below_chance"] == below == [NAMES[5]]
+            below_chance.append(name)
+    assert balanced.detail["below_chance"] == below_chance == [NAMES[5]]
     assert "NON_PARALLEL" in balanced.flags
 
 
@@ -402,16 +406,16 @@ def test_forms_are_compared_by_a_ratio_with_pictures_left_out(
     estimates = by_name(compare("form", FIRST, WORDED, YES_NO[3], PROTOCOL))
     moves = estimates["parallel_forms.form_heterogeneity"]
 
-    def f1(side: int, inside: Array) -> Array:
-        truth = (TRUTH if side == 0 else ~TRUTH)[inside]
-        yes = YES[side][:, inside]
+    def f1(side: int, included: Array) -> Array:
+        truth = (TRUTH if side == 0 else ~TRUTH)[included]
+        yes = YES[side][:, included]
         return np.asarray(2 * (yes @ truth) / (yes.sum(axis=1) + truth.sum()))
 
-    whole = np.ones(N, dtype=bool)
+    all_items = np.ones(N, dtype=bool)
     left = np.stack([f1(0, c != CLUSTERS) - f1(1, c != CLUSTERS) for c in range(N // 2)], axis=1)
     count = N // 2
     spread = (count - 1) / count * ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    study = psy.shift_heterogeneity_of_scores(f1(0, whole) - f1(1, whole), spread)
+    study = psy.shift_heterogeneity_of_scores(f1(0, all_items) - f1(1, all_items), spread)
     assert moves.value == pytest.approx(study.deviation)
     assert moves.detail["p"] == pytest.approx(study.test.p)
     assert of_forms["parallel_forms.form_heterogeneity"].value != moves.value
@@ -419,7 +423,7 @@ def test_forms_are_compared_by_a_ratio_with_pictures_left_out(
 
 def test_length_and_score_within_respondents(of_forms: dict[str, Estimate]) -> None:
     words = np.stack([m.words.mean(axis=1) for m in (FIRST, WORDED)], axis=1)
-    scores = np.stack([right.mean(axis=1) for right in (RIGHT[0], OTHER)], axis=1)
+    scores = np.stack([right.mean(axis=1) for right in (RIGHT[0], REWORDED)], axis=1)
     x, y = (np.diff(np.log(v), axis=1)[:, 0] for v in (words, scores))
     x, y = x - x.mean(), y - y.mean()  # what a form does to everybody is no elasticity
     assert of_forms["parallel_forms.length_elasticity"].value == pytest.approx((x @ y) / (x @ x))
@@ -435,8 +439,8 @@ def test_three_wordings_together() -> None:
     estimates = by_name(compare_forms(wordings, ACCURACY, PROTOCOL))
     scores = np.stack([right.mean(axis=1) for right in RIGHT], axis=1)
     ms_r, ms_c = 3 * scores.mean(axis=1).var(ddof=1), 8 * scores.mean(axis=0).var(ddof=1)
-    rest = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    ms_e = (rest**2).sum() / 14
+    residuals = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    ms_e = (residuals**2).sum() / 14
     a1 = estimates["parallel_forms.icc_a1_of_forms"]
     assert a1.value == pytest.approx((ms_r - ms_e) / (ms_r + 2 * ms_e + 3 * (ms_c - ms_e) / 8))
     ak = (ms_r - ms_e) / (ms_r + (ms_c - ms_e) / 8)
@@ -458,9 +462,9 @@ def test_three_wordings_together() -> None:
 
 def test_another_judge() -> None:
     first = matrix(RIGHT[0], Cell(judge="a@1"), of=QUESTIONS)
-    other = matrix(noisy(RIGHT[0], 0.1, 11), Cell(judge="b@1"), of=QUESTIONS)
-    x, y = first.values, other.values
-    estimates = by_name(compare("judge", first, other, ACCURACY, PROTOCOL))
+    second = matrix(noisy(RIGHT[0], 0.1, 11), Cell(judge="b@1"), of=QUESTIONS)
+    x, y = first.values, second.values
+    estimates = by_name(compare("judge", first, second, ACCURACY, PROTOCOL))
     alpha = krippendorff.alpha(np.stack([x.ravel(), y.ravel()]), level_of_measurement="nominal")
     assert estimates["judge_agreement.krippendorff_alpha"].value == pytest.approx(alpha)
     share, p = (x == y).mean(), (x.mean() + y.mean()) / 2
@@ -472,10 +476,10 @@ def test_another_judge() -> None:
 
 def test_the_same_judge_again() -> None:
     first = matrix(RIGHT[0], Cell(judge="a@1"), of=QUESTIONS)
-    again = matrix(noisy(RIGHT[0], 0.1, 12), Cell(judge="a@1#1"), of=QUESTIONS)
+    rejudged = matrix(noisy(RIGHT[0], 0.1, 12), Cell(judge="a@1#1"), of=QUESTIONS)
     runs = [replace(run, cell=replace(run.cell, judge="a@1"), items=QUESTIONS) for run in RUNS]
-    estimates = by_name(compare("judge", first, again, ACCURACY, PROTOCOL, runs=runs))
-    study = psy.judge_share(np.stack([first.values, again.values]), np.stack(RIGHT), CLUSTERS)
+    estimates = by_name(compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=runs))
+    study = psy.judge_share(np.stack([first.values, rejudged.values]), np.stack(RIGHT), CLUSTERS)
     share = estimates["judge_consistency.judge_share"]
     assert share.value == pytest.approx(study.share.value)
     for m, name in enumerate(NAMES):
@@ -528,31 +532,35 @@ def test_what_favours_a_family() -> None:
         estimate = estimates[f"types.{name}"]
         assert estimate.value == pytest.approx(max(abs(row.logits) for row in study.rows))
         assert estimate.detail["tested"] == study.tested
-        shown = [(row["part"], row["group"]) for row in estimate.detail["parts"]]
-        assert shown == [(row.part, row.group) for row in study.rows]
+        rows = [(row["part"], row["group"]) for row in estimate.detail["parts"]]
+        assert rows == [(row.part, row.group) for row in study.rows]
 
 
 @pytest.mark.parametrize("typed", [True, False])
 def test_items_are_grouped_by_type_or_by_how_they_begin(typed: bool) -> None:
-    some = [
+    some_items = [
         replace(item, type=("existence" if k % 3 else None) if typed else None)
         for k, item in enumerate(QUESTIONS[:6])
     ]
-    some[1] = replace(some[1], prompt="How  MANY dogs are there?")
+    some_items[1] = replace(some_items[1], prompt="How  MANY dogs are there?")
     expected = (
         ["", *["existence"] * 2] * 2 if typed else ["is there", "how many"] + ["is there"] * 4
     )
-    assert single_items._types(some) == expected
-    chosen = [replace(item, task="choice") for item in some[:2]] + [
-        replace(some[2], task="number")  # type: ignore[arg-type]
+    assert single_items._types(some_items) == expected
+    typeless = [replace(item, task="choice") for item in some_items[:2]] + [
+        replace(some_items[2], task="number")  # type: ignore[arg-type]
     ]
-    assert single_items._sides(chosen) == [str(some[0].target), str(some[1].target), ""]
-    options = [replace(some[0], options=("a",) * k) for k in (0, 2, 3, 5)]
+    assert single_items._sides(typeless) == [
+        str(some_items[0].target),
+        str(some_items[1].target),
+        "",
+    ]
+    options = [replace(some_items[0], options=("a",) * k) for k in (0, 2, 3, 5)]
     assert single_items._hits(options).tolist() == [1, 1, 1 / 2, 1 / 4]
 
 
 @pytest.mark.parametrize(
-    ("status", "doubt", "by_list", "by_test", "better"),
+    ("status", "doubt", "by_list", "by_test", "best_power"),
     [
         ("ok", "", 0.9, 0.3, 0.9),
         ("ok", "", 0.3, 0.9, 0.9),
@@ -568,7 +576,7 @@ def test_the_power_of_two_searches_is_that_of_the_better(
     doubt: str,
     by_list: float,
     by_test: float,
-    better: float,
+    best_power: float,
 ) -> None:
     listed = psy.ReadingList(
         (),
@@ -581,13 +589,13 @@ def test_the_power_of_two_searches_is_that_of_the_better(
     planted = psy.PlantedFaults(by_test, 0.01, 5, 40)
     monkeypatch.setattr(single_items, "list_to_read", lambda *_: listed)
     monkeypatch.setattr(single_items, "_power", lambda *_, **__: planted)
-    alone = case("items", "", (matrix(RIGHT[0], of=QUESTIONS),), ACCURACY, PROTOCOL)
-    errors = single_items._label_errors(alone)
+    single_case = case("items", "", (matrix(RIGHT[0], of=QUESTIONS),), ACCURACY, PROTOCOL)
+    errors = single_items._label_errors(single_case)
     power = errors.detail["power"]
-    assert power["found"] == better
-    assert power["planted"] == (7 if better == by_list else 5)
+    assert power["found"] == best_power
+    assert power["planted"] == (7 if best_power == by_list else 5)
     assert power["repeats"] == 40
-    assert errors.coefficient.status == ("ok" if better >= 0.2 else "not_informative")
+    assert errors.coefficient.status == ("ok" if best_power >= 0.2 else "not_informative")
     if doubt:
         assert errors.detail["tested"] == 0
 
@@ -606,7 +614,7 @@ RANGES: dict[str, tuple[float | None, float | None]] = {
 @pytest.mark.parametrize("name", RANGES)
 def test_what_a_number_can_be(name: str) -> None:
     units = {i.unit for i in hqm.all_indicators() if i.name == name}
-    assert {(unit.least, unit.most) for unit in units} == {RANGES[name]}
+    assert {(unit.minimum, unit.maximum) for unit in units} == {RANGES[name]}
 
 
 def test_how_indicators_are_shown() -> None:
@@ -616,7 +624,7 @@ def test_how_indicators_are_shown() -> None:
     listed = hqm.all_indicators()
     for indicator in listed:
         name = indicator.name
-        assert indicator.one_sided == (name in LEAST_ALONE), name
+        assert indicator.one_sided == (name in LOWER_BOUND_ONLY), name
         assert indicator.on_page == (name not in OFF_PAGE), name
         assert indicator.repeats == (name in REPEATS), name
         assert indicator.digits == DIGITS.get(name, 3), name
@@ -631,21 +639,21 @@ def test_respondents_are_separated_by_a_ratio_over_pseudo_values() -> None:
     first = matrix(RIGHT[0], of=QUESTIONS)
     estimates = by_name(describe(first, YES_NO[3], PROTOCOL, form, ()))
 
-    def f1(inside: Array) -> Array:
-        yes, truth = YES[0][:, inside], TRUTH[inside]
+    def f1(included: Array) -> Array:
+        yes, truth = YES[0][:, included], TRUTH[included]
         return np.asarray(2 * (yes @ truth) / (yes.sum(axis=1) + truth.sum()))
 
-    count, whole = N // 2, f1(np.ones(N, dtype=bool))
+    count, full_scores = N // 2, f1(np.ones(N, dtype=bool))
     left = np.stack([f1(CLUSTERS != c) for c in range(count)], axis=1)  # noqa: SIM300
-    pseudo = count * whole[:, None] - (count - 1) * left
+    pseudo = count * full_scores[:, None] - (count - 1) * left
     pairs = [(a, b) for a in range(M) for b in range(a)]
     p = [scipy.stats.ttest_rel(pseudo[a], pseudo[b]).pvalue for a, b in pairs]
-    apart = multipletests(p, method="holm")[0]
+    separated = multipletests(p, method="holm")[0]
     of_pairs = estimates["discriminability.separable_pairs"]
-    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (apart.sum(), len(pairs))
+    assert (of_pairs.detail["apart"], of_pairs.detail["pairs"]) == (separated.sum(), len(pairs))
     error = np.median([(pseudo[a] - pseudo[b]).std(ddof=1) for a, b in pairs]) / math.sqrt(count)
     planned = estimates["discriminability.minimum_difference"]
     assert planned.detail["error"] == pytest.approx(error)
     lead = estimates["discriminability.lead"]
-    best, second = sorted(whole)[-1:-3:-1]
+    best, second = sorted(full_scores)[-1:-3:-1]
     assert lead.value == pytest.approx(best - second)

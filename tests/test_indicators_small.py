@@ -23,13 +23,13 @@ Array = np.ndarray
 # --- reruns ---
 
 FIRST = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 0, 1, 0, 0], [0, 0, 1, 0, 0]])
-AGAIN = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 1, 0, 0]])
+SECOND = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 1, 0, 0]])
 """Three of four respondents answer one question of five otherwise when they are asked again."""
 FOUR = matrix(FIRST).respondents
 
 
 def of_runs(*right: Array, metric: Metric = ACCURACY, **settings: Any) -> dict[str, Estimate]:
-    runs = [matrix(each, Cell(run=k)) for k, each in enumerate(right)]
+    runs = [matrix(answers, Cell(run=k)) for k, answers in enumerate(right)]
     return by_name(compare_runs(runs, metric, PROTOCOL, **settings))
 
 
@@ -37,7 +37,7 @@ def test_the_reliability_of_two_runs_is_counted_by_hand() -> None:
     """The scores are .8 .6 .4 .2 and 1 .4 .4 .4, with variances 1/15 and 9/100; one answer that
     changes makes a noise of .5 / 25 in its respondent's score.
     """
-    got = of_runs(FIRST, AGAIN)
+    got = of_runs(FIRST, SECOND)
     noise = 3 / 4 * 0.5 / 25
     spread = (1 / 15 + 9 / 100) / 2
     rho = 1 - noise / spread
@@ -48,15 +48,15 @@ def test_the_reliability_of_two_runs_is_counted_by_hand() -> None:
     assert gain.value == pytest.approx((rho - floor) / (1 - floor))
     assert gain.value < 0.5
     assert gain.flags == ("NOISE_FLOOR",)
-    own = dict(zip(FOUR, np.sqrt([0.02, 0.02, 0, 0.02]), strict=True))
+    errors = dict(zip(FOUR, np.sqrt([0.02, 0.02, 0, 0.02]), strict=True))
     for name, factor in (("sem", 1), ("mdc95", 1.96 * math.sqrt(2))):
-        made = got[f"test_retest.{name}"]
-        assert made.value == pytest.approx(factor * math.sqrt(noise), rel=1e-4)
-        each = {respondent: factor * value for respondent, value in own.items()}
-        assert made.detail["by_respondent"] == pytest.approx(each, rel=1e-4)
-        assert made.detail["range"] == pytest.approx([0, factor * math.sqrt(0.02)], rel=1e-4)
-    long = got["test_retest.rho_g_1000"]
-    assert long.value == pytest.approx(200 * rho / (1 + 199 * rho))
+        estimate = got[f"test_retest.{name}"]
+        assert estimate.value == pytest.approx(factor * math.sqrt(noise), rel=1e-4)
+        scaled_errors = {respondent: factor * value for respondent, value in errors.items()}
+        assert estimate.detail["by_respondent"] == pytest.approx(scaled_errors, rel=1e-4)
+        assert estimate.detail["range"] == pytest.approx([0, factor * math.sqrt(0.02)], rel=1e-4)
+    lengthened = got["test_retest.rho_g_1000"]
+    assert lengthened.value == pytest.approx(200 * rho / (1 + 199 * rho))
     for name in ("kendall_w", "icc_a1", "icc_11", "icc_1k", "icc_c1"):
         assert f"test_retest.{name}" not in got, "two runs are a pair, and its estimates say it"
 
@@ -64,7 +64,7 @@ def test_the_reliability_of_two_runs_is_counted_by_hand() -> None:
 def test_a_respondent_whose_answers_were_lost_has_no_noise_of_its_own() -> None:
     lost = np.zeros(FIRST.shape, dtype=bool)
     lost[1] = True
-    pair = [matrix(r, Cell(run=k), unscored=lost) for k, r in enumerate((FIRST, AGAIN))]
+    pair = [matrix(r, Cell(run=k), unscored=lost) for k, r in enumerate((FIRST, SECOND))]
     got = by_name(compare_runs(pair, ACCURACY, PROTOCOL))
     sem = got["test_retest.sem"]
     assert sem.detail["by_respondent"][FOUR[1]] is None
@@ -74,31 +74,31 @@ def test_a_respondent_whose_answers_were_lost_has_no_noise_of_its_own() -> None:
     assert got["test_retest.rho_g"].n_respondents == 3
     lost[:3] = True
     pair = [replace(p, values=np.where(lost, np.nan, p.values)) for p in pair]
-    none = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["test_retest.sem"]
-    assert (none.value, none.status) == (None, "insufficient")
+    undefined = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["test_retest.sem"]
+    assert (undefined.value, undefined.status) == (None, "insufficient")
 
 
 def test_few_respondents_have_no_best_three() -> None:
-    got = of_runs(FIRST[1:], AGAIN[1:])
+    got = of_runs(FIRST[1:], SECOND[1:])
     top = got["test_retest.top_k"]
     assert (top.value, top.status, top.reason) == (None, "degenerate", "undefined")
     assert top.detail == {}
     assert got["test_retest.same_winner"].value is not None
-    rows = of_runs(FIRST, AGAIN)["test_retest.top_k"].detail["rows"]
+    rows = of_runs(FIRST, SECOND)["test_retest.top_k"].detail["rows"]
     assert [(row["k"], row["chance"]) for row in rows] == [(1, 1 / 4), (3, 3 / 4)]
 
 
-@pytest.mark.parametrize("better", ["higher", "lower"])
-def test_the_first_of_a_rate_of_faults_is_the_lowest(better: Any) -> None:
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_the_first_of_a_rate_of_faults_is_the_lowest(direction: Any) -> None:
     """The mean scores are .9 .5 .4 .3, and the third has no noise."""
-    metric = replace(ACCURACY, better=better)
-    got = of_runs(FIRST, AGAIN, metric=metric, seed=3)
+    metric = replace(ACCURACY, better=direction)
+    got = of_runs(FIRST, SECOND, metric=metric, seed=3)
     study = psy.rank_stability(
         np.array([0.9, 0.5, 0.4, 0.3]),
         np.array([0.02, 0.02, 0, 0.02]),
         psy.stream(3, "test_retest.ranks"),
         k=(1, 3),
-        higher_is_better=better == "higher",
+        higher_is_better=direction == "higher",
     )
     assert got["test_retest.same_winner"].value == pytest.approx(study.same_winner)
     assert got["test_retest.top_k"].value == pytest.approx(study.top[1].overlap)
@@ -116,7 +116,7 @@ def test_the_first_of_a_rate_of_faults_is_the_lowest(better: Any) -> None:
     ],
 )
 def test_a_gain_has_the_reason_of_its_noise_floor(rows: list[int], status: str) -> None:
-    got = of_runs(FIRST[rows], AGAIN[rows])
+    got = of_runs(FIRST[rows], SECOND[rows])
     floor, gain = got["test_retest.noise_floor"], got["test_retest.gain"]
     assert (gain.value, gain.status, gain.reason) == (None, status, floor.reason)
     assert floor.status == status
@@ -129,7 +129,7 @@ def test_a_gain_has_the_reason_of_its_reliability_or_of_a_full_floor() -> None:
     assert "floor is 1" in gain.reason
     lost = np.ones(FIRST.shape, dtype=bool)
     lost[:, :1] = False
-    pair = [matrix(FIRST), replace(matrix(AGAIN, Cell(run=1), unscored=lost))]
+    pair = [matrix(FIRST), replace(matrix(SECOND, Cell(run=1), unscored=lost))]
     got = by_name(compare_runs(pair, ACCURACY, PROTOCOL))
     rho, gain = got["test_retest.rho_g"], got["test_retest.gain"]
     assert rho.status == "insufficient"
@@ -139,15 +139,15 @@ def test_a_gain_has_the_reason_of_its_reliability_or_of_a_full_floor() -> None:
 def test_runs_that_are_the_same_have_no_noise_and_say_nothing() -> None:
     """Every coefficient of repetition is 1 by construction; what measures noise is 0."""
     runs = [matrix(FIRST, Cell(run=k)) for k in range(3)]
-    together = compare_runs(runs, ACCURACY, PROTOCOL, deterministic=True)
+    joint = compare_runs(runs, ACCURACY, PROTOCOL, deterministic=True)
     pair = compare("run", *runs[:2], ACCURACY, PROTOCOL, deterministic=True)
-    listed = {estimate.indicator.partition(".")[2]: estimate for estimate in [*pair, *together]}
+    listed = {estimate.indicator.partition(".")[2]: estimate for estimate in [*pair, *joint]}
     ones = {
         *("icc_11", "icc_1k", "icc_a1", "icc_ak", "icc_c1", "icc_ck", "ccc", "item_agreement"),
         *("pearson", "spearman", "tau_b", "rho_g", "rho_g_1000", "gain", "kendall_w"),
     }
-    for which in (pair, together):
-        for estimate in which:
+    for estimates in (pair, joint):
+        for estimate in estimates:
             name = estimate.indicator.partition(".")[2]
             silent = estimate.flags == ("DETERMINISTIC",)
             assert silent == (name in ones), name
@@ -171,10 +171,13 @@ def shares_of(estimate: Estimate) -> dict[frozenset[str], float]:
 
 def decided(estimate: Estimate, facet: str, count: int, times: int) -> tuple[float, ...]:
     """Phi, G and the error of a mean over so many items and runs, by the components."""
-    of = shares_of(estimate)
-    truth = of.pop(frozenset({"respondent"}))
+    components = shares_of(estimate)
+    truth = components.pop(frozenset({"respondent"}))
     sizes = {"item": count, facet: times, "respondent": 1}
-    errors = {effect: v / math.prod(sizes[each] for each in effect) for effect, v in of.items()}
+    errors = {
+        effect: v / math.prod(sizes[facet_name] for facet_name in effect)
+        for effect, v in components.items()
+    }
     absolute = sum(errors.values())
     relative = sum(v for effect, v in errors.items() if "respondent" in effect)
     return truth / (truth + absolute), truth / (truth + relative), math.sqrt(absolute)
@@ -187,10 +190,10 @@ GRID = [2, 4, 5, 8, 10, 15, 25, 40, 60, 100]
 @pytest.mark.parametrize("facet", ["run", "form"])
 def test_what_more_items_and_runs_would_give_follows_from_the_components(facet: str) -> None:
     cells = [Cell(run=1), Cell(run=2)] if facet == "run" else [Cell(form="b"), Cell(form="c")]
-    of = [matrix(FIRST), matrix(AGAIN, cells[0]), matrix(FIRST[::-1], cells[1])]
-    of[2] = matrix(np.array([FIRST[0], AGAIN[1], AGAIN[0], FIRST[3]]), cells[1])
-    together = compare_runs if facet == "run" else compare_forms
-    got = by_name(together(of, ACCURACY, PROTOCOL))
+    matrices = [matrix(FIRST), matrix(SECOND, cells[0]), matrix(FIRST[::-1], cells[1])]
+    matrices[2] = matrix(np.array([FIRST[0], SECOND[1], SECOND[0], FIRST[3]]), cells[1])
+    compare_jointly = compare_runs if facet == "run" else compare_forms
+    got = by_name(compare_jointly(matrices, ACCURACY, PROTOCOL))
     phi, g = got["generalizability.phi"], got["generalizability.g"]
     assert g.detail == phi.detail
     assert (phi.detail["varied"], phi.detail["items"]) == (facet, 5)
@@ -228,19 +231,19 @@ def test_the_lengths_of_the_curve_are_multiples_of_the_test() -> None:
 def test_runs_without_drift_are_repetitions_and_forms_are_not(facet: str, drifts: bool) -> None:
     rng = np.random.default_rng(4)
     base = rng.random((9, 20)) < np.linspace(0.2, 0.8, 9)[:, None]
-    again = base.copy()
-    for row in again:  # a right answer and a wrong one are exchanged: no score moves
+    rearranged = base.copy()
+    for row in rearranged:  # a right answer and a wrong one are exchanged: no score moves
         row[[np.flatnonzero(row)[0], np.flatnonzero(~row)[0]]] ^= True
     if drifts:
-        again[0], again[1] = True, False
+        rearranged[0], rearranged[1] = True, False
     cell = Cell(run=1) if facet == "run" else Cell(form="b")
-    pair = [matrix(base.astype(float)), matrix(again.astype(float), cell)]
-    of = case("generalizability", facet, pair, ACCURACY, PROTOCOL)
+    pair = [matrix(base.astype(float)), matrix(rearranged.astype(float), cell)]
+    pair_case = case("generalizability", facet, pair, ACCURACY, PROTOCOL)
     if facet == "run":
         drift = by_name(compare_runs(pair, ACCURACY, PROTOCOL))["test_retest.drift"]
         assert (drift.value < 0.05) == drifts  # type: ignore[operator]
     study = psy.g_and_phi(
-        np.stack([base, again], axis=2).astype(float),
+        np.stack([base, rearranged], axis=2).astype(float),
         facet,
         np.arange(20),
         replicated=facet == "run" and not drifts,
@@ -248,22 +251,22 @@ def test_runs_without_drift_are_repetitions_and_forms_are_not(facet: str, drifts
         families=pair[0].respondents,
     )
     for name, value in (("g", study.g), ("phi", study.phi)):
-        made = by_name(comparisons.estimates(of))[f"generalizability.{name}"]
-        assert made.value == pytest.approx(value.value)
-        ends = made.interval("fixed_models")
+        estimate = by_name(comparisons.estimates(pair_case))[f"generalizability.{name}"]
+        assert estimate.value == pytest.approx(value.value)
+        ends = estimate.interval("fixed_models")
         assert (ends is None) == (value.fixed is None)
         if ends is not None and value.fixed is not None:
             assert (ends.low, ends.high) == pytest.approx((value.fixed.low, value.fixed.high))
 
 
-@pytest.mark.parametrize("most", [1, 4])
-def test_a_component_is_cut_at_what_scores_of_that_range_can_vary(most: int) -> None:
+@pytest.mark.parametrize("max_points", [1, 4])
+def test_a_component_is_cut_at_what_scores_of_that_range_can_vary(max_points: int) -> None:
     """Two items that nearly all are right about, and two that nearly all are wrong about: the
     items vary by more than a quarter of the squared range.
     """
-    right = np.tile([1.0, 1, 0, 0], (8, 1)) * most
-    right[0, 0], right[1, 3] = 0, most
-    runs = [replace(matrix(right / most), cell=Cell(run=k)) for k in range(2)]
+    right = np.tile([1.0, 1, 0, 0], (8, 1)) * max_points
+    right[0, 0], right[1, 3] = 0, max_points
+    runs = [replace(matrix(right / max_points), cell=Cell(run=k)) for k in range(2)]
     scored = {"sum": right, "n": np.ones(right.shape)}
     runs = [replace(run, tallies=scored, values=right) for run in runs]
     phi = by_name(compare_runs(runs, Metric("mean", mean_of("sum"), share=True), PROTOCOL))[
@@ -271,28 +274,30 @@ def test_a_component_is_cut_at_what_scores_of_that_range_can_vary(most: int) -> 
     ]
     rows = {row["facet"]: row for row in phi.detail["components"]}
     item = rows["item"]
-    assert item["raw"] > most**2 / 4
-    assert item["variance"] == item["high"] == most**2 / 4
+    assert item["raw"] > max_points**2 / 4
+    assert item["variance"] == item["high"] == max_points**2 / 4
     assert item["low"] <= item["variance"]
-    assert rows["respondent"]["variance"] < most**2 / 4
+    assert rows["respondent"]["variance"] < max_points**2 / 4
 
 
 @pytest.mark.parametrize(
-    ("turned", "facet", "there"), [(1, "form", False), (0, "form", True), (1, "run", True)]
+    ("turned", "facet", "has_study"), [(1, "form", False), (0, "form", True), (1, "run", True)]
 )
 def test_a_form_that_turns_one_key_makes_no_study_of_wordings(
-    turned: int, facet: str, there: bool
+    turned: int, facet: str, has_study: bool
 ) -> None:
     first = matrix(FIRST)
-    of = list(first.items)
+    form_items = list(first.items)
     for k in range(turned):
-        of[k] = replace(of[k], target={"yes": "no", "no": "yes"}[str(of[k].target)])
-    third = matrix(AGAIN, Cell(form="c", run=2), of=of)
-    second = matrix(AGAIN, Cell(form="b", run=1))
-    given = case("generalizability", facet, (first, second, third), ACCURACY, PROTOCOL)
-    phi = by_name(comparisons.estimates(given))["generalizability.phi"]
-    assert (phi.status == "ok") == there
-    if not there:
+        form_items[k] = replace(
+            form_items[k], target={"yes": "no", "no": "yes"}[str(form_items[k].target)]
+        )
+    third = matrix(SECOND, Cell(form="c", run=2), of=form_items)
+    second = matrix(SECOND, Cell(form="b", run=1))
+    form_case = case("generalizability", facet, (first, second, third), ACCURACY, PROTOCOL)
+    phi = by_name(comparisons.estimates(form_case))["generalizability.phi"]
+    assert (phi.status == "ok") == has_study
+    if not has_study:
         assert (phi.status, phi.value) == ("not_applicable", None)
         assert "inverts the right answers" in phi.reason
 
@@ -306,8 +311,8 @@ def of_chances(
     first = matrix((p > 0.5).astype(float))
     if words is not None:
         first = replace(first, words=words)
-    alone = case("expected", "", (first,), ACCURACY, PROTOCOL, **settings)
-    return by_name(expected(alone, p, temperature))
+    single_run = case("expected", "", (first,), ACCURACY, PROTOCOL, **settings)
+    return by_name(expected(single_run, p, temperature))
 
 
 CHANCES = np.repeat([[0.9], [0.6], [0.3], [0.2]], 10, axis=1)
@@ -345,8 +350,8 @@ def test_the_curve_over_temperature_is_counted_by_hand() -> None:
     sure = CHANCES.copy()
     sure[:, 0] = [1, 0, 1, 0]
     (certain,) = of_chances(sure).values()
-    at_one = next(row for row in certain.detail["curve"] if row["temperature"] == 1)
-    assert at_one["reliability"] == pytest.approx(certain.value, abs=1e-6)
+    unscaled = next(row for row in certain.detail["curve"] if row["temperature"] == 1)
+    assert unscaled["reliability"] == pytest.approx(certain.value, abs=1e-6)
     assert of_chances(CHANCES, None)["expected.reliability"].detail["curve"] == []
 
 
@@ -362,21 +367,21 @@ def test_probabilities_must_tell_nine_of_ten_answers() -> None:
     (got,) = of_chances(p, words=words).values()
     assert list(got.detail["by_respondent"]) == [names[0], *names[3:]], "no word is not two"
     words[4, :3] = 2
-    (few,) = of_chances(p, words=words).values()
-    assert (few.value, few.status) == (None, "insufficient")
-    assert "2 of 5 respondents" in few.reason
-    assert text_of("first-token.longer", answers=2) in few.reason
+    (few_respondents,) = of_chances(p, words=words).values()
+    assert (few_respondents.value, few_respondents.status) == (None, "insufficient")
+    assert "2 of 5 respondents" in few_respondents.reason
+    assert text_of("first-token.longer", answers=2) in few_respondents.reason
     words[1] = 2  # too few of its answers are told, so that their length does not matter
-    (again,) = of_chances(p, words=words).values()
-    assert again.reason == few.reason
+    (untold_length,) = of_chances(p, words=words).values()
+    assert untold_length.reason == few_respondents.reason
 
 
 def test_where_no_probability_is_known_nothing_is_expected() -> None:
-    for none in (np.full(CHANCES.shape, np.nan), np.zeros((0, 10))):
+    for probabilities in (np.full(CHANCES.shape, np.nan), np.zeros((0, 10))):
         first = matrix(np.ones(CHANCES.shape))
-        alone = case("expected", "", (first,), ACCURACY, PROTOCOL)
-        assert by_name(expected(alone, none, 0.0)) == {}
-    assert by_name(comparisons.estimates(alone)) == {}
+        single_run = case("expected", "", (first,), ACCURACY, PROTOCOL)
+        assert by_name(expected(single_run, probabilities, 0.0)) == {}
+    assert by_name(comparisons.estimates(single_run)) == {}
     (cold,) = of_chances(CHANCES, 0.0).values()
     assert (cold.value, cold.status) == (None, "not_applicable")
 
@@ -394,16 +399,18 @@ def test_which_comparisons_have_components_of_variance() -> None:
         "resolution": Cell(resolution=0.5),  # type: ignore[arg-type]
     }
     for facet, cell in cells.items():
-        made = by_name(compare(facet, matrix(x), matrix(y, cell), ACCURACY, PROTOCOL))
-        assert ("generalizability.phi" in made) == (facet == "form"), facet
+        estimates = by_name(compare(facet, matrix(x), matrix(y, cell), ACCURACY, PROTOCOL))
+        assert ("generalizability.phi" in estimates) == (facet == "form"), facet
     judge = matrix(x, Cell(judge="a@1"))
     for name in ("a@1#1", "b@1"):
-        made = by_name(compare("judge", judge, matrix(y, Cell(judge=name)), ACCURACY, PROTOCOL))
-        assert "generalizability.phi" in made
+        estimates = by_name(
+            compare("judge", judge, matrix(y, Cell(judge=name)), ACCURACY, PROTOCOL)
+        )
+        assert "generalizability.phi" in estimates
     wordings = [matrix(v, Cell(form=f)) for v, f in ((x, "a"), (y, "b"), (z, "c"))]
-    for count, there in ((2, False), (3, True)):
-        made = by_name(comparisons.compare_forms(wordings[:count], ACCURACY, PROTOCOL))
-        assert ("generalizability.phi" in made) == there
+    for count, has_study in ((2, False), (3, True)):
+        estimates = by_name(comparisons.compare_forms(wordings[:count], ACCURACY, PROTOCOL))
+        assert ("generalizability.phi" in estimates) == has_study
     assert comparisons.compare_forms(wordings[:1], ACCURACY, PROTOCOL) == []
     assert comparisons.compare_runs([matrix(x)], ACCURACY, PROTOCOL) == []
     runs = [matrix(v, Cell(run=k)) for k, v in enumerate((x, z))]
@@ -411,8 +418,8 @@ def test_which_comparisons_have_components_of_variance() -> None:
         ("form", Cell(form="b"), True),
         ("sight", Cell(sight="blind"), False),
     ):
-        made = by_name(compare(facet, runs[0], matrix(y, cell), ACCURACY, PROTOCOL, runs=runs))
-        assert any(e.detail.get("margin_from") == "seeds" for e in made.values()) == margin
+        estimates = by_name(compare(facet, runs[0], matrix(y, cell), ACCURACY, PROTOCOL, runs=runs))
+        assert any(e.detail.get("margin_from") == "seeds" for e in estimates.values()) == margin
     single = by_name(
         compare("form", runs[0], matrix(y, cells["form"]), ACCURACY, PROTOCOL, runs=runs[:1])
     )
@@ -422,6 +429,6 @@ def test_which_comparisons_have_components_of_variance() -> None:
 def test_an_interval_keeps_its_level() -> None:
     rng = np.random.default_rng(6)
     x, y = (rng.random((2, 9, 20)) < np.linspace(0.1, 0.9, 9)[:, None]).astype(float)
-    made = by_name(compare("form", matrix(x), matrix(y, Cell(form="b")), ACCURACY, PROTOCOL))
-    spans: list[Interval] = [span for e in made.values() for span in e.intervals]
+    estimates = by_name(compare("form", matrix(x), matrix(y, Cell(form="b")), ACCURACY, PROTOCOL))
+    spans: list[Interval] = [span for e in estimates.values() for span in e.intervals]
     assert {span.level for span in spans} == {0.95}

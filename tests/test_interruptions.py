@@ -55,10 +55,10 @@ def hearing() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def start(command: list[str], store: Path, *more: str) -> "subprocess.Popen[str]":
+def start(command: list[str], store: Path, *options: str) -> "subprocess.Popen[str]":
     """A command in a process group of its own, as a shell starts it."""
     return subprocess.Popen(
-        [*command, "--store", str(store), *more],
+        [*command, "--store", str(store), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -67,7 +67,7 @@ def start(command: list[str], store: Path, *more: str) -> "subprocess.Popen[str]
     )
 
 
-def until(
+def wait_until(
     true: Callable[[], bool], process: "subprocess.Popen[str] | None" = None, seconds: float = 300
 ) -> None:
     deadline = time.monotonic() + seconds
@@ -99,25 +99,25 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     store = tmp_path / "store.sqlite"
     command = [*RUN, "batch=4", "--set", f"workers={workers}"]
     process = start(command, store)
-    until(lambda: count(store) >= 40, process)
+    wait_until(lambda: count(store) >= 40, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
-    out, err = process.communicate(timeout=300)
-    kept = count(store)
+    output, err = process.communicate(timeout=300)
+    n_stored = count(store)
     assert process.returncode == 130
-    assert 40 <= kept < 1008
+    assert 40 <= n_stored < 1008
     assert tells(err, "run.stopping")
-    assert tells(err, "run.interrupted", answers=kept, store=store, left=1008 - kept)
+    assert tells(err, "run.interrupted", answers=n_stored, store=store, left=1008 - n_stored)
     assert (
         f"hqm audit --no-report shapes_yesno -r {MODEL} --forms original --runs 1 --set batch=4"
         f" --set workers={workers}" in err
     )
     assert "Traceback" not in err
-    assert f"asked {kept}, stored before 0, errors 0" in out
+    assert f"asked {n_stored}, stored before 0, errors 0" in output
     if workers == 1:
-        again = subprocess.run(
+        resumed = subprocess.run(
             [*RUN, "batch=64", "--store", str(store)], capture_output=True, text=True, check=True
         )
-        assert f"asked {1008 - kept}, stored before {kept}, errors 0" in again.stdout
+        assert f"asked {1008 - n_stored}, stored before {n_stored}, errors 0" in resumed.stdout
         whole_and_each_once(store, 1008)
 
 
@@ -125,7 +125,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
 def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     process = start([*RUN, "batch=4"], store)
-    until(lambda: count(store) >= 20, process)
+    wait_until(lambda: count(store) >= 20, process)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 143
@@ -149,7 +149,7 @@ def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None
             "1",
         ]
         process = start(command, store)
-        until(lambda: len(server.asked) >= 24, process)
+        wait_until(lambda: len(server.asked) >= 24, process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=300)
     assert process.returncode == 130
@@ -163,35 +163,35 @@ def test_a_second_ctrl_c_is_obeyed_at_once() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), interruption(quiet=True) as stop:
         os.kill(os.getpid(), signal.SIGINT)
-        until(stop)
+        wait_until(stop)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
     assert signal.getsignal(signal.SIGINT) is before, "the handlers are as they were"
 
 
 def test_a_thread_that_cannot_handle_signals_asks_all_the_same() -> None:
-    seen: list[bool] = []
+    stop_values: list[bool] = []
 
-    def inside() -> None:
+    def read_stop() -> None:
         with interruption() as stop:
-            seen.append(stop())
+            stop_values.append(stop())
 
-    thread = threading.Thread(target=inside)
+    thread = threading.Thread(target=read_stop)
     thread.start()
     thread.join()
-    assert seen == [False]
+    assert stop_values == [False]
 
 
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     process = start([*RUN, "batch=2", "--set", "workers=2"], store)
-    until(lambda: count(store) >= 20, process)
+    wait_until(lambda: count(store) >= 20, process)
     children = psutil.Process(process.pid).children(recursive=True)
     assert len(children) >= 2
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    until(
+    wait_until(
         lambda: (
             not any(
                 child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children
@@ -206,7 +206,7 @@ def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
 def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     first = start([*RUN, "batch=1"], store)
-    until(lambda: count(store) >= 20, first)
+    wait_until(lambda: count(store) >= 20, first)
     os.kill(first.pid, signal.SIGSTOP)  # it holds the lock for as long as the others take to start
     refused = start([*RUN, "batch=64"], store, "--set", "no_wait=true")
     waiting = start([*RUN, "batch=64"], store)
@@ -219,11 +219,11 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     assert waiting.poll() is None
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    kept = count(store)
-    assert kept < 1008
-    out, _ = waiting.communicate(timeout=300)
+    n_stored = count(store)
+    assert n_stored < 1008
+    output, _ = waiting.communicate(timeout=300)
     assert waiting.returncode == 0
-    assert f"asked {1008 - kept}, stored before {kept}" in out
+    assert f"asked {1008 - n_stored}, stored before {n_stored}" in output
     whole_and_each_once(store, 1008)
 
 
@@ -253,16 +253,16 @@ def test_two_writers_without_the_lock_leave_the_store_whole(tmp_path: Path) -> N
     hqm.Store(path).close()
     failures: list[Any] = []
 
-    def write(who: int) -> None:
+    def write(writer: int) -> None:
         try:
             with hqm.Store(path) as store:
                 number = store.respondent("hf/a", {"kind": "test"})
                 for i in range(100):
-                    store.append(number, 0, [(hqm.ask(f"{who} {i}"), hqm.Response("Yes"))])
+                    store.append(number, 0, [(hqm.ask(f"{writer} {i}"), hqm.Response("Yes"))])
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=write, args=(who,)) for who in range(2)]
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

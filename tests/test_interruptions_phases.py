@@ -26,7 +26,7 @@ from hqm.respondents.base import is_idle, listening, waiting
 from tests.conftest import NIGHTLY, write_benchmark
 from tests.judge_server import JudgeServer
 from tests.messages import tells
-from tests.test_interruptions import count, hearing, until
+from tests.test_interruptions import count, hearing, wait_until
 
 HQM = [sys.executable, "-m", "hqm"]
 FROM_THE_FIRST_LINE = [
@@ -83,10 +83,10 @@ def signs(tmp_path: Path) -> Path:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {object_name} in the image?",
             "target": "yes" if i % 2 else "no",
         }
-        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"])
+        for i, object_name in enumerate(["dog", "cat", "car", "bus", "hat", "cup"])
     ]
     return write_benchmark(tmp_path / "signs", rows, name="signs")
 
@@ -120,15 +120,15 @@ def start(command: list[str], environment: dict[str, str] | None = None) -> "sub
     )
 
 
-def until_said(process: "subprocess.Popen[str]", text: str) -> str:
+def read_lines_until(process: "subprocess.Popen[str]", text: str) -> str:
     """The lines of the error stream up to one that has this text."""
     assert process.stderr is not None
-    said = ""
+    lines_read = ""
     for line in process.stderr:
-        said += line
+        lines_read += line
         if text in line:
-            return said
-    raise AssertionError(f"{text!r} was never said: {said}")
+            return lines_read
+    raise AssertionError(f"{text!r} was never said: {lines_read}")
 
 
 def in_one_sentence(err: str) -> None:
@@ -153,8 +153,8 @@ def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
         ],
         site,
     )
-    said = until_said(process, "15 s so far")
-    assert tells(said, "run.loading", respondent="slow/loading", seconds=5)
+    progress = read_lines_until(process, "15 s so far")
+    assert tells(progress, "run.loading", respondent="slow/loading", seconds=5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -184,7 +184,7 @@ def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
         ],
         site,
     )
-    until(lambda: count(store) == 1, process)
+    wait_until(lambda: count(store) == 1, process)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     time.sleep(1)
@@ -208,7 +208,7 @@ def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
             for i in range(6)
         )
     )
-    out = tmp_path / "out"
+    out_dir = tmp_path / "out"
     process = start(
         [
             *HQM,
@@ -219,7 +219,7 @@ def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
             "--forms",
             "original",
             "--out",
-            str(out),
+            str(out_dir),
         ]
     )
     assert process.stdout is not None
@@ -230,8 +230,8 @@ def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
     assert process.returncode == 130
     in_one_sentence(err)
     assert tells(err, "run.go-on", command="hqm audit")
-    assert count(out / "store.sqlite") == 6
-    assert not (out / "audit.json").exists()
+    assert count(out_dir / "store.sqlite") == 6
+    assert not (out_dir / "audit.json").exists()
 
 
 @pytest.mark.slow
@@ -240,11 +240,11 @@ def test_at_any_moment_of_an_audit(tmp_path: Path) -> None:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {object_name} in the image?",
             "target": "yes" if i % 2 else "no",
             "type": "existence",
         }
-        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"] * 8)
+        for i, object_name in enumerate(["dog", "cat", "car", "bus", "hat", "cup"] * 8)
     ]
     folder = write_benchmark(
         tmp_path / "many", rows, name="many", types=["existence"], labelled=True
@@ -276,13 +276,13 @@ def test_at_any_moment_of_an_audit(tmp_path: Path) -> None:
     ]
     began = time.monotonic()
     subprocess.run([*HQM, *command, "--quiet"], check=True, capture_output=True)
-    whole = 0.8 * (time.monotonic() - began)  # this one asked, too
+    duration = 0.8 * (time.monotonic() - began)  # this one asked, too
     interrupted, steps = 0, 8 if NIGHTLY else 2
     for step in range(steps):
         process = start([*FROM_THE_FIRST_LINE, *command])
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(whole * (step + 0.05) / (steps + 1))
+        time.sleep(duration * (step + 0.05) / (steps + 1))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=300)
         assert process.returncode in (0, 130), err
@@ -290,7 +290,7 @@ def test_at_any_moment_of_an_audit(tmp_path: Path) -> None:
             interrupted += 1
             in_one_sentence(err)
         else:  # other work slowed the run that was timed
-            whole *= 0.8
+            duration *= 0.8
     assert interrupted >= (3 if NIGHTLY else 1)
     assert count(tmp_path / "out" / "store.sqlite") == 576
     json.loads((tmp_path / "out" / "audit.json").read_text())
@@ -343,7 +343,7 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
     rows = [{"id": f"q{i}", "prompt": f"What is number {i}?", "target": "x"} for i in range(120)]
     folder = write_benchmark(tmp_path / "judged", rows, name="judged", task="vqa")
     (folder / "adapter.py").write_text(JUDGED)
-    answers, out = tmp_path / "answers.jsonl", tmp_path / "out"
+    answers, out_dir = tmp_path / "answers.jsonl", tmp_path / "out"
     answers.write_text(
         "".join(
             json.dumps({"respondent": "a", "item": f"q{i}", "answer": "x"}) + "\n"
@@ -360,16 +360,16 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
         "--judge",
         judge.name(),
         "--out",
-        str(out),
+        str(out_dir),
     ]
     process = start([*HQM, *arguments])
-    until(lambda: len(judge.prompts) >= 20, process)
+    wait_until(lambda: len(judge.prompts) >= 20, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     in_one_sentence(err)
     assert tells(err, "judge.interrupted")
-    stored = count(out / "store.sqlite") - 120
+    stored = count(out_dir / "store.sqlite") - 120
     assert 20 <= stored == len(judge.prompts) < 120, (
         "what the judge was asked, and is paid for, is stored"
     )
@@ -381,28 +381,28 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
 def test_the_first_ctrl_c_ends_a_wait_in_this_process() -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        interruption(quiet=True, idle=is_idle),
+        interruption(quiet=True, is_idle=is_idle),
         waiting("loading"),
     ):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
-    with interruption(quiet=True, idle=is_idle) as stop:
+    with interruption(quiet=True, is_idle=is_idle) as stop:
         with waiting("loading", idle=False):
             os.kill(os.getpid(), signal.SIGINT)
-            until(stop)
+            wait_until(stop)
         assert not is_idle()
 
 
 def test_who_listens_hears_each_wait_begin_and_end() -> None:
-    heard: list[tuple[str, bool]] = []
-    with listening(lambda what, begins: heard.append((what, begins))):
+    events: list[tuple[str, bool]] = []
+    with listening(lambda activity, begins: events.append((activity, begins))):
         with waiting("loading a"):
             assert is_idle()
         with pytest.raises(ValueError, match="broken"), waiting("loading b"):
             raise ValueError("broken")
     with waiting("loading c"):
         pass
-    assert heard == [
+    assert events == [
         ("loading a", True),
         ("loading a", False),
         ("loading b", True),
@@ -416,30 +416,30 @@ def test_a_wait_is_told_of_once_for_all_workers(
     from hqm.commands import terminal
     from hqm.respondents.base import tell
 
-    monkeypatch.setattr(terminal, "FIRST", 0.05)
-    monkeypatch.setattr(terminal, "THEN", (0.1, 600.0))
-    with terminal.telling_of_waits():
+    monkeypatch.setattr(terminal, "FIRST_WAIT", 0.05)
+    monkeypatch.setattr(terminal, "NEXT_WAITS", (0.1, 600.0))
+    with terminal.report_waits():
         tell("loading m", True)
         tell("loading m", True)
-        said: list[str] = []
+        error_texts: list[str] = []
 
         def said_twice() -> bool:
-            said.append(capsys.readouterr().err)
-            return "".join(said).count("so far") >= 2
+            error_texts.append(capsys.readouterr().err)
+            return "".join(error_texts).count("so far") >= 2
 
-        until(said_twice)
+        wait_until(said_twice)
         tell("loading m", False)
         tell("loading m", False)
         for thread in threading.enumerate():
             if (
                 thread.daemon
                 and thread is not threading.current_thread()
-                and "_tell" in thread.name
+                and "_report_wait" in thread.name
             ):
                 thread.join(60)
-    err = "".join(said) + capsys.readouterr().err
+    err = "".join(error_texts) + capsys.readouterr().err
     assert len(re.findall(r"loading m: \d+ s so far", err)) == err.count("so far") == 2
-    with terminal.telling_of_waits(quiet=True):
+    with terminal.report_waits(quiet=True):
         tell("loading m", True)
         time.sleep(0.2)
     assert capsys.readouterr().err == ""

@@ -15,8 +15,8 @@ import pytest
 
 import hqm
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.judges.file_judge import stored
-from hqm.judges.judgements import JudgementSource, judged_rows, take_judgements
+from hqm.judges.file_judge import stored_judgements
+from hqm.judges.judgements import JudgementSource, import_judgements, judged_rows
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import pattern_of, tells
@@ -85,11 +85,11 @@ def mark(prompt: str, asking: int, strictness: int = 0) -> str:
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
-    asked: dict[str, int] = {}
+    n_asked: dict[str, int] = {}
 
     def reply(prompt: str, body: dict[str, object]) -> str:
-        asked[prompt] = asked.get(prompt, 0) + 1
-        return mark(prompt, asked[prompt] - 1)
+        n_asked[prompt] = n_asked.get(prompt, 0) + 1
+        return mark(prompt, n_asked[prompt] - 1)
 
     running = JudgeServer(reply)
     yield running
@@ -108,7 +108,7 @@ def plain(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def marks(
-    asking: int, *, strictness: int = 0, runs: tuple[int, ...] = (0, 1), **more: Any
+    asking: int, *, strictness: int = 0, runs: tuple[int, ...] = (0, 1), **fields: Any
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -116,7 +116,7 @@ def marks(
             "respondent": name,
             "reply": mark(f"q{i}: {name} says {i} in {run}", asking, strictness),
             "answer_run": run,
-            **more,
+            **fields,
         }
         for name in NAMES
         for run in runs
@@ -170,7 +170,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
     live = run(*common, "--judge", server.name(), "--set", "rejudge=2", "--out", tmp_path / "live")
     assert live[0] == 0, live[2]
     # a live judge is asked about both runs of the answers, and again about the first
-    first, again = (
+    first, second = (
         plain(tmp_path / "first.jsonl", marks(0)),
         plain(tmp_path / "again.csv", marks(1, runs=(0,))),
     )
@@ -179,19 +179,23 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         "--judgements",
         f"gpt={first}",
         "--judgements",
-        f"gpt={again}",
+        f"gpt={second}",
         "--out",
         tmp_path / "brought",
     )
     assert status == 0, err
     assert err.count("judgements: ") == 12
     assert tells(err, "judgement.matched", n=24, rows=24, how="24 by id", items=24, of=24)
-    asked, brought = audited(tmp_path / "live"), audited(tmp_path / "brought")
-    assert brought["cells"] == [cell.replace(server.name(), "gpt") for cell in asked["cells"]]
-    assert len(of_judges(brought)) > 40
-    assert of_judges(brought) == of_judges(asked), "indicator by indicator the same"
+    live_audit, from_files = audited(tmp_path / "live"), audited(tmp_path / "brought")
+    assert from_files["cells"] == [
+        cell.replace(server.name(), "gpt") for cell in live_audit["cells"]
+    ]
+    assert len(of_judges(from_files)) > 40
+    assert of_judges(from_files) == of_judges(live_audit), "indicator by indicator the same"
     alpha = next(
-        e for e in brought["estimates"] if e["indicator"] == "judge_consistency.krippendorff_alpha"
+        e
+        for e in from_files["estimates"]
+        if e["indicator"] == "judge_consistency.krippendorff_alpha"
     )
     table = [
         [
@@ -204,19 +208,19 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
     rival = krippendorff.alpha(np.array(table), level_of_measurement="interval")
     assert alpha["value"] == pytest.approx(rival, abs=1e-12)
     # the same from Python, where nothing is written to disk
-    made = hqm.audit(
+    python_audit = hqm.audit(
         claims,
         recorded=answers,
-        judgements=[f"gpt={first}", f"gpt={again}"],
+        judgements=[f"gpt={first}", f"gpt={second}"],
         criterion=tmp_path / "labels.csv",
     )
-    given = {(e.indicator, e.metric): e.value for e in made.all_estimates}
-    assert {key: given[key] for key in of_judges(brought)} == {
-        key: row[0] for key, row in of_judges(brought).items()
+    values = {(e.indicator, e.metric): e.value for e in python_audit.all_estimates}
+    assert {key: values[key] for key in of_judges(from_files)} == {
+        key: row[0] for key, row in of_judges(from_files).items()
     }
     # offline, without the files: the store repeats the audit
     first.unlink()
-    again.unlink()
+    second.unlink()
     store = tmp_path / "brought" / "store.sqlite"
     status, _, err = run(
         "audit",
@@ -231,7 +235,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         tmp_path / "later",
     )
     assert status == 0, err
-    assert audited(tmp_path / "later") == brought
+    assert audited(tmp_path / "later") == from_files
 
 
 def test_several_judges_agree_and_each_is_asked_again(
@@ -261,19 +265,22 @@ def test_several_judges_agree_and_each_is_asked_again(
     )
     assert status == 0, err
     audit = audited(tmp_path)
-    at = "form=original|run=0|judge="
+    cell_prefix = "form=original|run=0|judge="
     assert audit["cells"] == [
-        f"{at}judge0",
-        f"{at}judge0#1",
-        f"{at}judge1",
-        f"{at}judge1#1",
+        f"{cell_prefix}judge0",
+        f"{cell_prefix}judge0#1",
+        f"{cell_prefix}judge1",
+        f"{cell_prefix}judge1#1",
     ], "askings are counted from 0"
     pairs = {
         (e["first"], e["other"])
         for e in audit["estimates"]
         if e["indicator"] == "judge_consistency.krippendorff_alpha"
     }
-    assert pairs == {(f"{at}judge0", f"{at}judge0#1"), (f"{at}judge1", f"{at}judge1#1")}
+    assert pairs == {
+        (f"{cell_prefix}judge0", f"{cell_prefix}judge0#1"),
+        (f"{cell_prefix}judge1", f"{cell_prefix}judge1#1"),
+    }
     (agreement,) = [e for e in audit["estimates"] if e["indicator"] == "judge_agreement.mean_shift"]
     means = [
         np.mean(
@@ -398,8 +405,8 @@ def test_empty_and_unreadable_verdicts_are_unscored_with_a_reason(
     (cell,) = row["cells"]
     assert row["cells"][cell]["faithful"] == pytest.approx(6 / 11)
     assert states(row, cell) == {"ok": 11, "unparsed": 6, "missing": 7}
-    said = [s for e in audited(tmp_path)["examples"] for s in e["answers"]]
-    assert all(s["value"] is None or s["state"] == "ok" for s in said)
+    example_answers = [s for e in audited(tmp_path)["examples"] for s in e["answers"]]
+    assert all(s["value"] is None or s["state"] == "ok" for s in example_answers)
 
 
 def test_rows_that_match_nothing_are_refused_unless_asked_for(
@@ -482,25 +489,27 @@ def test_a_corrected_file_takes_the_place_of_the_earlier_one(
     run: Run, claims: Path, answers: Path, tmp_path: Path
 ) -> None:
     path = plain(tmp_path / "v.jsonl", marks(0, runs=(0,)))
-    out = tmp_path / "o"
-    common = ("audit", claims, "--forms", "original", "-q", "--out", out)
+    out_dir = tmp_path / "o"
+    common = ("audit", claims, "--forms", "original", "-q", "--out", out_dir)
     assert run(*common, "--recorded", answers, "--judgements", f"gpt={path}")[0] == 0
-    before = audited(out)["respondents"][0]["scores"]["faithful"]
+    before = audited(out_dir)["respondents"][0]["scores"]["faithful"]
     plain(path, [{**row, "reply": "Mark: 2"} for row in marks(0, runs=(0,))])
     assert run(*common, "--offline", "--judgements", f"gpt={path}")[0] == 0
-    assert audited(out)["respondents"][0]["scores"]["faithful"] == 1 != before
+    assert audited(out_dir)["respondents"][0]["scores"]["faithful"] == 1 != before
     assert run(*common, "--offline")[0] == 0
-    assert audited(out)["respondents"][0]["scores"]["faithful"] == 1
-    with hqm.Store(out / "store.sqlite", readonly=True) as store:
+    assert audited(out_dir)["respondents"][0]["scores"]["faithful"] == 1
+    with hqm.Store(out_dir / "store.sqlite", readonly=True) as store:
         assert len(store.judged("claims")) == 2, "both are kept"
-        assert {each.judge for each in stored(store, hqm.load(str(claims)))} == {"gpt"}
+        assert {
+            judged_set.judge for judged_set in stored_judgements(store, hqm.load(str(claims)))
+        } == {"gpt"}
     # through an export, everything comes along
-    assert run("export", out / "store.sqlite", "--to", tmp_path / "all.jsonl")[0] == 0
+    assert run("export", out_dir / "store.sqlite", "--to", tmp_path / "all.jsonl")[0] == 0
     assert run("import", tmp_path / "all.jsonl", "--store", tmp_path / "copy.sqlite")[0] == 0
     assert (
         run(*common[:-1], tmp_path / "c", "--offline", "--store", tmp_path / "copy.sqlite")[0] == 0
     )
-    assert audited(tmp_path / "c") == audited(out)
+    assert audited(tmp_path / "c") == audited(out_dir)
 
 
 # --- who judged whom ---
@@ -512,7 +521,7 @@ def take(
     names: tuple[str, ...] = ("recorded/llava", "recorded/llava-13b"),
     partial: bool = False,
 ) -> Any:
-    return take_judgements(
+    return import_judgements(
         benchmark,
         {"original": benchmark.original},
         [JudgementSource.parse(s) for s in sources],
@@ -536,8 +545,8 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
             )
         )
     }
-    taken = take(benchmark, *(str(files[n]) for n in list(files)[:3]))
-    assert [(s.judge, s.asking, s.respondent) for s in taken.sets] == [
+    judged = take(benchmark, *(str(files[n]) for n in list(files)[:3]))
+    assert [(s.judge, s.asking, s.respondent) for s in judged.sets] == [
         ("gpt-4o", 1, "recorded/llava-13b"),
         ("gpt-4o", 0, "recorded/llava-13b"),
         ("gpt-4o", 0, "recorded/llava"),
@@ -548,20 +557,20 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
         assert "--judgements ,RESPONDENT=" in str(error.value)
     (one_set,) = take(benchmark, f"claude#3,llava={files['x.csv']}").sets
     assert (one_set.judge, one_set.asking, one_set.respondent) == ("claude", 0, "recorded/llava")
-    (only,) = take(benchmark, str(files["x.csv"]), names=("hf/org/m",)).sets
-    assert (only.judge, only.respondent) == ("x", "hf/org/m")
+    (single_set,) = take(benchmark, str(files["x.csv"]), names=("hf/org/m",)).sets
+    assert (single_set.judge, single_set.respondent) == ("x", "hf/org/m")
     # several files of one judge about the same answers are askings in their order, and a copy is
     # none
     twin = tmp_path / "copy.csv"
     twin.write_bytes(files["x.csv"].read_bytes())
-    taken = take(
+    judged = take(
         benchmark,
         f"j,llava={files['x.csv']}",
         f"j,llava={files['llava.gpt-4o.csv']}",
         f"j,llava={twin}",
     )
-    assert [s.asking for s in taken.sets] == [0, 1]
-    assert any("byte for byte" in note for note in taken.notes)
+    assert [s.asking for s in judged.sets] == [0, 1]
+    assert any("byte for byte" in note for note in judged.notes)
     alike = take(benchmark, f"j#0,llava={files['x.csv']}", f"j#1,llava={twin}")
     assert [s.asking for s in alike.sets] == [0, 1]
     assert any(tells(note, "judgement.copies") for note in alike.notes)
@@ -601,7 +610,7 @@ def test_equal_names_of_asked_and_brought_judges_are_refused(
     run: Run, claims: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:
     path = plain(tmp_path / "v.jsonl", marks(0, runs=(0,)))
-    other = run(
+    audited_alone = run(
         "audit",
         claims,
         "--recorded",
@@ -616,7 +625,7 @@ def test_equal_names_of_asked_and_brought_judges_are_refused(
         "--out",
         tmp_path / "o",
     )
-    assert other[0] == 0, other[2]
+    assert audited_alone[0] == 0, audited_alone[2]
     cells = audited(tmp_path / "o")["cells"]
     assert cells == [f"form=original|run={n}|judge={server.name()}" for n in (0, 1)] + [
         "form=original|run=0|judge=gpt"
@@ -630,7 +639,7 @@ def results(
     data: Path, folder: Path, count: int = 160
 ) -> tuple[list[dict[str, Any]], Callable[..., Path]]:
     questions = json.loads((data / "hallusion_bench" / "HallusionBench.json").read_text())
-    chosen = [q for q in questions if q["category"] == "VD"][: count // 2] + [
+    sampled = [q for q in questions if q["category"] == "VD"][: count // 2] + [
         q for q in questions if q["category"] == "VS"
     ][: count // 2]
 
@@ -639,7 +648,7 @@ def results(
         (folder / name).write_text(json.dumps(rows))
         return folder / name
 
-    return chosen, write
+    return sampled, write
 
 
 @pytest.mark.data
@@ -682,15 +691,15 @@ def test_judged_results_of_hallusion_bench(data: Path, run: Run, tmp_path: Path)
     assert status == 0, err
     assert tells(err, "judgement.matched", n=80, rows=80, how="80 by id", items=80, of=1129)
     audit = audited(tmp_path / "o")
-    at = "form=original|run=0|judge=gpt-4"
-    assert audit["cells"] == [at, f"{at}#1"]
+    first_cell = "form=original|run=0|judge=gpt-4"
+    assert audit["cells"] == [first_cell, f"{first_cell}#1"]
     for row in audit["respondents"]:
-        for cell, asking in ((at, 0), (f"{at}#1", 1)):
-            said = codes[row["name"].removeprefix("recorded/"), asking]
+        for cell, asking in ((first_cell, 0), (f"{first_cell}#1", 1)):
+            reply_codes = codes[row["name"].removeprefix("recorded/"), asking]
             # the release: correct, or unclear where there is no figure to see
             right = [
                 c == "1" or (c == "2" and q["category"] == "VS" and q["figure_id"] == "0")
-                for c, q in zip(said, questions, strict=True)
+                for c, q in zip(reply_codes, questions, strict=True)
             ]
             assert row["cells"][cell]["aacc"] == pytest.approx(100 * np.mean(right))
     assert any(
@@ -711,8 +720,8 @@ def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(
     rows = judged_rows(benchmark, sample, benchmark.original)
     assert len(rows) == 254
     assert {row.judgement.mark for row in rows if row.judgement} == {""}, "it was never judged"
-    taken = take(benchmark, f"gpt-4={sample}", names=("recorded/m",))
-    assert (len(taken.sets[0].outputs), taken.matchings[0].of) == (254, 1129)
+    judged = take(benchmark, f"gpt-4={sample}", names=("recorded/m",))
+    assert (len(judged.sets[0].outputs), judged.matchings[0].n_items) == (254, 1129)
     records = json.loads(sample.read_text())
     records[0]["question"], records[1]["figure_id"] = "Is the sky blue?", "99"
     changed = tmp_path / "changed.json"
@@ -752,7 +761,7 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
         "--scoring",
         scoring,
     ]
-    given: dict[str, list[int]] = {}
+    ratings_by_name: dict[str, list[int]] = {}
     for k, name in enumerate(("llava", "qwen", "fuyu")):
         (tmp_path / f"{name}.json").write_text(
             json.dumps([{**row, "model_answer": f"{name} {i}"} for i, row in enumerate(template)])
@@ -762,7 +771,7 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
             ratings = [
                 random.Random(f"{name}{i}{asking}").choice(range(1 + k, 5 + k)) for i in range(96)
             ]
-            given.setdefault(name, ratings)
+            ratings_by_name.setdefault(name, ratings)
             saved: list[Any] = [
                 {
                     "model": "gpt-4-0314",
@@ -778,14 +787,14 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
     assert status == 0, err
     assert tells(err, "judgement.matched", n=96, rows=96, how="96 by row number")
     audit = audited(tmp_path / "o")
-    at = "form=original|run=0|judge=gpt-4-0314"
-    assert audit["cells"] == [at, f"{at}#1"]
+    first_cell = "form=original|run=0|judge=gpt-4-0314"
+    assert audit["cells"] == [first_cell, f"{first_cell}#1"]
     for row in audit["respondents"]:
-        ratings = given[row["name"].removeprefix("recorded/")]
+        ratings = ratings_by_name[row["name"].removeprefix("recorded/")]
         assert row["scores"]["score"] == pytest.approx(
             np.mean([n for i, n in enumerate(ratings) if i != 5])
         ), "the reply that is not there is no 0"
-        assert states(row, at) == {"ok": 95, "missing": 1}
+        assert states(row, first_cell) == {"ok": 95, "missing": 1}
 
 
 @pytest.mark.data
@@ -795,7 +804,7 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
         "february2025": ("correct, 0 extra", "incorrect, 2 extra", "correct"),
         "june2024": ("without hallucination", "with hallucination", "maybe"),
     }
-    for mode, said in words.items():
+    for mode, verdict_words in words.items():
         command: list[object] = [
             "audit",
             "hqh",
@@ -824,18 +833,22 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
                     "item": row["id"],
                     "respondent": name,
                     "judge": "gpt-4o",
-                    "verdict": said[2] if i == 7 else said[(i * (k + 1)) % 3 == 0],
+                    "verdict": verdict_words[2]
+                    if i == 7
+                    else verdict_words[(i * (k + 1)) % 3 == 0],
                 }
                 for i, row in enumerate(items)
             ]
         status, _, err = run(*command, "--judgements", plain(tmp_path / f"{mode}.csv", verdicts))
         assert status == 0, err
         for row in audited(tmp_path / mode)["respondents"]:
-            own = [v["verdict"] for v in verdicts if row["name"] == f"recorded/{v['respondent']}"]
+            row_verdicts = [
+                v["verdict"] for v in verdicts if row["name"] == f"recorded/{v['respondent']}"
+            ]
             (cell,) = row["cells"]
-            assert row["scores"]["hallucination_rate"] == pytest.approx(own.count(said[1]) / 39), (
-                "the eighth says too little: unscored"
-            )
+            assert row["scores"]["hallucination_rate"] == pytest.approx(
+                row_verdicts.count(verdict_words[1]) / 39
+            ), "the eighth says too little: unscored"
             # the benchmark has 4,000 items, of which 40 were answered
             assert states(row, cell) == {"ok": 39, "unparsed": 1, "missing": 3960}
 
@@ -848,9 +861,11 @@ def test_score_takes_a_column_of_verdicts(claims: Path, run: Run, tmp_path: Path
     judged = plain(
         tmp_path / "v.csv", [{"item": f"q{i}", "score": score} for i, score in enumerate(scores)]
     )
-    status, out, err = run("score", claims, "--answers", answers, "--judgements", judged, "--json")
+    status, output, err = run(
+        "score", claims, "--answers", answers, "--judgements", judged, "--json"
+    )
     assert status == 0, err
-    scored = json.loads(out)
+    scored = json.loads(output)
     assert scored["metrics"]["faithful"] == pytest.approx(
         np.mean([i % 3 / 2 for i in range(2, 24)])
     )
@@ -862,11 +877,11 @@ def test_sources_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert JudgementSource.parse(",llava=b.json") == JudgementSource(
         Path("b.json"), None, None, "llava"
     )
-    named = tmp_path / "x=y.json"
-    named.touch()
-    assert JudgementSource.parse(str(named)) == JudgementSource(named)
+    equals_path = tmp_path / "x=y.json"
+    equals_path.touch()
+    assert JudgementSource.parse(str(equals_path)) == JudgementSource(equals_path)
     with pytest.raises(AnswerError, match="no such file"):
-        take_judgements(
+        import_judgements(
             hqm.load("shapes_yesno"),
             {"original": hqm.load("shapes_yesno").original},
             [JudgementSource(Path("none.csv"))],

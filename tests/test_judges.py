@@ -16,7 +16,7 @@ import pytest
 
 import hqm
 from hqm import Request, Response
-from hqm.benchmark.judge_api import parse_judge, played_back
+from hqm.benchmark.judge_api import parse_judge, replay
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import Panel, parse_roles
 from tests.conftest import Run
@@ -149,10 +149,10 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     audit = audited(tmp_path)
     for respondent in audit["respondents"]:  # type: ignore[attr-defined]
         for cell, scores in respondent["cells"].items():
-            here = hqm.Cell.parse(cell)
-            assert here.judge == f"{server.name()}+verifier={server.name('eyes')}"
+            parsed_cell = hqm.Cell.parse(cell)
+            assert parsed_cell.judge == f"{server.name()}+verifier={server.name('eyes')}"
             name = respondent["name"].removeprefix("recorded/")
-            assert scores["faithful_facts"] == pytest.approx(share(rows, name, here.run))
+            assert scores["faithful_facts"] == pytest.approx(share(rows, name, parsed_cell.run))
     # equal questions are asked once, whoever's answer they are about; the verifier saw the picture
     assert len(server.prompts) == len(
         {(b["model"], json.dumps(b["messages"])) for b in server.bodies}
@@ -176,10 +176,10 @@ def test_asking_the_judge_again_gives_its_consistency(
 
     def moody(prompt: str, body: dict[str, object]) -> str:
         seeds.setdefault(prompt, set()).add(int(str(body["seed"])))
-        said = reply(prompt, body)
+        verdict = reply(prompt, body)
         # the second asking comes with another seed; every seventh vote turns
-        turned = int(str(body["seed"])) % 7 == 0 and said.startswith("Yes")
-        return "No" if turned else said
+        turned = int(str(body["seed"])) % 7 == 0 and verdict.startswith("Yes")
+        return "No" if turned else verdict
 
     server = JudgeServer(moody)
     try:
@@ -202,17 +202,19 @@ def test_asking_the_judge_again_gives_its_consistency(
         names = {e["indicator"] for e in audit["estimates"]}  # type: ignore[attr-defined]
         assert "judge_consistency.icc_a1" in names
         assert "test_retest.icc_a1" in names
-        again = next(
+        mean_shift = next(
             e for e in audit["estimates"] if e["indicator"] == "judge_consistency.mean_shift"
         )  # type: ignore[attr-defined]
-        assert (again["first"], again["other"]) == (
+        assert (mean_shift["first"], mean_shift["other"]) == (
             f"form=original|run=0|judge={server.name()}",
             f"form=original|run=0|judge={server.name()}#1",
         )
         # a reader sees where the two askings part, in the judge's own words
-        shown = [e for e in audit["examples"] if "judge" in e["facets"]]  # type: ignore[attr-defined]
-        assert shown
-        words = [w for e in shown for said in e["answers"] for w in said["judge_words"]]
+        judge_examples = [e for e in audit["examples"] if "judge" in e["facets"]]  # type: ignore[attr-defined]
+        assert judge_examples
+        words = [
+            w for e in judge_examples for answer in e["answers"] for w in answer["judge_words"]
+        ]
         assert any(w.startswith("verifier: Yes") for w in words)
         assert any(w.startswith("verifier: No") for w in words)
         page = (tmp_path / "out" / "evidence.html").read_text()
@@ -333,10 +335,10 @@ def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path
         audit = audited(tmp_path)
         states = audit["respondents"][0]["states"]  # type: ignore[index]
         assert sum(by["error"] for by in states.values()) > 0
-        fatal["on"], asked = False, len(server.prompts)
+        fatal["on"], n_before = False, len(server.prompts)
         status, _, err = run(*command)
         assert status == 0, err
-        assert 0 < len(server.prompts) - asked <= 4, "only what failed is asked again"
+        assert 0 < len(server.prompts) - n_before <= 4, "only what failed is asked again"
         states = audited(tmp_path)["respondents"][0]["states"]  # type: ignore[index]
         assert sum(by["error"] for by in states.values()) == 0
     finally:
@@ -387,16 +389,18 @@ def test_a_killed_judging_resumes_and_asks_nothing_twice(
         first.wait()
         time.sleep(0.2)
         before = len(server.prompts)
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        process = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, check=False
+        )
+        assert process.returncode == 0, process.stderr
         distinct = len(set(server.prompts))
         assert before < distinct, "it was killed in the middle"
         # what was in flight when it was killed was never stored: at most a batch of one second
         twice = len(server.prompts) - distinct
         assert twice < before
         with hqm.Store(tmp_path / "out" / "store.sqlite", readonly=True) as store:
-            (who,) = [n for n, name, _ in store.respondents() if name.startswith("openai/")]
-            rows = [row for row in store.rows("answers") if row["respondent"] == who]
+            (respondent,) = [n for n, name, _ in store.respondents() if name.startswith("openai/")]
+            rows = [row for row in store.rows("answers") if row["respondent"] == respondent]
             assert len(rows) == len({row["ask"] for row in rows}) >= distinct - 4, (
                 "no reply is stored twice"
             )
@@ -549,8 +553,12 @@ def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
     audit = audited(tmp_path)
     states = audit["respondents"][0]["states"]  # type: ignore[index]
     assert {by["unparsed"] for by in states.values()} == {2}, "q1 with the reply 'Perhaps.', and q3"
-    said = [said for example in audit["examples"] for said in example["answers"]]  # type: ignore[attr-defined]
-    reasons = {answer["reason"] for answer in said if answer["state"] == "unparsed"}
+    example_answers = [
+        answer
+        for example in audit["examples"]  # type: ignore[attr-defined]
+        for answer in example["answers"]
+    ]
+    reasons = {answer["reason"] for answer in example_answers if answer["state"] == "unparsed"}
     assert reasons <= {
         text_of("judge.reply-unread", reply="Perhaps.", error="KeyError: 'perhaps.'"),
         "nobody could read this.",
@@ -593,7 +601,7 @@ def test_a_judged_benchmark_needs_a_judge(
 
 
 def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> None:
-    given = [
+    recorded = [
         {"item": "q0", "answer": "a b"},
         {"item": "q1", "answer": "c"},
         {"item": "q2", "answer": "d"},
@@ -606,18 +614,18 @@ def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> N
         {"item": "q1", "role": "verifier", "reply": "dunno"},
     ]
     labels = "item,label\nq0,0.5\nq1,1\n"
-    for name, rows in (("answers.jsonl", given), ("replies.jsonl", replies)):
+    for name, rows in (("answers.jsonl", recorded), ("replies.jsonl", replies)):
         (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "labels.csv").write_text(labels)
     command = ("score", facts, "--answers", tmp_path / "answers.jsonl", "--json")
     status, _, err = run(*command)
     assert status == 2
     assert "--judgements" in err
-    status, out, err = run(
+    status, output, err = run(
         *command, "--judgements", tmp_path / "replies.jsonl", "--criterion", tmp_path / "labels.csv"
     )
     assert status == 0, err
-    audit = json.loads(out)
+    audit = json.loads(output)
     assert audit["metrics"] == {"faithful_facts": 0.5}
     assert audit["states"] == {"ok": 1, "unparsed": 1, "error": 1, "missing": 5}
     assert audit["criterion"]["labelled"] == 2
@@ -625,12 +633,12 @@ def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> N
 
 
 def test_replies_are_given_in_their_order() -> None:
-    ask = played_back({"judge": ["one", "two"]})
+    ask = replay({"judge": ["one", "two"]})
 
-    async def both() -> list[str]:
+    async def two_replies() -> list[str]:
         return await asyncio.gather(ask("judge", "a"), ask("judge", "b"))
 
-    assert asyncio.run(both()) == ["one", "two"]
+    assert asyncio.run(two_replies()) == ["one", "two"]
     with pytest.raises(hqm.NoReply):
         asyncio.run(ask("judge", "c"))
 

@@ -49,14 +49,14 @@ def test_the_parts_of_pope_by_both_keys_are_those_that_were_counted(
     shutil.copy(data / "logs" / "llava" / "llava_pope_test.jsonl", tmp_path)
     answers = tmp_path / "llava-v1.5-13b.jsonl.gz"
     key = data / "pope" / "repope"
-    status, out, _ = run("score", "pope", "--answers", answers, "--key", key, "--json")
-    scored = json.loads(out)
+    status, output, _ = run("score", "pope", "--answers", answers, "--key", key, "--json")
+    scored = json.loads(output)
     assert status == 0
     for by, printed in (
         (scored["by_part"], [0.8801, 0.8743, 0.8550]),
         (scored["by_key"]["by_part"], [0.9323, 0.9179, 0.9035]),
     ):
-        assert [round(of["accuracy"], 4) for of in by.values()] == printed
+        assert [round(scores["accuracy"], 4) for scores in by.values()] == printed
 
 
 def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:
@@ -71,19 +71,19 @@ def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:
         "--key",
         data / "pope" / "repope",
     )
-    status, out, _ = run(*command, "--json")
-    scored = json.loads(out)
+    status, output, _ = run(*command, "--json")
+    scored = json.loads(output)
     assert status == 0
     assert (scored["by_key"]["n"], scored["by_key"]["left_out"]) == (2684, 316)
     rows = {row["question_id"]: row for row in map(json.loads, answers.read_text().splitlines())}
-    asked = map(
+    questions = map(
         json.loads, (data / "logs" / "llava" / "llava_pope_test.jsonl").read_text().splitlines()
     )
-    said = {
+    answer_texts = {
         (row["image"], row["text"].split("\n")[0].replace("imange", "image")): rows[
             row["question_id"]
         ]["text"]
-        for row in asked
+        for row in questions
         if row["question_id"] in rows and row["category"] == "adversarial"
     }
     key = map(
@@ -91,7 +91,7 @@ def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:
         (data / "pope" / "repope" / "coco_repope_adversarial.json").read_text().splitlines(),
     )
     right = [
-        said[row["image"], row["text"].replace("imange", "image")].strip(".").lower()
+        answer_texts[row["image"], row["text"].replace("imange", "image")].strip(".").lower()
         == row["label"]
         for row in key
     ]
@@ -125,10 +125,10 @@ def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(
         tmp_path / "out",
         "-q",
     )
-    status, out, err = run(*command)
+    status, output, err = run(*command)
     assert status == 0, err
     assert tells(
-        " ".join(out.split()), "key.effect", changed=11, left_out=1, moved=2, respondents=2
+        " ".join(output.split()), "key.effect", changed=11, left_out=1, moved=2, respondents=2
     )
     audits = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]
     assert [(audit["benchmark"], audit["items"]) for audit in audits] == [
@@ -164,15 +164,15 @@ def test_a_benchmark_that_a_model_judges_has_no_key(data: Path, tmp_path: Path) 
 
 
 def test_the_check_of_pope_names_the_doubts_of_repope(data: Path, run: Run) -> None:
-    _, out, _ = run("check", "pope")
-    assert tells(out, "repope.others", changed=494, labels="8,185")
-    assert tells(out, "repope.ambiguous", questions=815)
+    _, output, _ = run("check", "pope")
+    assert tells(output, "repope.others", changed=494, labels="8,185")
+    assert tells(output, "repope.ambiguous", questions=815)
 
 
 def test_what_a_reader_marks_becomes_a_key(dogs: Path, tmp_path: Path) -> None:
     benchmark = load(str(dogs))
     release = {item.id: item.target for item in benchmark.original.items}
-    other = {"yes": "no", "no": "yes"}
+    opposite = {"yes": "no", "no": "yes"}
     path = tmp_path / "key.csv"
     rows = ["q0,keep,", "q1,Wrong key,", "q2,wrong key,NO", "q3,ambiguous,yes", "q4,bad picture,"]
     assert release["q2"] == "no"
@@ -184,7 +184,7 @@ def test_what_a_reader_marks_becomes_a_key(dogs: Path, tmp_path: Path) -> None:
     key = read_key(path, benchmark)
     assert key.targets == {
         "q0": release["q0"],
-        "q1": other[release["q1"]],
+        "q1": opposite[release["q1"]],
         "q2": "yes",
         "q5": "yes",
     }

@@ -64,11 +64,11 @@ def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
     for kind in KINDS:
         assert kind.form.startswith(f"{kind.name}/")
         assert isinstance(kind.load(), type)
-        assert RespondentName.parse(f"{kind.name}/a/b@main").at == (
-            "main" if "revision" in kind.behind else ""
+        assert RespondentName.parse(f"{kind.name}/a/b@main").qualifier == (
+            "main" if "revision" in kind.qualifiers else ""
         )
-        assert RespondentName.parse(f"{kind.name}/b@http://x/v1").at == (
-            "http://x/v1" if "address" in kind.behind else ""
+        assert RespondentName.parse(f"{kind.name}/b@http://x/v1").qualifier == (
+            "http://x/v1" if "address" in kind.qualifiers else ""
         )
 
 
@@ -88,24 +88,24 @@ def test_a_package_brings_a_kind_in_two_files(
 ) -> None:
     """It is planned, asked, audited and listed like the others."""
     name = "echo/loud@main?temperature=0"
-    assert RespondentName.parse(name).at == "main"
+    assert RespondentName.parse(name).qualifier == "main"
     respondent = make_respondent(name, device="cpu", batch=3)
     assert (type(respondent).__name__, respondent.name) == ("EchoRespondent", name)
     store = tmp_path / "s.sqlite"
-    status, out, err = run(
+    status, output, err = run(
         "audit", "--dry-run", dogs, "-r", name, "--blind", "--store", store, "--json"
     )
     assert (status, err) == (0, "")
-    assert json.loads(out)["total"]["requests"] == 18
+    assert json.loads(output)["total"]["requests"] == 18
     assert (
         run("audit", "--no-report", dogs, "-r", name, "--blind", "--store", store, "--quiet")[0]
         == 0
     )
     with hqm.Store(store, readonly=True) as opened:
         assert [row[1] for row in opened.respondents()] == [name]
-    names = [part for model in "abc" for part in ("-r", f"echo/{model}")]
-    status, out, _ = run("audit", dogs, *names, "--blind", "--out", tmp_path / "out", "--quiet")
-    assert (status, "asked 54" in out) == (0, True)
+    names = [argument for model in "abc" for argument in ("-r", f"echo/{model}")]
+    status, output, _ = run("audit", dogs, *names, "--blind", "--out", tmp_path / "out", "--quiet")
+    assert (status, "asked 54" in output) == (0, True)
     assert "echo/<model>" in run("list", "respondents")[1]
     with pytest.raises(UsageError, match=r"recorded/<file or folder> or echo/<model>"):
         make_respondent("cmd/x")
@@ -126,8 +126,8 @@ def test_only_the_local_part_imports_torch_and_transformers() -> None:
     """Every import in the product code, also those inside functions."""
     local = {
         f"hqm/respondents/{name}.py"
-        for name in "attention decoding hf hf_inputs hf_loading kv_cache packed_batch scheduler"
-        " step_graph token_sampling vision_cache".split()
+        for name in "attention decoding hf hf_inputs hf_loading kv_cache packed_batch plain_decoding scheduler"
+        " sharing step_graph token_sampling vision_cache".split()
     }
     local |= {"hqm/commands/machine.py"}  # `hqm doctor` says which torch there is
     importing = set()

@@ -31,13 +31,13 @@ NAMES = ("secret-model-a", "secret-model-b")
 def run(*arguments: object) -> str:
     return (
         CliRunner()
-        .invoke(program(), [str(each) for each in arguments], catch_exceptions=False)
+        .invoke(program(), [str(argument) for argument in arguments], catch_exceptions=False)
         .stdout
     )
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plan_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plan of six answers to a benchmark with pictures, by two raters."""
     from PIL import Image
 
@@ -97,10 +97,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def plan(made: Path, tmp_path: Path) -> tuple[LabelPlan, Path]:
+def plan(plan_folder: Path, tmp_path: Path) -> tuple[LabelPlan, Path]:
     """The plan without labels, in a folder of its own."""
     path = tmp_path / "plan.jsonl"
-    write_plan(read_plan(made / "plan.jsonl"), path)
+    write_plan(read_plan(plan_folder / "plan.jsonl"), path)
     return read_plan(path), path
 
 
@@ -151,8 +151,8 @@ def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     ].keys()
     assert tasks[0]["data"]["image"].startswith("/data/local-files/?d=")
     assert HOSTILE in {task["data"]["answer"] for task in tasks}
-    said = ["1", "0", "Hallucinated", "cannot say", "Faithful", "1"]
-    for i, (task, word) in enumerate(zip(tasks, said, strict=True)):
+    words = ["1", "0", "Hallucinated", "cannot say", "Faithful", "1"]
+    for i, (task, word) in enumerate(zip(tasks, words, strict=True)):
         task |= {
             "id": i,
             "project": 83,
@@ -201,17 +201,17 @@ def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
         "import",
         tasks[0]["data"]["uid"],
     )
-    again = import_labels(tmp_path / "out.json", "label-studio", path)
-    assert again.known == 6
+    reimported = import_labels(tmp_path / "out.json", "label-studio", path)
+    assert reimported.already_stored == 6
     assert len(labels(path)) == 6
     assert rows.population == 6
 
 
-def user_states(folder: Path, given: dict[str, dict[str, Any]]) -> Path:
+def user_states(folder: Path, states: dict[str, dict[str, Any]]) -> Path:
     """What Potato 2 keeps: rater -> uid -> labels, as docs/data-export/export_formats.md of
     davidjurgens/potato has it.
     """
-    for rater, labels in given.items():
+    for rater, labels in states.items():
         (folder / rater).mkdir(parents=True)
         state = {
             "user_id": rater,
@@ -232,7 +232,7 @@ def test_potato_2_nests_labels_in_three_ways(plan: tuple[LabelPlan, Path], tmp_p
     """
     rows, path = plan
     uids = [row.uid for row in rows.rows]
-    ways: dict[str, Any] = {
+    states: dict[str, Any] = {
         "anna": {
             "label": {"labels": {"1": True, "0": False}},
             "note": {"labels": {"text_box": "dark"}},
@@ -244,16 +244,16 @@ def test_potato_2_nests_labels_in_three_ways(plan: tuple[LabelPlan, Path], tmp_p
         ],
     }
     folder = user_states(
-        tmp_path / "output", {rater: dict.fromkeys(uids, said) for rater, said in ways.items()}
+        tmp_path / "output", {rater: dict.fromkeys(uids, state) for rater, state in states.items()}
     )
-    taken = import_labels(folder, "potato", path)
-    assert (taken.labels, taken.raters) == (18, ("anna", "ben", "cid"))
+    imported = import_labels(folder, "potato", path)
+    assert (imported.labels, imported.raters) == (18, ("anna", "ben", "cid"))
     assert labels(path) == {
         (r, uid): v for r, v in (("anna", 1), ("ben", 0), ("cid", 1)) for uid in uids
     }
     with LabelStore(labels_path(path), readonly=True) as store:
-        said = {label.rater: (label.milliseconds, label.note) for label in store.labels()}
-    assert said == {"anna": (2500, "dark"), "ben": (2500, ""), "cid": (2500, "so")}
+        label_times = {label.rater: (label.milliseconds, label.note) for label in store.labels()}
+    assert label_times == {"anna": (2500, "dark"), "ben": (2500, ""), "cid": (2500, "so")}
     # exported: potato/export/tabular_exporter.py
     line = {
         "instance_id": uids[0],
@@ -274,8 +274,8 @@ def test_two_choices_of_one_rater_are_settled_by_the_last_change_or_refused(
     """
     rows, path = plan
     uid = rows.rows[0].uid
-    both = [[{"schema": "label", "name": "1"}, "1"], [{"schema": "label", "name": "0"}, "0"]]
-    folder = user_states(tmp_path / "output", {"anna": {uid: both}})
+    two_choices = [[{"schema": "label", "name": "1"}, "1"], [{"schema": "label", "name": "0"}, "0"]]
+    folder = user_states(tmp_path / "output", {"anna": {uid: two_choices}})
     with pytest.raises(HQMError, match="several labels are chosen"):
         import_labels(folder, "potato", path)
     state = json.loads((folder / "anna" / "user_state.json").read_text())
@@ -302,21 +302,21 @@ def test_potato_1(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     ].keys()
     scheme = settings["annotation_schemes"][0]
     for rater, word in (("anna", "1"), ("ben", "0")):
-        out = tmp_path / "annotation_output" / rater / "annotated_instances.jsonl"
-        out.parent.mkdir(parents=True)
+        instances_path = tmp_path / "annotation_output" / rater / "annotated_instances.jsonl"
+        instances_path.parent.mkdir(parents=True)
         lines = [
             {
-                "id": each["id"],
-                "displayed_text": each["text"],
+                "id": instance["id"],
+                "displayed_text": instance["text"],
                 "label_annotations": {scheme["name"]: {word: "1"}},
                 "span_annotations": {},
                 "behavioral_data": {"time_string": "Time spent: 0d 0h 1m 7s "},
             }
-            for each in instances
+            for instance in instances
         ]
-        out.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    taken = import_labels(tmp_path / "annotation_output", "potato", path)
-    assert (taken.labels, taken.raters) == (12, ("anna", "ben"))
+        instances_path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    imported = import_labels(tmp_path / "annotation_output", "potato", path)
+    assert (imported.labels, imported.raters) == (12, ("anna", "ben"))
     assert labels(path) == {
         (r, row.uid): v for r, v in (("anna", 1), ("ben", 0)) for row in rows.rows
     }
@@ -332,7 +332,7 @@ def test_argilla(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     run("label", "export", path, "--as", "argilla", "--to", tmp_path / "t.json")
     records = json.loads((tmp_path / "t.json").read_text())
     settings = json.loads((tmp_path / "t_settings.json").read_text())
-    assert {each["name"] for each in settings["fields"]} == records[0]["fields"].keys()
+    assert {field["name"] for field in settings["fields"]} == records[0]["fields"].keys()
     for record in records:
         record["responses"] = {
             "label": [
@@ -394,13 +394,13 @@ def test_the_tools_own_classes_take_the_tasks_and_write_what_is_taken_back(
     run("label", "export", path, "--as", "label-studio", "--to", tmp_path / "studio.json")
     script = tmp_path / "their_classes.py"
     script.write_text(_THEIR_CLASSES)
-    done = subprocess.run(
+    process = subprocess.run(
         [os.environ["HQM_LABEL_TOOLS"], script, tmp_path],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     import_labels(tmp_path / "argilla_out.json", "argilla", path)
     import_labels(tmp_path / "studio_out.json", "label-studio", path)
     users = ("00000000-0000-0000-0000-000000000001", "7")
@@ -463,9 +463,9 @@ def test_csv_with_a_map_of_columns_and_the_way_to_an_audit(
 ) -> None:
     rows, path = plan
     lines = [
-        f"{row.uid},{who},{word}"
+        f"{row.uid},{rater},{word}"
         for row in rows.rows
-        for who, word in (("x", "Good"), ("y", "Bad"))
+        for rater, word in (("x", "Good"), ("y", "Bad"))
     ]
     (tmp_path / "l.csv").write_text("\n".join(["task,worker,verdict", *lines]))
     run(
@@ -481,9 +481,9 @@ def test_csv_with_a_map_of_columns_and_the_way_to_an_audit(
     )
     with LabelStore(labels_path(path)) as store:
         store.add(rows.rows[0].uid, "owner", {"label": 1}, 500, by="adjudication")
-    written = list(csv.DictReader(export_labels(path).text.splitlines()))
-    assert len(written) == 13
-    by = {(row["uid"], row["rater"]): row for row in written}
+    exported = list(csv.DictReader(export_labels(path).text.splitlines()))
+    assert len(exported) == 13
+    by = {(row["uid"], row["rater"]): row for row in exported}
     for row in rows.rows:
         assert by[row.uid, "x"]["label"] == "1"
         assert by[row.uid, "y"]["label"] == "0"

@@ -82,10 +82,12 @@ def calm(browser: Browser) -> Iterator[Browser]:
     assert browser.errors == []
 
 
-def done_of(browser: Browser) -> tuple[int, int]:
+def progress_of(browser: Browser) -> tuple[int, int]:
     """How many labels the page says there are, and of how many."""
-    done, count = browser.evaluate("(p => [p.value, p.max])(document.querySelector('progress'))")
-    return int(done), int(count)
+    n_labelled, count = browser.evaluate(
+        "(p => [p.value, p.max])(document.querySelector('progress'))"
+    )
+    return int(n_labelled), int(count)
 
 
 def wait_until(browser: Browser, condition: str) -> None:
@@ -94,8 +96,8 @@ def wait_until(browser: Browser, condition: str) -> None:
     browser.wait(f"{condition} && {settled}")
 
 
-def wait_for(browser: Browser, done: int) -> None:
-    wait_until(browser, f"document.querySelector('progress')?.value === {done}")
+def wait_for(browser: Browser, n_labelled: int) -> None:
+    wait_until(browser, f"document.querySelector('progress')?.value === {n_labelled}")
 
 
 def labels_in(plan: Path, rater: str) -> list[Any]:
@@ -113,10 +115,10 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
     plan, log = tmp_path / "plan.jsonl", tmp_path / "log.txt"
     rows = plan_of_answers(plan, answers, "shapes_vqa", gold={0: 1.0, 5: 0.0}).rows
     assert len(rows) == 20
-    seen: list[str] = []
+    visited_pages: list[str] = []
 
     def look() -> None:
-        seen.append(
+        visited_pages.append(
             calm.evaluate("location.href + document.documentElement.outerHTML + document.cookie")
         )
 
@@ -145,7 +147,7 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
         calm.press("1")  # on the page that was open when the server was killed
         wait_for(calm, 9)
         calm.open(link)
-        assert done_of(calm) == (9, 20)
+        assert progress_of(calm) == (9, 20)
         assert "left" in calm.evaluate("document.querySelector('[role=status]').textContent")
         before = calm.evaluate("document.querySelector('[name=uid]').value")
         calm.press("n")
@@ -192,8 +194,12 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
             wait_for(calm, i + 1)
         assert order != list(anna), "each rater has an order of their own"
         images = {item.id: item.image for item in hqm.load("shapes_vqa").original.items}
-        shown = [images[next(row.item for row in rows if row.uid == uid)] for uid in order]
-        assert all(a != b for a, b in pairwise(shown)), "no two answers about one picture in a row"
+        images_in_order = [
+            images[next(row.item for row in rows if row.uid == uid)] for uid in order
+        ]
+        assert all(a != b for a, b in pairwise(images_in_order)), (
+            "no two answers about one picture in a row"
+        )
 
         # the owner
         calm.open(served.owner)
@@ -234,7 +240,7 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(
     logged = log.read_text()
     assert "Stopped. The labels are in" in logged
     for word in (*RESPONDENTS, "secret", "respondent", "gold", "probability"):
-        for page in (*seen, *headers, *urls):
+        for page in (*visited_pages, *headers, *urls):
             assert word not in page.lower().replace("this page shows no respondent", ""), word
         assert word not in logged, word
 
@@ -284,10 +290,10 @@ def test_a_hostile_answer_is_shown_as_text(
     write_plan(replace(read_plan(hostile), schema=schema), plan)
     with served_here(plan) as served:
         calm.open(f"{served.raters['anna']}/begin")
-        shown = set()
+        shown_answers = set()
         for i in range(6):
             wait_for(calm, i)
-            shown.add(calm.evaluate("document.querySelector('.answer').textContent"))
+            shown_answers.add(calm.evaluate("document.querySelector('.answer').textContent"))
             assert calm.evaluate("document.title") != "owned"
             assert (
                 calm.evaluate(
@@ -312,7 +318,7 @@ def test_a_hostile_answer_is_shown_as_text(
         text.replace("\x07", "\u2407").replace("\x1b", "\u241b").replace("\x00", "\ufffd")
         for text in HOSTILE
     }
-    assert shown == expected
+    assert shown_answers == expected
 
 
 def test_every_reply_is_guarded_and_names_nobody(hostile: Path) -> None:
@@ -426,7 +432,7 @@ def test_nothing_is_stored_that_no_page_of_ours_sent(hostile: Path, tmp_path: Pa
 
 
 def test_a_missing_picture_is_said(answers: Path, tmp_path: Path) -> None:
-    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=3)
+    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", max_rows=3)
     plan = tmp_path / "plan.jsonl"
     write_plan(replace(read_plan(plan), images=str(tmp_path)), plan)
     with served_here(tmp_path / "plan.jsonl") as served:
@@ -439,7 +445,7 @@ def test_a_missing_picture_is_said(answers: Path, tmp_path: Path) -> None:
 def test_a_picture_that_no_browser_can_show_is_said_to_be_missing(
     content: bytes, answers: Path, tmp_path: Path
 ) -> None:
-    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=3)
+    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", max_rows=3)
     plan = tmp_path / "plan.jsonl"
     pictures = tmp_path / "pictures"
     pictures.mkdir()
@@ -456,9 +462,9 @@ def test_a_picture_that_no_browser_can_show_is_said_to_be_missing(
 
 def test_a_photograph_on_the_web_stands_beside_the_item_under_review(tmp_path: Path) -> None:
     """As `hqm build halcaption --from HAL_EVAL` writes them, with COCO's addresses."""
-    drawn = io.BytesIO()
-    Image.new("RGB", (32, 24), "teal").save(drawn, "PNG")
-    reply = 200, {"Content-Type": "image/png"}, drawn.getvalue()
+    picture = io.BytesIO()
+    Image.new("RGB", (32, 24), "teal").save(picture, "PNG")
+    reply = 200, {"Content-Type": "image/png"}, picture.getvalue()
     with PlannedServer(lambda *_: reply) as site:
         items = [
             {"id": str(i), "prompt": f"Is it {i}?", "target": "yes", "image": f"{site.url}/{i}.png"}
@@ -492,7 +498,7 @@ def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_bac
     """Two windows of one rater show one answer: the later one stores nothing before it is told."""
     plan = tmp_path / "study" / "plan.jsonl"
     plan.parent.mkdir()
-    plan_of_answers(plan, answers, "shapes_vqa", most=6)
+    plan_of_answers(plan, answers, "shapes_vqa", max_rows=6)
     with served_here(plan) as served:
         link = served.raters["anna"]
         uid = re.search(r'name="uid" value="(\w+)"', served.ask(f"{link}/begin")[2])
@@ -513,8 +519,8 @@ def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_bac
         wait_for(calm, 1)
         assert [label.label for label in labels_in(plan, "anna")] == [0]
         # the same label sent twice, as after a lost reply, asks nothing
-        again = served.ask(f"{link}/label", {"uid": uid[1], "choice": "0", "before": ""})[2]
-        assert f'value="{uid[1]}"' not in again
+        page = served.ask(f"{link}/label", {"uid": uid[1], "choice": "0", "before": ""})[2]
+        assert f'value="{uid[1]}"' not in page
         for n in range(2, 5):
             calm.press("1")
             wait_for(calm, n)
@@ -528,7 +534,7 @@ def test_a_second_window_is_told_before_it_overwrites_and_any_label_is_taken_bac
 
 
 def test_an_answer_that_changed_is_refused(answers: Path, tmp_path: Path) -> None:
-    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=3)
+    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", max_rows=3)
     text = (tmp_path / "plan.jsonl").read_text()
     digest = json.loads(text.splitlines()[1])["answer_digest"]
     (tmp_path / "plan.jsonl").write_text(text.replace(digest, "b2:" + "0" * 24))
@@ -546,7 +552,7 @@ def studies(answers: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     for name in schema_names():
         plans[name] = folder / f"{name}.jsonl"
         if not name.startswith("review"):
-            plan_of_answers(plans[name], answers, "shapes_vqa", schema=name, most=6)
+            plan_of_answers(plans[name], answers, "shapes_vqa", schema=name, max_rows=6)
             continue
         benchmark = hqm.load("shapes_choice" if name == "review" else "shapes_vqa")
         form, file = benchmark.original, ""
@@ -596,9 +602,9 @@ def test_words_are_marked_by_key_mouse_and_touch(
         assert calm.evaluate("document.querySelectorAll('#marks li').length") == 3
         calm.click("[data-type=event]")  # nothing is selected any more
         assert "Save 3 marks" in calm.evaluate("document.querySelector('[value=save]').textContent")
-        done = done_of(calm)[0]
+        n_before = progress_of(calm)[0]
         calm.press("1")
-        wait_for(calm, done + 1)
+        wait_for(calm, n_before + 1)
         label = labels_in(plan, "anna")[-1]
         answer = HOSTILE[2].replace("\0", "\ufffd")
         marked = [
@@ -610,7 +616,7 @@ def test_words_are_marked_by_key_mouse_and_touch(
             ("nul \ufffd", "relation"),
         ]
         assert label.label == 0
-        assert all(other.label == 1 for other in labels_in(plan, "anna")[:-1]), (
+        assert all(earlier.label == 1 for earlier in labels_in(plan, "anna")[:-1]), (
             "nothing was marked in the others"
         )
 
@@ -659,9 +665,9 @@ def test_facts_are_added_corrected_removed_and_graded(
         calm.press("?")
         calm.click(".part:last-of-type input[type=checkbox]")
         assert "grade 3" in calm.evaluate("document.getElementById('grade').textContent")
-        done = done_of(calm)[0]
+        n_before = progress_of(calm)[0]
         calm.press("s")
-        wait_for(calm, done + 1)
+        wait_for(calm, n_before + 1)
     label = labels_in(studies["facts"], "anna")[-1]
     assert label.label == 3, "one of two that could be decided is wrong"
     assert label.values["sentences"] == [
@@ -699,8 +705,8 @@ def test_an_item_is_reviewed_with_its_corrected_key_and_text(
         wait_for(calm, 2)
         calm.press("k")
         wait_for(calm, 3)
-    given = [dict(label.values) for label in labels_in(studies["review"], "anna")]
-    assert given == [
+    corrections = [dict(label.values) for label in labels_in(studies["review"], "anna")]
+    assert corrections == [
         {"label": "wrong key", "target": wrong},
         {"label": "fix text", "prompt": "What? k"},
         {"label": "keep"},
@@ -756,7 +762,7 @@ def test_keys_can_be_turned_off_and_a_choice_is_touched(
         calm.click("#keys")
         calm.press("4")
         time.sleep(0.3)
-        assert done_of(calm)[0] == 0
+        assert progress_of(calm)[0] == 0
         calm.tap(".choices [value='2']")
         wait_for(calm, 1)
         assert calm.evaluate("document.activeElement.id") == "page", (
@@ -766,7 +772,9 @@ def test_keys_can_be_turned_off_and_a_choice_is_touched(
 
 
 def test_the_owners_page_shows_gold_and_the_raters_do_not(answers: Path, tmp_path: Path) -> None:
-    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", gold={0: 1.0, 1: 0.0}, most=4)
+    plan_of_answers(
+        tmp_path / "plan.jsonl", answers, "shapes_vqa", gold={0: 1.0, 1: 0.0}, max_rows=4
+    )
     rows = [json.loads(line) for line in (tmp_path / "plan.jsonl").read_text().splitlines()[1:]]
     with served_here(tmp_path / "plan.jsonl") as served:
         for row in rows:
@@ -779,7 +787,7 @@ def test_the_owners_page_shows_gold_and_the_raters_do_not(answers: Path, tmp_pat
 
 
 def test_labels_of_two_servers_and_a_reader_are_one_file(answers: Path, tmp_path: Path) -> None:
-    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=4)
+    plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", max_rows=4)
     rows = [
         json.loads(line)["uid"] for line in (tmp_path / "plan.jsonl").read_text().splitlines()[1:]
     ]

@@ -12,7 +12,7 @@ from hqm.labels.study_plan import (
     Design,
     LabelPlan,
     PlanRow,
-    draw,
+    draw_rows,
     labels_path,
     read_plan,
     write_plan,
@@ -93,13 +93,13 @@ def test_a_draw_does_not_depend_on_the_order_in_which_answers_were_stored(design
         for i in range(20)
         if (i + k) % 7
     ]
-    made = replace(PLAN, design=design, overlap=0.5)
+    overlapping = replace(PLAN, design=design, overlap=0.5)
     draws = {
-        draw(each, made, 24, np.random.default_rng(1))
-        for each in (candidates, candidates[::-1], candidates[30:] + candidates[:30])
+        draw_rows(ordered, overlapping, 24, np.random.default_rng(1))
+        for ordered in (candidates, candidates[::-1], candidates[30:] + candidates[:30])
     }
     assert len(draws) == 1
     assert len(draws.pop()) >= 20
-    assert draw(candidates, made, 24, np.random.default_rng(2)) != draw(
-        candidates, made, 24, np.random.default_rng(1)
+    assert draw_rows(candidates, overlapping, 24, np.random.default_rng(2)) != draw_rows(
+        candidates, overlapping, 24, np.random.default_rng(1)
     )

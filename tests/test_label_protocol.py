@@ -11,7 +11,7 @@ import pytest
 
 import hqm
 from hqm.labels.label_store import LabelStore
-from hqm.labels.study import Study, people_beside
+from hqm.labels.study import Study, compare_people
 from hqm.labels.study_plan import labels_path, read_plan
 from tests.conftest import Run
 from tests.label_studies import store_of_answers
@@ -42,12 +42,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[
             right = bool(rng.random() < p)
             fooled = not right and rng.random() < 1 / 7
             wrong = next(
-                str(other.target)
-                for other in items[rng.integers(0, 200) :]
-                if other.type == item.type and str(other.target) not in (target, str(item.target))
+                str(item_of_type.target)
+                for item_of_type in items[rng.integers(0, 200) :]
+                if item_of_type.type == item.type
+                and str(item_of_type.target) not in (target, str(item.target))
             )
-            said = target if right or fooled else wrong if i else "a purple whale"
-            texts.setdefault(name, {})[item.id] = said
+            answer = target if right or fooled else wrong if i else "a purple whale"
+            texts.setdefault(name, {})[item.id] = answer
             truth[name, item.id] = int(right)
     path = tmp_path_factory.mktemp("protocol") / "store.sqlite"
     return store_of_answers(path, benchmark, texts), truth
@@ -79,36 +80,38 @@ def test_the_table_recovers_what_is_known_within_its_intervals(
     store, truth = answers
     plan = tmp_path / "plan.jsonl"
     command = ["label", "plan", "shapes_vqa", "--store", store, "--design", "hqm"]
-    status, out, err = run(*command, "--raters", ",".join(RATERS), "--seed", 4, "--out", plan)
+    status, output, err = run(*command, "--raters", ",".join(RATERS), "--seed", 4, "--out", plan)
     assert status == 0, err
     rows = read_plan(plan).rows
     assert len(rows) == 1000
     assert len({row.item for row in rows}) == 100
     assert all(row.raters == RATERS for row in rows)
-    assert "1,000 labelled by all" in out
+    assert "1,000 labelled by all" in output
     label_all(plan, truth, np.random.default_rng(5))
-    status, out, _ = run("label", "status", plan, "--json")
-    beside = json.loads(out)["people_beside"]
-    raters, respondents = beside["raters"], beside["respondents"]
+    status, output, _ = run("label", "status", plan, "--json")
+    comparison = json.loads(output)["people_beside"]
+    raters, respondents = comparison["raters"], comparison["respondents"]
     assert len(raters) == 10
-    held = [each["low"] <= ERRORS[each["name"]] <= each["high"] for each in raters]
-    assert sum(held) >= 8, "of ten intervals of 95%, eight or more but once in 87 times"
-    assert all(each["high"] - each["low"] < 0.1 for each in raters)
-    everything = {
-        name: np.mean([right for (who, _), right in truth.items() if who == name])
-        for name in {who for who, _ in truth}
+    covered = [rater["low"] <= ERRORS[rater["name"]] <= rater["high"] for rater in raters]
+    assert sum(covered) >= 8, "of ten intervals of 95%, eight or more but once in 87 times"
+    assert all(rater["high"] - rater["low"] < 0.1 for rater in raters)
+    true_means = {
+        name: np.mean([right for (respondent, _), right in truth.items() if respondent == name])
+        for name in {respondent for respondent, _ in truth}
     }
-    known = np.array([everything[_short(each["name"])] for each in respondents])
-    inside = [each["low"] <= k <= each["high"] for each, k in zip(respondents, known, strict=True)]
-    assert sum(inside) >= 8
-    score = np.array([each["score"] for each in respondents], dtype=float)
+    true_scores = np.array([true_means[_short(row["name"])] for row in respondents])
+    covered_scores = [
+        row["low"] <= k <= row["high"] for row, k in zip(respondents, true_scores, strict=True)
+    ]
+    assert sum(covered_scores) >= 8
+    score = np.array([row["score"] for row in respondents], dtype=float)
     assert np.isfinite(score).all()
-    spread = beside["correlation"]
-    assert spread["low"] <= np.corrcoef(score, known)[0, 1] <= spread["high"] + 0.02
-    status, out, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
+    spread = comparison["correlation"]
+    assert spread["low"] <= np.corrcoef(score, true_scores)[0, 1] <= spread["high"] + 0.02
+    status, output, err = run("label", "status", plan, "--to", tmp_path / "table.tex")
     assert status == 0, err
-    assert "People beside the benchmark" in out
-    assert "How often each rater errs" in out
+    assert "People beside the benchmark" in output
+    assert "How often each rater errs" in output
     table = (tmp_path / "table.tex").read_text("utf-8")
     assert table.count("recorded") == 10
     assert r"\label{tab:people-beside-the-benchmark}" in table, "no two tables share a label"
@@ -127,8 +130,8 @@ def test_a_study_of_two_raters_names_no_errors_and_an_empty_one_has_no_table(
     assert "no label yet" in err
     label_all(plan, truth, np.random.default_rng(6))
     study = Study(plan, readonly=True)
-    beside = people_beside(study)
+    comparison = compare_people(study)
     study.close()
-    assert beside is not None
-    assert beside.raters == ()
-    assert len(beside.respondents) == 10
+    assert comparison is not None
+    assert comparison.raters == ()
+    assert len(comparison.respondents) == 10

@@ -137,14 +137,14 @@ def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> N
         [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    said = [int(process.stdout.readline()) for _ in range(20)]
+    acknowledged = [int(process.stdout.readline()) for _ in range(20)]
     os.kill(process.pid, signal.SIGKILL)
-    said += [int(line) for line in process.stdout.read().split()]
+    acknowledged += [int(line) for line in process.stdout.read().split()]
     process.wait()
     with LabelStore(path) as store:
-        kept = [label.uid for label in store.labels()]
-    assert kept[: len(said)] == [f"u{i}" for i in said]
-    assert len(kept) - len(said) <= 1, "the label in flight"
+        stored = [label.uid for label in store.labels()]
+    assert stored[: len(acknowledged)] == [f"u{i}" for i in acknowledged]
+    assert len(stored) - len(acknowledged) <= 1, "the label in flight"
     assert all(len(label.values) == 2 for label in LabelStore(path).labels()), (
         "no label is half there"
     )

@@ -49,7 +49,7 @@ class Released:
     def annotation(self) -> Path:
         return self.folder / "annotation.jsonl"
 
-    def said(self, text: str) -> int:
+    def judge_verdict(self, text: str) -> int:
         """What the judge says of a sub-sentence or a fact."""
         if text not in self.marks and text not in self.facts:
             return 1
@@ -59,17 +59,21 @@ class Released:
 
     def reply(self, prompt: str, body: dict[str, Any]) -> str:
         if "true of it? " in prompt:
-            return "yes" if self.said(prompt.split("true of it? ")[1].split("\n")[0]) else "no"
+            return (
+                "yes"
+                if self.judge_verdict(prompt.split("true of it? ")[1].split("\n")[0])
+                else "no"
+            )
         if "Text:\n" in prompt:
             answer = prompt.split("Text:\n")[-1].split("\nMarked:")[0]
             return ", ".join(
-                f"{p.strip()} [{'AD'[self.said(p.strip())]}]" for p in answer.split(",")
+                f"{p.strip()} [{'AD'[self.judge_verdict(p.strip())]}]" for p in answer.split(",")
             )
         return "Entities: There is a thing."
 
     def audit(self, *arguments: object) -> dict[str, Any]:
-        out = self.folder / "out"
-        given = [
+        out_dir = self.folder / "out"
+        command = [
             "audit",
             "faithscore",
             "--forms",
@@ -80,13 +84,15 @@ class Released:
             self.folder,
             "-q",
             "--out",
-            out,
+            out_dir,
         ]
-        done = CliRunner().invoke(
-            program(), [str(each) for each in [*given, *arguments]], catch_exceptions=False
+        outcome = CliRunner().invoke(
+            program(),
+            [str(argument) for argument in [*command, *arguments]],
+            catch_exceptions=False,
         )
-        assert done.exit_code == 0, done.output
-        (audit,) = json.loads((out / "audit.json").read_text())["audits"]
+        assert outcome.exit_code == 0, outcome.output
+        (audit,) = json.loads((out_dir / "audit.json").read_text())["audits"]
         return dict(audit)
 
 
@@ -146,7 +152,7 @@ def judged(
         server.stop()
 
 
-def of(audit: dict[str, Any], indicator: str, role: str) -> dict[str, Any]:
+def estimate_of(audit: dict[str, Any], indicator: str, role: str) -> dict[str, Any]:
     (estimate,) = [
         e for e in audit["estimates"] if (e["indicator"], e["metric"]) == (indicator, role)
     ]
@@ -159,7 +165,7 @@ def test_the_released_annotation_has_the_published_figures(tmp_path: Path) -> No
     """
     released = annotation(tmp_path)
     audit = released.audit("--recorded", released.annotation, "--criterion", released.annotation)
-    scores = [who["scores"] for who in audit["respondents"]]
+    scores = [respondent["scores"] for respondent in audit["respondents"]]
     assert [f"{score['faithscore']:.3f}" for score in scores] == ["0.764", "0.780"]
     assert round(sum(score["facts"] * 90 for score in scores)) == 1380
     assert f"{len(released.facts) / sum(released.marks.values()):.2f}" == "2.04"
@@ -175,17 +181,20 @@ def test_each_stage_is_held_against_the_labels_of_its_own_units(
         ("recognizer", "sub-sentence", released.marks),
         ("verifier", "fact", released.facts),
     ):
-        said = {text: released.said(text) for text in labels}
-        both = sum(said[t] and labels[t] for t in labels)
-        precision, recall = both / sum(said.values()), both / sum(labels.values())
+        verdicts = {text: released.judge_verdict(text) for text in labels}
+        true_positives = sum(verdicts[t] and labels[t] for t in labels)
+        precision, recall = (
+            true_positives / sum(verdicts.values()),
+            true_positives / sum(labels.values()),
+        )
         expected = {
             "precision": precision,
             "recall": recall,
             "f1": 2 * precision * recall / (precision + recall),
-            "decided_alike": sum(said[t] == labels[t] for t in labels) / len(labels),
+            "decided_alike": sum(verdicts[t] == labels[t] for t in labels) / len(labels),
         }
         for name, value in expected.items():
-            estimate = of(audit, f"stages.{name}", role)
+            estimate = estimate_of(audit, f"stages.{name}", role)
             assert estimate["value"] == pytest.approx(value, rel=1e-12), (role, name)
             low, high = estimate["intervals"]["fixed_models"]
             assert 0 < low < value < high < 1
@@ -197,9 +206,9 @@ def test_each_stage_is_held_against_the_labels_of_its_own_units(
             )
             assert (detail["not_asked"], detail["unread"], detail["unresolved"]) == (0, 0, 0)
             assert "judge=human" in estimate["other"]
-        no = of(audit, "stages.recall", role)["detail"]["of_no"]
+        no = estimate_of(audit, "stages.recall", role)["detail"]["of_no"]
         wrong = [t for t in labels if not labels[t]]
-        assert no["value"] == pytest.approx(sum(not said[t] for t in wrong) / len(wrong))
+        assert no["value"] == pytest.approx(sum(not verdicts[t] for t in wrong) / len(wrong))
         assert no["low"] < no["value"] < no["high"]
 
 
@@ -235,8 +244,8 @@ def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: P
             "paper",
         )
         audit = released.audit(*labels, "--judge", server.name())
-        assert of(audit, "stages.f1", "recognizer")["value"] is not None
-        verifier = of(audit, "stages.f1", "verifier")
+        assert estimate_of(audit, "stages.f1", "recognizer")["value"] is not None
+        verifier = estimate_of(audit, "stages.f1", "verifier")
         assert (verifier["value"], verifier["status"], verifier["detail"].get("labelled")) == (
             None,
             "insufficient",
@@ -263,15 +272,18 @@ def test_replies_that_a_file_brings_are_known_by_what_they_reply_to(tmp_path: Pa
     for i, row in enumerate(rows):
         item = f"{row['id']}/{('conv', 'detail', 'complex')[i % 3]}"
         whose = {"item": item, "respondent": ("LLaVA", "InstructBLIP")[i // 3]}
-        marked = ", ".join(f"{text} [{'AD'[released.said(text)]}]" for text in row["stage 1"])
+        marked = ", ".join(
+            f"{text} [{'AD'[released.judge_verdict(text)]}]" for text in row["stage 1"]
+        )
         # every fact but the last; one that people did not label comes first
-        made = ["There is a thing", *list(row["stage 2"])[:-1]]
+        facts = ["There is a thing", *list(row["stage 2"])[:-1]]
         lines += [
             whose | {"role": "recognizer", "reply": marked},
-            whose | {"role": "decomposer", "reply": f"Entities: {'. '.join(made)}."},
+            whose | {"role": "decomposer", "reply": f"Entities: {'. '.join(facts)}."},
             *(
-                whose | {"role": "verifier", "reply": "yes" if released.said(fact) else "no"}
-                for fact in made
+                whose
+                | {"role": "verifier", "reply": "yes" if released.judge_verdict(fact) else "no"}
+                for fact in facts
             ),
         ]
     (tmp_path / "replies.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -285,17 +297,17 @@ def test_replies_that_a_file_brings_are_known_by_what_they_reply_to(tmp_path: Pa
     )
     audit = released.audit(*labels, "--judgements", f"gpt={tmp_path / 'replies.jsonl'}")
     recognizer, verifier = (
-        of(audit, "stages.decided_alike", "recognizer"),
-        of(audit, "stages.decided_alike", "verifier"),
+        estimate_of(audit, "stages.decided_alike", "recognizer"),
+        estimate_of(audit, "stages.decided_alike", "verifier"),
     )
     assert recognizer["detail"]["units"] == len(released.marks)
-    asked = [fact for row in rows for fact in list(row["stage 2"])[:-1]]
+    verified = [fact for row in rows for fact in list(row["stage 2"])[:-1]]
     assert (verifier["detail"]["units"], verifier["detail"]["not_asked"]) == (
-        len(asked),
-        len(released.facts) - len(asked),
+        len(verified),
+        len(released.facts) - len(verified),
     )
     assert verifier["value"] == pytest.approx(
-        np.mean([released.said(f) == released.facts[f] for f in asked])
+        np.mean([released.judge_verdict(f) == released.facts[f] for f in verified])
     )
     assert verifier["first"].endswith("judge=gpt")
 
@@ -352,14 +364,14 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
     plan += ["--schema", "facts", "--raters", "anna,ben,cid", "--overlap", 1, "--out", path]
     assert (
         CliRunner()
-        .invoke(program(), [str(each) for each in plan], catch_exceptions=False)
+        .invoke(program(), [str(argument) for argument in plan], catch_exceptions=False)
         .exit_code
         == 0
     )
     study = Study(path)
     rows = study.plan.by_uid
-    assert all(shown.answer in texts for shown in study.shown.values())
-    described = [sentence for shown in study.shown.values() for sentence in shown.sentences]
+    assert all(page.answer in texts for page in study.pages.values())
+    described = [sentence for page in study.pages.values() for sentence in page.sentences]
     facts = [fact.text for sentence in described for fact in sentence.facts]
     assert len(facts) == 2 * len(rows) == 24
     assert all(
@@ -372,7 +384,7 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
     # all agree with the judge that the second part describes nothing; anna believes that all facts
     # hold, ben and cid that what is blue does not
     for rater in study.plan.raters:
-        for uid, shown in study.shown.items():
+        for uid, page in study.pages.items():
             sentences = [
                 Sentence(
                     s.text,
@@ -381,23 +393,28 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
                         Fact(f.text, int(rater == "anna" or "blue" not in f.text)) for f in s.facts
                     ),
                 )
-                for i, s in enumerate(shown.sentences)
+                for i, s in enumerate(page.sentences)
             ]
-            said = json.dumps([sentence.to_dict() for sentence in sentences])
-            study.labels.add(uid, rater, read_reply(study.schema, "save", said, "", ""), 900)
+            sentences_json = json.dumps([sentence.to_dict() for sentence in sentences])
+            study.labels.add(
+                uid, rater, read_reply(study.schema, "save", sentences_json, "", ""), 900
+            )
     study.close()
     labels = tmp_path / "labels.csv"
-    written = CliRunner().invoke(
+    exported = CliRunner().invoke(
         program(), ["label", "export", str(path), "--to", str(labels)], catch_exceptions=False
     )
-    assert written.exit_code == 0
+    assert exported.exit_code == 0
     with labels.open(newline="") as file:
         first = next(csv.DictReader(file))
     assert set(json.loads(first["stages"])) == {"recognizer", "verifier"}
     audit = released.audit(
         "--offline", "--store", store, "--scoring", "paper", "--judge", name, "--criterion", labels
     )
-    verifier, recognizer = of(audit, "stages.f1", "verifier"), of(audit, "stages.f1", "recognizer")
+    verifier, recognizer = (
+        estimate_of(audit, "stages.f1", "verifier"),
+        estimate_of(audit, "stages.f1", "recognizer"),
+    )
     assert (verifier["value"], verifier["detail"]["units"], verifier["detail"]["not_asked"]) == (
         1.0,
         24,
@@ -424,9 +441,9 @@ def test_stage_agreement_holds_the_truth_over_pictures() -> None:
     nothing of the interval.
     """
     rng = np.random.default_rng(5)
-    inside: dict[str, list[bool]] = {"precision": [], "f1": []}
+    coverage: dict[str, list[bool]] = {"precision": [], "f1": []}
 
-    def drawn(
+    def draw_units(
         pictures: int,
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         member = np.repeat(np.arange(pictures), rng.integers(2, 14, pictures))
@@ -435,21 +452,21 @@ def test_stage_agreement_holds_the_truth_over_pictures() -> None:
         wrong = rng.random(len(member)) < hard
         return np.where(wrong, 1 - human, human), human, member
 
-    big = psy.stage_agreement(*drawn(40_000))
+    big = psy.stage_agreement(*draw_units(40_000))
     for _ in range(800):
-        study = psy.stage_agreement(*drawn(40))
-        for name, held in inside.items():
+        study = psy.stage_agreement(*draw_units(40))
+        for name, is_covered in coverage.items():
             bounds = getattr(study, name).fixed
-            held.append(bounds.low <= getattr(big, name).value <= bounds.high)
+            is_covered.append(bounds.low <= getattr(big, name).value <= bounds.high)
     # .95, less three standard errors of a share over 800 studies
-    for name, held in inside.items():
-        assert np.mean(held) >= 0.927, name
+    for name, is_covered in coverage.items():
+        assert np.mean(is_covered) >= 0.927, name
 
 
 def test_weights_and_missing_decisions() -> None:
     judge, human, weights = [1, 1, 0, 0, np.nan, 1], [1, 0, 1, 0, 1, np.nan], [4, 1, 2, 1, 9, 9]
     study = psy.stage_agreement(judge, human, weights=weights)
-    assert (study.both, study.judge_only, study.people_only, study.neither, study.n) == (
+    assert (study.both_yes, study.judge_only, study.people_only, study.both_no, study.n) == (
         4,
         1,
         2,
@@ -477,11 +494,11 @@ class Halves(hqm.Benchmark):
         return {"verifier": hqm.Stage("half", "true", "false")}
 
     async def judge(self, item: Item, response: Response, ask: hqm.AskJudge) -> hqm.Verdict:
-        said = [
+        verdicts = [
             await self.decide("verifier", item, response, half, ask)
             for half in response.text.split(" and ")
         ]
-        return hqm.Verdict(float(all(said)), {"n": 1.0, "correct": float(all(said))})
+        return hqm.Verdict(float(all(verdicts)), {"n": 1.0, "correct": float(all(verdicts))})
 
     async def decide(
         self, role: str, item: Item, response: Response, unit: str, ask: hqm.AskJudge
@@ -497,18 +514,18 @@ def test_any_judged_benchmark_may_have_stages(dogs: Path) -> None:
     loaded = hqm.load(dogs)
     benchmark = Halves(loaded.card, loaded.data)
     item, answer = loaded.original.items[0], Response("a dog and a cat")
-    given = {"a dog": "yes", "a cat": "no", "a bird": "hm"}
+    replies = {"a dog": "yes", "a cat": "no", "a bird": "hm"}
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
         half = prompt.removeprefix("Is this true: ").rstrip("?")
-        if half not in given:
+        if half not in replies:
             raise hqm.NoReply("the server is gone")
-        return given[half]
+        return replies[half]
 
-    units = [Unit("verifier", item, answer, text) for text in (*given, "a cow")]
-    said = decisions(benchmark, units, lambda _: ask)
-    assert [verdict.value for verdict in said] == [1.0, 0.0, None, None]
-    assert [verdict.state for verdict in said] == ["ok", "ok", "unparsed", "error"]
+    units = [Unit("verifier", item, answer, text) for text in (*replies, "a cow")]
+    verdicts = decisions(benchmark, units, lambda _: ask)
+    assert [verdict.value for verdict in verdicts] == [1.0, 0.0, None, None]
+    assert [verdict.state for verdict in verdicts] == ["ok", "ok", "unparsed", "error"]
 
 
 @pytest.mark.parametrize(

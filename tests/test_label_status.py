@@ -57,10 +57,12 @@ def test_an_order_is_a_raters_own_random_and_keeps_pictures_apart() -> None:
         assert all(groups[a] != groups[b] for a, b in pairwise(order))
     assert rater_order(uids, groups, seed=1, rater="anna") == orders["anna"]
     assert rater_order(uids, groups, seed=2, rater="anna") != orders["anna"]
-    together = [
+    pictures_in_order = [
         groups[uid] for uid in rater_order(uids, groups, seed=1, rater="anna", group="picture")
     ]
-    assert sum(a != b for a, b in pairwise(together)) == 9, "each picture's answers stand in a row"
+    assert sum(a != b for a, b in pairwise(pictures_in_order)) == 9, (
+        "each picture's answers stand in a row"
+    )
     # the first place is not always the same picture's
     assert (
         len({groups[rater_order(uids, groups, seed=seed, rater="anna")[0]] for seed in range(40)})
@@ -157,13 +159,13 @@ def test_the_grade_follows_from_the_facts_as_in_the_paper() -> None:
 
 
 def test_the_status_counts_what_was_said(dogs_plan: Path, run: Run) -> None:
-    said = {
+    labels_by_rater = {
         "anna": [1, 0, 1, 1, 0, 1, 1, 0],
         "ben": [1, 0, 0, 1, 0, 1, None, 0],
         "cleo": [1, 1, 0, 1],
     }
     study = Study(dogs_plan)
-    for rater, labels in said.items():
+    for rater, labels in labels_by_rater.items():
         for row, label in zip(study.plan.rows, labels, strict=False):
             study.labels.add(row.uid, rater, {"label": label}, 2000)
     status = status_of(study)
@@ -185,7 +187,7 @@ def test_the_status_counts_what_was_said(dogs_plan: Path, run: Run) -> None:
     )
     table = [
         [*(np.nan if v is None else v for v in labels), *[np.nan] * (8 - len(labels))]
-        for labels in said.values()
+        for labels in labels_by_rater.values()
     ]
     by_name = {row.name: row for row in status.agreement}
     alpha = krippendorff.alpha(np.array(table), level_of_measurement="nominal")
@@ -204,29 +206,29 @@ def test_the_status_counts_what_was_said(dogs_plan: Path, run: Run) -> None:
     study.labels.add(study.disagreements()[0], "adjudication", {"label": 0}, by="adjudication")
     assert status_of(study).adjudicated == 1
     study.close()
-    code, out, _ = run("label", "status", dogs_plan)
+    code, output, _ = run("label", "status", dogs_plan)
     assert code == 0
-    assert "Krippendorff's alpha" in out
-    assert "disagreements: 3, settled 1" in out
-    code, out, _ = run("label", "status", dogs_plan, "--json")
-    assert json.loads(out)["raters"][0]["done"] == 8
+    assert "Krippendorff's alpha" in output
+    assert "disagreements: 3, settled 1" in output
+    code, output, _ = run("label", "status", dogs_plan, "--json")
+    assert json.loads(output)["raters"][0]["done"] == 8
 
 
 def test_a_study_without_labels_has_a_status(dogs_plan: Path, run: Run) -> None:
-    code, out, _ = run("label", "status", dogs_plan)
+    code, output, _ = run("label", "status", dogs_plan)
     assert code == 0
-    assert "0 of 24 have a label" in out
-    assert tells(out, "labels.no-pair")
+    assert "0 of 24 have a label" in output
+    assert tells(output, "labels.no-pair")
     assert not labels_path(dogs_plan).exists(), "looking makes no file"
 
 
 def test_serving_what_cannot_be_served_is_said(dogs_plan: Path, run: Run) -> None:
     import socket
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        code, _, err = run("label", "serve", dogs_plan, "--port", taken.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        code, _, err = run("label", "serve", dogs_plan, "--port", listener.getsockname()[1])
     assert code == 1
     assert "nothing can listen there" in err
     assert "--port" in err
@@ -292,10 +294,10 @@ def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(
     plan = reviewed(tmp_path / "review.jsonl", str(signs), "original", replies)
     with LabelStore(labels_path(plan)) as store:
         store.add("u4", "ben", {"label": "ambiguous subject", "note": "two signs"})
-    code, out, _ = run("label", "items", plan, "--out", tmp_path / "signs2")
+    code, output, _ = run("label", "items", plan, "--out", tmp_path / "signs2")
     assert code == 0
-    assert "kept 1, changed 2, left out 1" in out
-    assert "unresolved 1, not reviewed 1" in out
+    assert "kept 1, changed 2, left out 1" in output
+    assert "unresolved 1, not reviewed 1" in output
     before, after = hqm.load(str(signs)), hqm.load(str(tmp_path / "signs2"))
     assert [item.id for item in after.original.items] == ["q0", "q2", "q3", "q4", "q5"]
     assert after.original.by_id["q2"].target == "no"
@@ -315,12 +317,12 @@ def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(
     answers = tmp_path / "answers.jsonl"
     answers.write_text(
         "".join(
-            json.dumps({"respondent": who, "item": f"q{i}", "answer": "Yes"}) + "\n"
-            for who in "abc"
+            json.dumps({"respondent": respondent, "item": f"q{i}", "answer": "Yes"}) + "\n"
+            for respondent in "abc"
             for i in (0, 2, 3, 4, 5)
         )
     )
-    code, out, err = run(
+    code, output, err = run(
         "audit", tmp_path / "signs2", "--recorded", answers, "--out", tmp_path / "out", "--quiet"
     )
     assert code == 0, err
@@ -346,17 +348,20 @@ def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(
     plan = reviewed(
         tmp_path / "wordings.jsonl", str(signs), "parallel", replies, form_file=str(form)
     )
-    out = tmp_path / "reviewed.jsonl"
-    code, printed, _ = run("label", "items", plan, "--out", out)
+    form_path = tmp_path / "reviewed.jsonl"
+    code, printed, _ = run("label", "items", plan, "--out", form_path)
     assert code == 0
     assert "kept 1, changed 1, left out 1" in printed
     from hqm.forms.make_forms import read_form
 
-    read = read_form(out, hqm.load(str(signs)).original)
+    read = read_form(form_path, hqm.load(str(signs)).original)
     assert [left.reason for left in read.left_out] == ["people: drop"]
     assert read.by_id["q2"].prompt == "Is sign 2 not red?"
-    assert out.with_name("reviewed.provenance.jsonl").is_file()
-    assert run("check", signs, "--form", f"parallel={out}", "--ignore", "I", "--exit-zero")[0] == 0
+    assert form_path.with_name("reviewed.provenance.jsonl").is_file()
+    assert (
+        run("check", signs, "--form", f"parallel={form_path}", "--ignore", "I", "--exit-zero")[0]
+        == 0
+    )
 
 
 def test_a_corrected_key_must_be_one_that_the_item_can_have(

@@ -25,11 +25,11 @@ from hqm.labels.people_labels import Labels, pool_labels
 from hqm.labels.study_plan import (
     Candidate,
     LabelPlan,
-    chances,
-    draw,
-    errors_known,
+    draw_rows,
+    estimate_errors,
     forecast,
     read_plan,
+    selection_probabilities,
 )
 from hqm.signature import digest_file
 from hqm.store.database import Store
@@ -59,13 +59,13 @@ class Study:
 def run(*arguments: object) -> str:
     """What a command prints; its error is raised."""
     outcome = CliRunner().invoke(
-        program(), [str(each) for each in arguments], catch_exceptions=False
+        program(), [str(argument) for argument in arguments], catch_exceptions=False
     )
     return outcome.stdout
 
 
 def failing(*arguments: object) -> str:
-    outcome = CliRunner().invoke(program(), [str(each) for each in arguments])
+    outcome = CliRunner().invoke(program(), [str(argument) for argument in arguments])
     assert isinstance(outcome.exception, HQMError), outcome.output
     return str(outcome.exception)
 
@@ -95,13 +95,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         for _i, item in enumerate(items):
             good = int(rng.random() < 0.45 + 0.1 * m)
             truth[name, str(item["id"])] = good
-            for again in (0, 1):
+            for run_index in (0, 1):
                 scored = good if rng.random() > 0.1 else 1 - good
                 rows.append(
                     {
                         "item": item["id"],
                         "respondent": name,
-                        "run": again,
+                        "run": run_index,
                         "answer": "yes" if scored else "no",
                     }
                 )
@@ -154,7 +154,7 @@ def label_file(
         for row in plan.rows:
             for rater in row.raters:
                 truth = study.truth[short(row.respondent), row.item]
-                said = {
+                cells = {
                     "item": row.item,
                     "respondent": row.respondent,
                     "form": row.form,
@@ -167,13 +167,13 @@ def label_file(
                     "seconds": 3,
                     **changes,
                 }
-                writer.writerow([said[name] for name in names])
+                writer.writerow([cells[name] for name in names])
     return path
 
 
 def audited(study: Study, labels: Path, *options: object) -> dict[str, dict[str, Any]]:
     """The estimates of the criterion by their names."""
-    out = labels.parent / f"{labels.stem}_out"
+    out_dir = labels.parent / f"{labels.stem}_out"
     run(
         "audit",
         study.quiz,
@@ -185,10 +185,10 @@ def audited(study: Study, labels: Path, *options: object) -> dict[str, dict[str,
         "--metric",
         "accuracy",
         "--out",
-        out,
+        out_dir,
         *options,
     )
-    (audit,) = json.loads((out / "audit.json").read_text())["audits"]
+    (audit,) = json.loads((out_dir / "audit.json").read_text())["audits"]
     listed = [e for e in audit["estimates"] if e["indicator"].startswith("criterion.")]
     return {e["indicator"].removeprefix("criterion."): e for e in listed}
 
@@ -214,17 +214,17 @@ def test_a_uniform_plan_has_as_many_answers_of_every_respondent_and_spreads_them
     assert sum(len(row.raters) == 3 for row in plan.rows) == 20
     assert max(len(plan.rows_of(r)) for r in "abc") - min(len(plan.rows_of(r)) for r in "abc") <= 1
     assert len({row.uid for row in plan.rows}) == 100
-    again, _ = planned(
+    redrawn, _ = planned(
         study, "uniform2", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 4
     )
-    assert again.rows == plan.rows
-    other, _ = planned(
+    assert redrawn.rows == plan.rows
+    other_seed, _ = planned(
         study, "uniform3", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 5
     )
-    assert {(r.item, r.respondent) for r in other.rows} != {
+    assert {(r.item, r.respondent) for r in other_seed.rows} != {
         (r.item, r.respondent) for r in plan.rows
     }
-    said = json.loads(
+    plan_json = json.loads(
         run(
             "label",
             "plan",
@@ -238,8 +238,8 @@ def test_a_uniform_plan_has_as_many_answers_of_every_respondent_and_spreads_them
             "--json",
         )
     )
-    assert said["labels"] == pytest.approx(said["labels_needed"], abs=1)
-    assert said["expected_width"] == pytest.approx(0.2, rel=0.02)
+    assert plan_json["labels"] == pytest.approx(plan_json["labels_needed"], abs=1)
+    assert plan_json["expected_width"] == pytest.approx(0.2, rel=0.02)
 
 
 def test_same_items_takes_the_answers_of_all_respondents(study: Study) -> None:
@@ -359,15 +359,15 @@ def test_dawid_and_skene_finds_the_raters_of_the_simulation() -> None:
     assert study.sensitivity == pytest.approx(sensitivity, abs=0.03)
     assert study.specificity == pytest.approx(specificity, abs=0.04)
     assert study.prevalence == pytest.approx(0.7, abs=0.03)
-    better = (study.truth > 0.5) == truth
-    assert better.mean() > (psy.pooled_labels(labels, "majority") == truth).mean()
+    is_correct = (study.truth > 0.5) == truth
+    assert is_correct.mean() > (psy.pooled_labels(labels, "majority") == truth).mean()
 
 
 def test_pooling_counts_what_stays_unresolved() -> None:
     def judgement(item: str, rater: str, label: float | None) -> list[Judgement]:
         return [Judgement("human", item, "m", label), Judgement(f"human:{rater}", item, "m", label)]
 
-    said = [
+    judgements = [
         ("1", "a", 1.0),
         ("1", "b", 0.0),
         ("2", "a", 1.0),
@@ -376,7 +376,7 @@ def test_pooling_counts_what_stays_unresolved() -> None:
         ("3", "b", 1.0),
     ]
     rows = [Judgement("human", item, "m", None) for item in "123"]
-    rows += [Judgement(f"human:{rater}", item, "m", label) for item, rater, label in said]
+    rows += [Judgement(f"human:{rater}", item, "m", label) for item, rater, label in judgements]
     majority = pool_labels(Labels(tuple(rows)), "human")
     assert [j.label for j in majority.judgements] == [None, 1.0, None]
     assert majority.unresolved == 2
@@ -460,8 +460,8 @@ def test_labels_of_a_plan_give_every_statistic_an_interval(
         "labels_at_random" not in estimates
         or estimates["labels_at_random"]["status"] == "not_applicable"
     )
-    kept = estimates["answers_pearson"]["detail"]["answers"]
-    assert kept == 250
+    n_answers = estimates["answers_pearson"]["detail"]["answers"]
+    assert n_answers == 250
 
 
 def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
@@ -484,7 +484,7 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     assert count.detail["pool"] == "mean"
     with pytest.raises(UsageError, match="the setting pool has no value 'vote'"):
         hqm.audit(study.quiz, **settings, pool="vote")  # type: ignore[arg-type]
-    out = study.folder / "compared"
+    out_dir = study.folder / "compared"
     begin = (
         "compare",
         study.quiz,
@@ -499,11 +499,19 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     )
     compared = {}
     for pool in ("majority", "mean"):
-        run(*begin, "--set", f"pool={pool}", "--set", "levels=answer", "--to", out / f"{pool}.json")
-        compared[pool] = json.loads((out / f"{pool}.json").read_text())
+        run(
+            *begin,
+            "--set",
+            f"pool={pool}",
+            "--set",
+            "levels=answer",
+            "--to",
+            out_dir / f"{pool}.json",
+        )
+        compared[pool] = json.loads((out_dir / f"{pool}.json").read_text())
     values = {
-        pool: made["indicators"]["criterion.pearson"]["accuracy"]["value"]
-        for pool, made in compared.items()
+        pool: comparison["indicators"]["criterion.pearson"]["accuracy"]["value"]
+        for pool, comparison in compared.items()
     }
     assert values["majority"] == pytest.approx(estimates["pearson"]["value"], rel=1e-12)
     assert values["mean"] != values["majority"]
@@ -513,12 +521,12 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     rows[1][column] = "b2:0"
     stale = study.folder / "stale_compared.csv"
     stale.write_text("".join(f"{','.join(row)}\n" for row in rows))
-    assert "is about another answer" in failing(*begin[:-1], stale, "--to", out / "no.json")
-    run(*begin[:-1], stale, "--set", "stale=keep", "--to", out / "kept.json")
-    kept = hqm.audit(
+    assert "is about another answer" in failing(*begin[:-1], stale, "--to", out_dir / "no.json")
+    run(*begin[:-1], stale, "--set", "stale=keep", "--to", out_dir / "kept.json")
+    with_stale = hqm.audit(
         study.quiz, store=study.store, criterion=stale, stale="keep", metrics="accuracy"
     )
-    assert any("STALE_LABELS" in e.flags for e in kept.all_estimates)
+    assert any("STALE_LABELS" in e.flags for e in with_stale.all_estimates)
     audit_file = study.folder / "three_out" / "audit.json"
     assert "--pool needs the answers" in failing(
         "compare", audit_file, audit_file, "--set", "pool=mean"
@@ -544,12 +552,14 @@ def test_hajek_weights_are_those_of_a_hand_calculation(study: Study) -> None:
         sum(w * s for w, s in positive) / sum(w for w, _ in positive)
     )
     human = [
-        sum(w * study.truth[name, item] for name, item, w in cells if name == own)
-        / sum(w for name, _, w in cells if name == own)
-        for own in NAMES
+        sum(w * study.truth[name, item] for name, item, w in cells if name == respondent)
+        / sum(w for name, _, w in cells if name == respondent)
+        for respondent in NAMES
     ]
-    whole = [np.mean([score[own, f"q{i:03d}"] for i in range(120)]) for own in NAMES]
-    assert estimates["pearson"]["value"] == pytest.approx(np.corrcoef(whole, human)[0, 1])
+    mean_scores = [
+        np.mean([score[respondent, f"q{i:03d}"] for i in range(120)]) for respondent in NAMES
+    ]
+    assert estimates["pearson"]["value"] == pytest.approx(np.corrcoef(mean_scores, human)[0, 1])
 
 
 def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
@@ -584,8 +594,8 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
         in audited(study, stale, "--set", "stale=keep")["prediction_powered"]["flags"]
     )
     assert "the setting stale has no value 'yes'" in failing(*begin, "--set", "stale=yes")
-    again, _ = planned(study, "after_stale", "--labels", 20)
-    assert len(again.rows) == 20, "a plan draws answers, whatever earlier labels were about"
+    second_plan, _ = planned(study, "after_stale", "--labels", 20)
+    assert len(second_plan.rows) == 20, "a plan draws answers, whatever earlier labels were about"
 
 
 @pytest.mark.parametrize(
@@ -601,7 +611,7 @@ def test_a_file_of_labels_that_cannot_be_meant_is_refused(
 ) -> None:
     path = study.folder / "bad.csv"
     path.write_text(f"item,respondent,label,{column}\nq000,m0,1,{value}\n")
-    said = failing(
+    refusal = failing(
         "audit",
         study.quiz,
         "--offline",
@@ -612,8 +622,8 @@ def test_a_file_of_labels_that_cannot_be_meant_is_refused(
         "--out",
         study.folder / "x",
     )
-    assert message in said
-    assert "bad.csv: record 1" in said
+    assert message in refusal
+    assert "bad.csv: record 1" in refusal
 
 
 def test_labels_of_wrong_answers_without_probabilities_correct_nothing(study: Study) -> None:
@@ -657,31 +667,31 @@ def test_labels_of_all_answers_have_no_test_of_randomness(study: Study) -> None:
 
 
 def test_three_raters_with_errors_keep_the_truth_in_the_intervals() -> None:
-    said = simulated.three_raters(4, items=400)
-    assert said.coverage >= 0.9
-    assert said.exist
+    simulation = simulated.three_raters(4, items=400)
+    assert simulation.coverage >= 0.9
+    assert simulation.exist
 
 
 def test_oversampled_wrong_answers_are_weighted_back_or_refused() -> None:
-    said = simulated.oversampled(4, items=400)
-    assert said.coverage >= 0.85
-    assert said.flagged == 1.0
-    assert said.plain < said.coverage
+    simulation = simulated.oversampled(4, items=400)
+    assert simulation.coverage >= 0.85
+    assert simulation.flagged == 1.0
+    assert simulation.plain < simulation.coverage
 
 
 def test_active_sampling_has_the_smaller_error() -> None:
-    said = simulated.active(40)
-    assert said.rmse_ratio < 1.0
-    assert said.active.of_these >= 0.85
+    simulation = simulated.active(40)
+    assert simulation.rmse_ratio < 1.0
+    assert simulation.active.listed_items >= 0.85
     # over 3,000 replicates it is .945 (docs/people_numbers.md); four standard errors of a share
     # over 40 are .145
-    assert said.active.of_all >= 0.8
+    assert simulation.active.all_items >= 0.8
 
 
 def test_what_is_known_of_errors_comes_from_the_first_source() -> None:
-    seen = simulated.world(np.random.default_rng(0), 4, 40)
-    first = seen.matrix
-    again = replace(
+    world = simulated.world(np.random.default_rng(0), 4, 40)
+    first = world.matrix
+    rerun = replace(
         first,
         cell=replace(first.cell, run=1),
         values=np.where(np.arange(40) == 3, 1 - first.values, first.values),
@@ -691,19 +701,19 @@ def test_what_is_known_of_errors_comes_from_the_first_source() -> None:
         cell=replace(first.cell, judge="other"),
         values=np.where(np.arange(40) == 5, 1 - first.values, first.values),
     )
-    matrices = {m.cell: m for m in (first, again, judge)}
-    of_judges = errors_known(matrices, first.cell)
+    matrices = {m.cell: m for m in (first, rerun, judge)}
+    of_judges = estimate_errors(matrices, first.cell)
     assert of_judges.name == "disagreement of rule and judge"
     assert of_judges.errors[:, 5].min() > of_judges.errors[:, 3].max()
     del matrices[judge.cell]
-    assert errors_known(matrices, first.cell).name == "disagreement of runs"
-    assert errors_known({first.cell: first}, first.cell).name == ""
+    assert estimate_errors(matrices, first.cell).name == "disagreement of runs"
+    assert estimate_errors({first.cell: first}, first.cell).name == ""
     soft = replace(
         first, cell=replace(first.cell, judge="other"), values=np.full(first.values.shape, 0.7)
     )
-    assert errors_known({soft.cell: soft}, soft.cell).name == "the judge's probabilities"
+    assert estimate_errors({soft.cell: soft}, soft.cell).name == "the judge's probabilities"
     with pytest.raises(HQMError, match="which scores are doubtful"):
-        chances(
+        selection_probabilities(
             [Candidate(item="1", respondent="m", cluster="1", digest="", score=1.0)],
             "active",
             1,
@@ -713,11 +723,11 @@ def test_what_is_known_of_errors_comes_from_the_first_source() -> None:
 
 def test_the_forecast_is_met() -> None:
     for design, tau in (("uniform", 0.0), ("active", 0.8)):
-        assert simulated.widths(6, design, 300, tau).within >= 0.6, design  # type: ignore[arg-type]
-    seen = simulated.world(np.random.default_rng(0), 5, 80)
-    some = seen.candidates()
-    assert forecast(some, "uniform", 50).width > forecast(some, "uniform", 200).width
-    rows = draw(some, simulated.plan("uniform"), 50, np.random.default_rng(0))
+        assert simulated.widths(6, design, 300, tau).share_within >= 0.6, design  # type: ignore[arg-type]
+    world = simulated.world(np.random.default_rng(0), 5, 80)
+    candidates = world.candidates()
+    assert forecast(candidates, "uniform", 50).width > forecast(candidates, "uniform", 200).width
+    rows = draw_rows(candidates, simulated.plan("uniform"), 50, np.random.default_rng(0))
     assert isinstance(rows, Sequence)
     assert len(rows) == 50
     assert issubclass(AnswerError, HQMError)
@@ -725,12 +735,12 @@ def test_the_forecast_is_met() -> None:
 
 def test_labels_without_a_probability_are_counted_only_among_labels_that_have_one() -> None:
     """Four answers; two were drawn with a probability, two are gold items without one."""
-    half = LabelContext(probability=0.5).written()
-    drawn = tuple(Judgement("human", item, "m", 1.0, half) for item in "12")
+    half = LabelContext(probability=0.5).to_reply()
+    sampled = tuple(Judgement("human", item, "m", 1.0, half) for item in "12")
     gold = tuple(Judgement("human", item, "m", 0.0) for item in "345")
-    pooled = pool_labels(Labels(drawn + gold), "human")
+    pooled = pool_labels(Labels(sampled + gold), "human")
     assert (pooled.added, pooled.probabilities) == (3, {("m", "1"): 0.5, ("m", "2"): 0.5})
-    assert pool_labels(Labels(drawn), "human").added == 0
+    assert pool_labels(Labels(sampled), "human").added == 0
     assert pool_labels(Labels(gold), "human").added == 0, "no label says how it was drawn"
 
 
@@ -742,8 +752,8 @@ def test_an_adjudication_decides_except_under_the_mean(
     pool: Any, label: float, adjudicated: int
 ) -> None:
     """Two of three raters say 1; the adjudication says 0."""
-    said = [("human", None), ("human:a", 1.0), ("human:b", 1.0), ("human:c", 0.0)]
-    rows = [Judgement(judge, "1", "m", value) for judge, value in said]
+    ratings = [("human", None), ("human:a", 1.0), ("human:b", 1.0), ("human:c", 0.0)]
+    rows = [Judgement(judge, "1", "m", value) for judge, value in ratings]
     labels = Labels((*rows, Judgement("human:adjudication", "1", "m", 0.0)))
     pooled = pool_labels(labels, "human", pool)
     assert [judgement.label for judgement in pooled.judgements] == [label]

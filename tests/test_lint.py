@@ -17,12 +17,12 @@ import hqm
 from hqm.benchmark.findings import check_form
 from hqm.files.images import as_rgb
 from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
-from hqm.lint.answer_leaks import check_places
+from hqm.lint.answer_leaks import check_option_positions
 from hqm.lint.picture_checks import Look, Pictures, change_between
 from hqm.lint.question_checks import (
-    bare,
     check_words,
     commonest_template,
+    normalised_words,
     with_favoured_keys,
 )
 from hqm.scoring.matrix import ScoreMatrix
@@ -31,7 +31,7 @@ from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
 
 CARD = {"licence": "CC-BY-4.0", "citation": "A 2026", "summary": "What?", "labelled": True}
-THINGS = [
+NOUNS = [
     f"{a}{b}"
     for a in ("dog", "cat", "car", "bus", "hat", "cup", "key", "map")
     for b in ("", "let", "ling", "s", "house")
@@ -49,12 +49,12 @@ def clean_items(count: int = 300) -> list[dict[str, Any]]:
     rng = np.random.default_rng(5)
     answers = rng.permutation(["yes", "no"] * (count // 2)).tolist()
     names = {
-        f"{i:03}": rng.choice(len(THINGS), 2, replace=False).tolist() for i in range(count // 2)
+        f"{i:03}": rng.choice(len(NOUNS), 2, replace=False).tolist() for i in range(count // 2)
     }
     return [
         {
             "id": f"{rng.integers(10**6):06}-{i}x",
-            "prompt": str(rng.choice(list(WORDINGS))).format(THINGS[names[f"{i // 2:03}"][i % 2]]),
+            "prompt": str(rng.choice(list(WORDINGS))).format(NOUNS[names[f"{i // 2:03}"][i % 2]]),
             "target": answers[i],
             "type": "existence",
             "image": f"{i // 2:03}.png",
@@ -102,16 +102,17 @@ def edit(**changes: Any) -> Callable[[Path], object]:
 
 
 def twin(
-    change: Callable[[dict[str, Any]], dict[str, Any]], more: int = 1
+    change: Callable[[dict[str, Any]], dict[str, Any]], n_copies: int = 1
 ) -> Callable[[Path], object]:
     """Write the clean benchmark with changed copies of its first items."""
     rows = clean_items()
     return lambda folder: write(
-        folder, [*rows, *({**row, "id": f"copy{row['id']}", **change(row)} for row in rows[:more])]
+        folder,
+        [*rows, *({**row, "id": f"copy{row['id']}", **change(row)} for row in rows[:n_copies])],
     )
 
 
-def every(change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> Callable[[Path], object]:
+def change_all(change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> Callable[[Path], object]:
     return lambda folder: write(
         folder, [{**row, **change(i, row)} for i, row in enumerate(clean_items())]
     )
@@ -134,7 +135,7 @@ def lines(folder: Path, number: int, text: str) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
-def other(target: str) -> str:
+def opposite(target: str) -> str:
     return {"yes": "no", "no": "yes"}[target]
 
 
@@ -152,7 +153,7 @@ def copy_picture(folder: Path, change: Callable[[Image.Image], Image.Image]) -> 
 def first_option(i: int) -> dict[str, Any]:
     """A question of four options whose right one stands first in six of ten items."""
     return {
-        "options": [f"{THINGS[(i + k) % 40]}" for k in range(4)],
+        "options": [f"{NOUNS[(i + k) % 40]}" for k in range(4)],
         "target": "A" if i % 5 < 3 else "BCD"[i % 3],
     }
 
@@ -177,8 +178,8 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "C104": lambda f: write(f, rai={"data_collection": "Drawn."}),
     "D101": twin(lambda row: {}),
     "D102": twin(lambda row: {"prompt": row["prompt"].upper().replace("?", " ?")}),
-    "D103": twin(lambda row: {"target": other(row["target"])}),
-    "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": other(row["target"])}),
+    "D103": twin(lambda row: {"target": opposite(row["target"])}),
+    "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": opposite(row["target"])}),
     "D105": twin(lambda row: {"prompt": "Is there any " + row["prompt"].split()[-1]}),
     "D106": lambda f: write(
         f,
@@ -192,25 +193,25 @@ FAULTS: dict[str, Callable[[Path], object]] = {
         ],
         task="choice",
     ),
-    "L101": every(lambda i, row: {"target": "yes" if i % 10 else "no"}),
+    "L101": change_all(lambda i, row: {"target": "yes" if i % 10 else "no"}),
     "L102": lambda f: write(
         f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"
     ),
-    "L201": every(lambda i, row: {"target": ("yes", "no")[i % 2]}),
-    "L202": every(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
-    "L203": every(
+    "L201": change_all(lambda i, row: {"target": ("yes", "no")[i % 2]}),
+    "L202": change_all(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
+    "L203": change_all(
         lambda i, row: {
             "prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"
         }
     ),
     "L204": twin(lambda row: {"prompt": f"{row['prompt']} (correct answer: {row['target']})"}),
-    "L301": every(
+    "L301": change_all(
         lambda i, row: {
             "prompt": row["prompt"] if row["target"] == "no" else f"{row['prompt']} Surely?"
         }
     ),
-    "W101": every(lambda i, row: {"prompt": "Is there a dog in the image?"}),
-    "W102": every(lambda i, row: {"prompt": f"Is there a {THINGS[i % 40]} in the image?"}),
+    "W101": change_all(lambda i, row: {"prompt": "Is there a dog in the image?"}),
+    "W102": change_all(lambda i, row: {"prompt": f"Is there a {NOUNS[i % 40]} in the image?"}),
     "T101": lambda f: write(f, types=["existence", "ocr"]),
     "T102": lambda f: write(f, clean_items(250)),
     "T103": lambda f: write(f, types=[]),
@@ -244,7 +245,7 @@ def test_right_options_in_all_places_alike_are_no_finding(tmp_path: Path) -> Non
         ]
         folder = write(tmp_path / f"seed{seed}", rows, task="choice")
         assert "L102" not in {
-            code_of(f.name).code for f in check_places(hqm.load(str(folder)).original)
+            code_of(f.name).code for f in check_option_positions(hqm.load(str(folder)).original)
         }, seed
 
 
@@ -260,36 +261,36 @@ SAVED: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
-def photograph(seed: int, thing: bool = False) -> Image.Image:
+def photograph(seed: int, with_object: bool = False) -> Image.Image:
     """A soft picture of 320 pixels, with or without a small thing in it."""
     soft = picture(seed, 320, soft=True)
-    if thing:
+    if with_object:
         soft.paste((20, 20, 20), (200, 90, 212, 102))
     return soft
 
 
-@pytest.mark.parametrize("way", SAVED)
-def test_contradictions_are_found_by_what_the_pictures_show(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("change", SAVED)
+def test_contradictions_are_found_by_what_the_pictures_show(tmp_path: Path, change: str) -> None:
     rows = clean_items()
     twins = [
         {
             **row,
             "id": f"twin{row['id']}",
             "image": f"copy{row['image']}",
-            "target": other(row["target"]),
+            "target": opposite(row["target"]),
         }
         for row in rows[:6:2]
     ]
     folder = write(tmp_path / "mine", [*rows, *twins])
     for k in range(3):
         photograph(k).save(folder / "images" / f"{k:03}.png")
-        SAVED[way](folder / "images" / f"{k:03}.png", folder / "images" / f"copy{k:03}.png")
+        SAVED[change](folder / "images" / f"{k:03}.png", folder / "images" / f"copy{k:03}.png")
     finding = findings_by_code(folder)["D103"]
     assert [row["items"] for row in finding.rows] == [
         [row["id"], f"twin{row['id']}"] for row in rows[:6:2]
     ]
     assert [row["keys"] for row in finding.rows] == [
-        [row["target"], other(row["target"])] for row in rows[:6:2]
+        [row["target"], opposite(row["target"])] for row in rows[:6:2]
     ]
     assert finding.rows[0]["images"] == ["000.png", "copy000.png"]
 
@@ -301,20 +302,22 @@ def test_pictures_that_differ_in_one_small_thing_are_two_pictures(tmp_path: Path
             **row,
             "id": f"twin{row['id']}",
             "image": f"copy{row['image']}",
-            "target": other(row["target"]),
+            "target": opposite(row["target"]),
         }
         for row in rows[:6:2]
     ]
     folder = write(tmp_path / "mine", [*rows, *changed])
     for k in range(3):
         photograph(k).save(folder / "images" / f"{k:03}.png")
-        photograph(k, thing=True).save(folder / "images" / f"copy{k:03}.png")
+        photograph(k, with_object=True).save(folder / "images" / f"copy{k:03}.png")
     assert not {"D101", "D102", "D103", "D104"} & set(findings_by_code(folder))
 
 
 def test_every_list_of_a_finding_is_complete(tmp_path: Path) -> None:
     rows = clean_items()
-    twins = [{**row, "id": f"twin{row['id']}", "target": other(row["target"])} for row in rows[:40]]
+    twins = [
+        {**row, "id": f"twin{row['id']}", "target": opposite(row["target"])} for row in rows[:40]
+    ]
     folder = write(tmp_path / "mine", [*rows, *twins])
     for k in range(30):
         (folder / "images" / f"{k:03}.png").unlink()
@@ -323,7 +326,7 @@ def test_every_list_of_a_finding_is_complete(tmp_path: Path) -> None:
     assert [row["images"] for row in by_code["I101"].rows] == [[f"{k:03}.png"] for k in range(30)]
     assert by_code["D103"].to_dict()["rows"][0]["keys"] == [
         rows[0]["target"],
-        other(rows[0]["target"]),
+        opposite(rows[0]["target"]),
     ]
     records = ["{broken"] * 25
     (folder / "items.jsonl").write_text("\n".join([*records, *map(json.dumps, rows)]) + "\n")
@@ -343,17 +346,17 @@ def test_two_right_options_of_one_question_do_not_contradict(tmp_path: Path) -> 
         }
 
     turned = [row(0, ["dog", "cat"], "A"), row(1, ["cat", "dog"], "B")]
-    beside = [row(0, ["dog", "cat"], "A"), row(1, ["hat", "bus"], "B")]
+    separate = [row(0, ["dog", "cat"], "A"), row(1, ["hat", "bus"], "B")]
     opposed = [row(0, ["dog", "cat"], "A"), row(1, ["cat", "dog"], "A")]
-    for rows, contradict in ((turned, False), (beside, False), (opposed, True)):
+    for rows, contradict in ((turned, False), (separate, False), (opposed, True)):
         folder = write(tmp_path / f"x{len(list(tmp_path.iterdir()))}", rows, task="choice")
         assert ("D103" in findings_by_code(folder)) == contradict
 
 
 def test_two_questions_of_a_picture_that_has_no_others_ask_the_same(tmp_path: Path) -> None:
     first = clean_items()[0]
-    again = {**first, "id": "again", "prompt": "Is there any " + first["prompt"].split()[-1]}
-    assert "D105" in findings_by_code(write(tmp_path, [first, again]))
+    repeated = {**first, "id": "again", "prompt": "Is there any " + first["prompt"].split()[-1]}
+    assert "D105" in findings_by_code(write(tmp_path, [first, repeated]))
 
 
 def test_every_code_has_a_fault() -> None:
@@ -392,7 +395,7 @@ def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -
 
 
 def test_a_fault_in_every_line_is_told_ten_times_and_counted(tmp_path: Path) -> None:
-    every(lambda i, row: {"target": "perhaps"})(tmp_path / "mine")
+    change_all(lambda i, row: {"target": "perhaps"})(tmp_path / "mine")
     findings = lint_benchmarks(str(tmp_path / "mine"))[0].findings
     assert [finding.count for finding in findings if finding.name == "target-invalid"] == [
         *[1] * 10,
@@ -434,8 +437,8 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
         "rows": [],
         "remedy": text_of("lint.own-remedy"),
     }
-    assert Selection.of(["own-oddity"], None).has("own-oddity")
-    assert not Selection.of(None, ["own-oddity"]).has("own-oddity")
+    assert Selection.from_options(["own-oddity"], None).has("own-oddity")
+    assert not Selection.from_options(None, ["own-oddity"]).has("own-oddity")
 
 
 @pytest.mark.data
@@ -474,11 +477,11 @@ def photographs() -> list[Image.Image]:
     files.append(Path(matplotlib.get_data_path()) / "sample_data" / "grace_hopper.jpg")
     parts = []
     for path in sorted(files):
-        whole = Image.open(path).convert("RGB")
-        width, height = whole.width // 3, whole.height // 2
+        full_image = Image.open(path).convert("RGB")
+        width, height = full_image.width // 3, full_image.height // 2
         for k in range(6):
             left, top = k % 3 * width, k // 3 * height
-            parts.append(whole.crop((left, top, left + width, top + height)))
+            parts.append(full_image.crop((left, top, left + width, top + height)))
     return parts
 
 
@@ -502,20 +505,20 @@ CHANGED: dict[str, Callable[[Image.Image], Image.Image]] = {
 def test_a_picture_is_known_brighter_cut_or_scaled(tmp_path: Path, change: str) -> None:
     """Every changed copy is found, and no other pair of eighteen parts of three photographs."""
     pictures = photographs()
-    for k, part in enumerate(pictures):
-        part.save(tmp_path / f"{k:02}.png")
+    for k, image in enumerate(pictures):
+        image.save(tmp_path / f"{k:02}.png")
         if k % 3 == 0:
-            CHANGED[change](part).save(tmp_path / f"{k:02}-changed.jpg", quality=80)
+            CHANGED[change](image).save(tmp_path / f"{k:02}-changed.jpg", quality=80)
     files = {path.name: path for path in sorted(tmp_path.iterdir())}
-    seen = Pictures(
+    lookup = Pictures(
         tuple(files),
-        looks={name: Look.of(path) for name, path in files.items()},
+        looks={name: Look.from_file(path) for name, path in files.items()},
         bytes_of={name: f"{change} {name}" for name in files},
         files=files,
     )
-    pairs = [(twins.first, twins.second) for twins in seen.alike]
+    pairs = [(twins.first, twins.second) for twins in lookup.alike]
     assert pairs == [(f"{k:02}-changed.jpg", f"{k:02}.png") for k in range(0, 18, 3)]
-    assert all(("cut to" in twins.change) == ("cut" in change) for twins in seen.alike)
+    assert all(("cut to" in twins.change) == ("cut" in change) for twins in lookup.alike)
 
 
 def test_a_change_of_one_thing_makes_another_picture() -> None:
@@ -594,7 +597,7 @@ def test_the_same_asked_in_other_words_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "holds"),
+    ("prompt", "holds"),
     [
         ("Is it red? (correct answer: yes)", True),
         ("Is it red? Ground truth = Yes.", True),
@@ -606,23 +609,23 @@ def test_the_same_asked_in_other_words_is_found(tmp_path: Path) -> None:
         ("Please answer yes or no. Is it red?", False),
     ],
 )
-def test_a_question_that_says_its_answer_is_found(asked: str, holds: bool) -> None:
-    form = Form(ORIGINAL, (Item("1", asked, "yes_no", "yes"),))
+def test_a_question_that_says_its_answer_is_found(prompt: str, holds: bool) -> None:
+    form = Form(ORIGINAL, (Item("1", prompt, "yes_no", "yes"),))
     assert any(f.name == "answer-in-question" for f in check_words(form)) == holds
 
 
 def test_templates_by_hand() -> None:
     assert commonest_template(["is dog red", "is cat red", "is sky blue"]) == ("is _ red", 2 / 3)
     assert commonest_template(["two words"]) == ("two words"[:0], 0.0)
-    assert bare("Is the DOG, an animal?") == "is dog animal"
+    assert normalised_words("Is the DOG, an animal?") == "is dog animal"
     # HallusionBench asks the same of angles three times, but for the sign
-    assert len({bare(f"Is angleA + angleB {sign} 180?") for sign in "<=>"}) == 3
+    assert len({normalised_words(f"Is angleA + angleB {sign} 180?") for sign in "<=>"}) == 3
 
 
 def test_select_and_ignore() -> None:
     def left(select: list[str] | None, ignore: list[str] | None) -> set[str]:
-        wanted = Selection.of(select, ignore)
-        return {code.code for code in CODES.values() if wanted.has(code.name)}
+        selection = Selection.from_options(select, ignore)
+        return {code.code for code in CODES.values() if selection.has(code.name)}
 
     assert left(None, None) == set(CODES)
     assert left(["L"], None) == {code for code in CODES if code.startswith("L")}
@@ -633,19 +636,19 @@ def test_select_and_ignore() -> None:
         code for code in CODES if code[0] != "D" and code != "S101"
     }
     with pytest.raises(hqm.UsageError, match="fits no code"):
-        Selection.of(["Q7"], None)
+        Selection.from_options(["Q7"], None)
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
     good, bad = write(tmp_path / "good"), tmp_path / "bad"
     FAULTS["D104"](bad)
-    status, out, _ = run("check", good, "--strict")
-    assert (status, "nothing found" in out) == (0, True)
-    status, out, _ = run("check", bad)
+    status, output, _ = run("check", good, "--strict")
+    assert (status, "nothing found" in output) == (0, True)
+    status, output, _ = run("check", bad)
     assert status == 1, "an error is left"
-    assert run("check", bad, "--exit-zero") == (0, out, "")
-    assert "  D104 contradictory-twins: " in out
-    assert "found: 1 error, 1 warning" in out
+    assert run("check", bad, "--exit-zero") == (0, output, "")
+    assert "  D104 contradictory-twins: " in output
+    assert "found: 1 error, 1 warning" in output
     assert run("check", bad, "--strict")[0] == 1
     assert run("check", bad, "--strict", "--ignore", "D")[0] == 0
     assert run("check", bad, "--strict", "--select", "near-duplicate-question")[0] == 1
@@ -663,10 +666,10 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
         "place",
     }
     (bad / "card.toml").write_text("[")
-    status, out, _ = run("check", bad, good)
+    status, output, _ = run("check", bad, good)
     assert status == 1
-    assert "bad: it cannot be read" in out
-    assert "mine@1: 300 items" in out, "the other benchmark is checked all the same"
+    assert "bad: it cannot be read" in output
+    assert "mine@1: 300 items" in output, "the other benchmark is checked all the same"
     assert run("check", "nothing")[0] == 2
     assert run("check", good, "--select", "Q")[0] == 2
 
@@ -686,18 +689,18 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
 def test_answers_favour_one_of_two_contradicting_keys(
     right: tuple[int, int], favoured: str
 ) -> None:
-    asked = Form(
+    form = Form(
         ORIGINAL,
         tuple(
             Item(name, "Is there a dog?", "yes_no", key, image="1.png")
             for name, key in (("a", "yes"), ("b", "no"))
         ),
     )
-    (finding,) = (f for f in check_form(asked) if f.name == "contradictory-label")
+    (finding,) = (f for f in check_form(form) if f.name == "contradictory-label")
     values = (np.arange(10)[:, None] < np.array(right)).astype(float)
     cell, no = Cell(), np.zeros((10, 2))
-    who = tuple(map(str, range(10)))
-    answers = ScoreMatrix(cell, who, asked.items, values, {}, no.astype(np.uint8), no, {})
+    respondents = tuple(map(str, range(10)))
+    answers = ScoreMatrix(cell, respondents, form.items, values, {}, no.astype(np.uint8), no, {})
     read = with_favoured_keys(finding, answers)
     assert read.rows[0]["favoured"] == favoured
     assert read.examples[0].endswith(str(read.rows[0]["answers"]))

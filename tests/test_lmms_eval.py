@@ -37,17 +37,17 @@ OFFLINE = {
 
 def tool(*arguments: object, home: Path, **environment: str) -> None:
     """Run the tool's Python; what it says is shown where it fails."""
-    known = {**os.environ, **OFFLINE, "HF_HOME": str(home / "hub"), **environment}
-    done = subprocess.run(
+    variables = {**os.environ, **OFFLINE, "HF_HOME": str(home / "hub"), **environment}
+    process = subprocess.run(
         [PYTHON, *map(str, arguments)],
         cwd=home,
-        env=known,
+        env=variables,
         capture_output=True,
         text=True,
         check=False,
         timeout=500,
     )
-    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    assert process.returncode == 0, f"{process.stdout[-3000:]}\n{process.stderr[-3000:]}"
 
 
 def answers(store: Path) -> dict[str, list[str]]:
@@ -55,11 +55,13 @@ def answers(store: Path) -> dict[str, list[str]]:
     benchmark = hqm.load("shapes_yesno")
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
-        (who,) = hqm.respondents_in(asks, benchmark)
-        given = hqm.Answers(asks)
+        (respondent,) = hqm.respondents_in(asks, benchmark)
+        recorded = hqm.Answers(asks)
         return {
             form.name: [
-                r.text.strip() for r in given.responses(benchmark, form, who, 0) if r is not None
+                r.text.strip()
+                for r in recorded.responses(benchmark, form, respondent, 0)
+                if r is not None
             ]
             for form in (benchmark.original, benchmark.parallel_form)
         }
@@ -107,13 +109,13 @@ def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
         home=tmp_path,
     )
     theirs = tmp_path / "theirs.sqlite"
-    status, out, err = run(
+    status, output, err = run(
         "import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", theirs
     )
     assert status == 0, err
     for form in ("original", "parallel"):
-        assert tells(out, "import.matched", form=form, run=0, n=12, rows=12, how="12 by id")
-    assert out.count("0 answers differ") == 2
+        assert tells(output, "import.matched", form=form, run=0, n=12, rows=12, how="12 by id")
+    assert output.count("0 answers differ") == 2
     # the same model, asked by HQM: the same words, so the same scores
     ours = tmp_path / "ours.sqlite"
     command = (
@@ -176,7 +178,7 @@ write("amber_g", docs, answers, "truth", utils.amber_g_doc_to_text, utils.amber_
 """
 
 
-def written(code: str, rows: list[dict[str, Any]], home: Path, **environment: str) -> Path:
+def write_with_tool(code: str, rows: list[dict[str, Any]], home: Path, **environment: str) -> Path:
     """The folder that the tool's writer made of these rows."""
     (home / "script.py").write_text(WRITER + code)
     (home / "rows.json").write_text(json.dumps(rows))
@@ -192,17 +194,26 @@ def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_tas
     """The 951 questions with a picture, as `hallusion_bench_image` keeps them; 109 of them stand in
     the release's sample of answers.
     """
-    place = ("category", "subcategory", "visual_input", "set_id", "figure_id", "question_id")
+    location_fields = (
+        "category",
+        "subcategory",
+        "visual_input",
+        "set_id",
+        "figure_id",
+        "question_id",
+    )
     sample = json.loads(
         (data / "hallusion_bench" / "HallusionBench_result_sample.json").read_text()
     )
-    released = {tuple(str(row[key]) for key in place): row["model_prediction"] for row in sample}
+    released = {
+        tuple(str(row[key]) for key in location_fields): row["model_prediction"] for row in sample
+    }
     questions = json.loads((data / "hallusion_bench" / "HallusionBench.json").read_text())
     rows = [
         {
             **row,
             "model_prediction": released.get(
-                tuple(str(row[key]) for key in place), f"No, not at all ({i})."
+                tuple(str(row[key]) for key in location_fields), f"No, not at all ({i})."
             ),
         }
         for i, row in enumerate(questions)
@@ -210,12 +221,12 @@ def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_tas
     ]
     assert len(rows) == 951
     assert sum(row["model_prediction"] in released.values() for row in rows) == 109
-    folder = written(HALLUSION, rows, tmp_path)
+    folder = write_with_tool(HALLUSION, rows, tmp_path)
     benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
-    taken = take_logs({"original": benchmark.original}, [folder])
-    (recording,) = taken.recordings
-    assert taken.matchings[0].matched == taken.matchings[0].rows == 951
-    assert taken.matchings[0].how == {"id": 951}
+    import_result = take_logs({"original": benchmark.original}, [folder])
+    (recording,) = import_result.recordings
+    assert import_result.matchings[0].matched == import_result.matchings[0].rows == 951
+    assert import_result.matchings[0].cue_counts == {"id": 951}
     release = tmp_path / "release.json"
     release.write_text(json.dumps(rows))
     _, official = benchmark.read_answers(release, benchmark.original)
@@ -252,11 +263,11 @@ def test_captions_of_amber_come_back_through_the_tools_task(data: Path, tmp_path
         for row in annotations
     ]
     assert len(rows) == 1004
-    folder = written(AMBER, rows, tmp_path, AMBER_BASE_DIR=str(tmp_path / "amber"))
+    folder = write_with_tool(AMBER, rows, tmp_path, AMBER_BASE_DIR=str(tmp_path / "amber"))
     benchmark = hqm.load("amber_g", data=data)
-    taken = take_logs({"original": benchmark.original}, [folder])
-    (recording,) = taken.recordings
-    assert taken.matchings[0].how == {"row number": 1004}
+    import_result = take_logs({"original": benchmark.original}, [folder])
+    (recording,) = import_result.recordings
+    assert import_result.matchings[0].cue_counts == {"row number": 1004}
     release = tmp_path / "release.json"
     release.write_text(
         json.dumps([{"id": row["doc"]["question_id"], "response": row["answer"]} for row in rows])

@@ -24,7 +24,7 @@ from hqm.benchmark.registry import (
     load_all,
     make,
     shipped,
-    unknown,
+    unknown_benchmark,
 )
 from hqm.errors import AnswerError, CardError, DataError, UsageError
 from hqm.files.records import write_records
@@ -35,7 +35,7 @@ from tests.conftest import write_benchmark
 ROWS = [
     {"id": f"q{k}", "prompt": f"Is it {k}?", "target": "yes", "part": "ab"[k % 2]} for k in range(4)
 ]
-ONE = """
+BENCHMARK_CODE = """
 from hqm import Benchmark, Form, Item
 
 CARD = {"name": "own", "title": "Own", "version": "1", "task": "vqa"}
@@ -47,8 +47,8 @@ class Own(Benchmark):
 """
 
 
-def benchmark_in(folder: Path, rows: list[dict[str, Any]] = ROWS, **about: Any) -> Benchmark:
-    return load(write_benchmark(folder, rows, **about))
+def benchmark_in(folder: Path, rows: list[dict[str, Any]] = ROWS, **card_fields: Any) -> Benchmark:
+    return load(write_benchmark(folder, rows, **card_fields))
 
 
 # --- one copy of HQM ---
@@ -60,14 +60,14 @@ def test_parts_of_hqm_come_from_one_copy(tmp_path: Path, monkeypatch: pytest.Mon
     assert spec is not None
     before = list(spec.submodule_search_locations or ())
     try:
-        for places, says in (
+        for search_folders, says in (
             ([str(home.parent / "adapters")], ""),
             ([str(home / "adapters")], ""),
             ([str(tmp_path / "adapters")], "two copies"),
             ([str(home.parent / "reports")], "two copies"),
             ([], "not installed"),
         ):
-            monkeypatch.setattr(spec, "submodule_search_locations", places)
+            monkeypatch.setattr(spec, "submodule_search_locations", search_folders)
             check_origin.cache_clear()
             if says:
                 with pytest.raises(UsageError, match=says):
@@ -100,11 +100,11 @@ def test_cards_are_chosen_by_name_group_folder_or_all(tmp_path: Path) -> None:
     assert list(groups()) == sorted(groups())
     for members in groups().values():
         assert len(members) > 1
-    own = str(tmp_path / "mine")
-    assert [c.name for c in cards([own, f"{own}/card.toml"])] == ["mine"]
+    folder = str(tmp_path / "mine")
+    assert [c.name for c in cards([folder, f"{folder}/card.toml"])] == ["mine"]
     assert [c.name for c in cards(["pope", "all"])] == list(names())
     assert card("pope").name == "pope"
-    assert card(own).title == "Mine"
+    assert card(folder).title == "Mine"
     with pytest.raises(UsageError):
         card("poppe")
 
@@ -164,32 +164,35 @@ def test_what_is_no_benchmark_is_told_with_what_is_near(
     (tmp_path / "empty").mkdir()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.txt").write_text("x")
-    assert unknown("many").remedy == f"Name {' or '.join(f'many/signs{k}' for k in range(5))}."
-    assert "hqm new empty" in unknown("empty").remedy
-    assert "hqm new" not in unknown("full").remedy
-    near = unknown("many/sings1")
-    assert near.message.endswith("file or folder")
-    assert "Did you mean 'many/signs1'?" in near.remedy
-    assert "Did you mean" not in unknown("many/zebra").remedy
-    assert "Did you mean" not in unknown("nowhere/signs1").remedy
-    assert "Did you mean 'pope'?" in unknown("popee").remedy
-    assert "Known are " in unknown("zebra").remedy
+    assert (
+        unknown_benchmark("many").remedy
+        == f"Name {' or '.join(f'many/signs{k}' for k in range(5))}."
+    )
+    assert "hqm new empty" in unknown_benchmark("empty").remedy
+    assert "hqm new" not in unknown_benchmark("full").remedy
+    message = unknown_benchmark("many/sings1")
+    assert message.message.endswith("file or folder")
+    assert "Did you mean 'many/signs1'?" in message.remedy
+    assert "Did you mean" not in unknown_benchmark("many/zebra").remedy
+    assert "Did you mean" not in unknown_benchmark("nowhere/signs1").remedy
+    assert "Did you mean 'pope'?" in unknown_benchmark("popee").remedy
+    assert "Known are " in unknown_benchmark("zebra").remedy
     write_benchmark(tmp_path / "zebras", ROWS)
-    assert "Did you mean 'zebras'?" in unknown("zebra").remedy
+    assert "Did you mean 'zebras'?" in unknown_benchmark("zebra").remedy
 
 
 # --- files ---
 
 
 def test_a_file_is_loaded_with_its_class_and_data(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(ONE)
-    own = load(tmp_path / "own.py")
-    assert (type(own).__name__, own.data, own.name) == ("Own", tmp_path, "own")
+    (tmp_path / "own.py").write_text(BENCHMARK_CODE)
+    benchmark = load(tmp_path / "own.py")
+    assert (type(benchmark).__name__, benchmark.data, benchmark.name) == ("Own", tmp_path, "own")
     assert load(tmp_path / "own.py", data=tmp_path / "there").data == tmp_path / "there"
-    (tmp_path / "two.py").write_text(ONE + "\n\nclass Other(Benchmark):\n    pass\n")
+    (tmp_path / "two.py").write_text(BENCHMARK_CODE + "\n\nclass Other(Benchmark):\n    pass\n")
     with pytest.raises(CardError, match="it defines 2 benchmarks"):
         load(tmp_path / "two.py")
-    (tmp_path / "none.py").write_text(ONE.partition("class")[0])
+    (tmp_path / "none.py").write_text(BENCHMARK_CODE.partition("class")[0])
     assert type(load(tmp_path / "none.py")) is Benchmark
     with pytest.raises(UsageError, match=r"no such file.*Did you mean '.*own\.py'"):
         load(tmp_path / "owm.py")
@@ -203,9 +206,9 @@ def test_the_adapter_beside_a_card_or_the_named_one(
 ) -> None:
     folder = write_benchmark(tmp_path / "mine", ROWS)
     assert type(load(folder)) is Benchmark
-    (folder / "adapter.py").write_text(ONE)
-    own = load(folder / "card.toml")
-    assert (type(own).__name__, own.name, len(own.original)) == ("Own", "mine", 1)
+    (folder / "adapter.py").write_text(BENCHMARK_CODE)
+    benchmark = load(folder / "card.toml")
+    assert (type(benchmark).__name__, benchmark.name, len(benchmark.original)) == ("Own", "mine", 1)
     write_benchmark(folder, ROWS, adapter="pope")
     with pytest.raises(CardError, match="adapter 'pope'"):
         load(folder)
@@ -229,7 +232,7 @@ def distribution(folder: Path, name: str, points: str) -> None:
 def test_packages_bring_benchmarks_by_module_or_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "their_file.py").write_text(ONE)
+    (tmp_path / "their_file.py").write_text(BENCHMARK_CODE)
     write_benchmark(tmp_path / "their_folder", ROWS, name="foldered")
     (tmp_path / "their_folder" / "__init__.py").write_text("")
     points = (
@@ -258,27 +261,29 @@ def test_where_the_data_of_a_benchmark_lie(tmp_path: Path, monkeypatch: pytest.M
     home = write_benchmark(tmp_path / "mine", ROWS)
     assert load(home).data == home
     assert load(home, data=tmp_path / "x").data == tmp_path / "x"
-    far = write_benchmark(tmp_path / "far", ROWS, data={"folder": "deep", "items": "items.jsonl"})
+    benchmark_folder = write_benchmark(
+        tmp_path / "far", ROWS, data={"folder": "deep", "items": "items.jsonl"}
+    )
     (tmp_path / "deep").mkdir()
     with pytest.raises(DataError, match="do not come with HQM") as refused:
-        load(far)
+        load(benchmark_folder)
     assert "hqm fetch" not in refused.value.remedy
-    assert load(far, data=tmp_path).data == tmp_path / "deep"
-    assert load(far, data=tmp_path / "deep").data == tmp_path / "deep"
-    assert load(far, data=str(home)).data == home, "it is itself the folder"
+    assert load(benchmark_folder, data=tmp_path).data == tmp_path / "deep"
+    assert load(benchmark_folder, data=tmp_path / "deep").data == tmp_path / "deep"
+    assert load(benchmark_folder, data=str(home)).data == home, "it is itself the folder"
     with pytest.raises(DataError, match="looked for"):
-        load(far, data=tmp_path / "none")
+        load(benchmark_folder, data=tmp_path / "none")
     monkeypatch.setenv("HQM_DATA", str(tmp_path))
-    assert load(far).data == tmp_path / "deep"
-    assert load(far, data=home).data == home
+    assert load(benchmark_folder).data == tmp_path / "deep"
+    assert load(benchmark_folder, data=home).data == home
     monkeypatch.setenv("HQM_DATA", str(tmp_path / "none"))
     with pytest.raises(DataError, match="looked for"):
-        load(far)
+        load(benchmark_folder)
     with pytest.raises(DataError, match="hqm fetch pope"):
         load("pope")
     read = Card.load(home / "card.toml")
-    made = make(read, home, parser="pope", scoring="paper")
-    assert (made.data, made.parser.label, made.scoring) == (
+    benchmark = make(read, home, parser="pope", scoring="paper")
+    assert (benchmark.data, benchmark.parser.label, benchmark.scoring) == (
         home,
         load(home, parser="pope").parser.label,
         "paper",
@@ -288,8 +293,8 @@ def test_where_the_data_of_a_benchmark_lie(tmp_path: Path, monkeypatch: pytest.M
 
 def test_one_part_of_a_benchmark_is_loaded(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "mine", ROWS)
-    part = load(folder, part="b")
-    assert ([item.id for item in part.original.items], part.part) == (["q1", "q3"], "b")
+    popular = load(folder, part="b")
+    assert ([item.id for item in popular.original.items], popular.part) == (["q1", "q3"], "b")
     assert load(folder).part is None
     with pytest.raises(UsageError, match="no part 'c'"):
         load(folder, part="c")
@@ -298,7 +303,7 @@ def test_one_part_of_a_benchmark_is_loaded(tmp_path: Path) -> None:
 # --- what follows from a card ---
 
 
-class Own(Benchmark):
+class PopeBenchmark(Benchmark):
     paper_parser = "pope"
 
     def read_answers(self, path: Path, form: Form) -> Any:
@@ -321,11 +326,14 @@ def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     caption = benchmark_in(tmp_path / "c", [{"id": "1", "prompt": "Describe."}], task="caption")
     assert (caption.reads, caption.scorer) == (False, "official")
     assert not plain.has_own_answer_files
-    assert Own(plain.card, plain.data).has_own_answer_files
-    assert Own(plain.card, plain.data, scoring="paper").parser.label == "pope"
-    assert Own(plain.card, plain.data).parser.label == plain.parser.label != "pope"
-    assert Own(plain.card, plain.data, scoring="paper", reader="strict").parser == plain.parser
-    assert type(Own(plain.card, plain.data).words).__name__ == "Words"
+    assert PopeBenchmark(plain.card, plain.data).has_own_answer_files
+    assert PopeBenchmark(plain.card, plain.data, scoring="paper").parser.label == "pope"
+    assert PopeBenchmark(plain.card, plain.data).parser.label == plain.parser.label != "pope"
+    assert (
+        PopeBenchmark(plain.card, plain.data, scoring="paper", reader="strict").parser
+        == plain.parser
+    )
+    assert type(PopeBenchmark(plain.card, plain.data).words).__name__ == "Words"
     assert [metric.name for metric in plain.audited] == [plain.metrics[0].name]
     two = benchmark_in(tmp_path / "two", scoring={"audited": ["f1", "accuracy"]})
     assert [metric.name for metric in two.audited] == ["f1", "accuracy"]
@@ -335,7 +343,7 @@ def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
 
 
 def test_prompts_pictures_and_checksums_lie_where_the_card_says(tmp_path: Path) -> None:
-    own = benchmark_in(
+    benchmark = benchmark_in(
         tmp_path / "mine",
         prompt={"prefix": "Look. ", "suffix": " Answer."},
         data={"items": "items.jsonl", "images": "images", "checksums": "sums.txt"},
@@ -343,45 +351,45 @@ def test_prompts_pictures_and_checksums_lie_where_the_card_says(tmp_path: Path) 
     (tmp_path / "mine" / "prompts").mkdir()
     for name in ("b", "a"):
         (tmp_path / "mine" / "prompts" / f"{name}.txt").write_text(f"{name} prompt")
-    assert own.prompt_names == ("a", "b")
-    assert own.prompt("b") == "b prompt"
+    assert benchmark.prompt_names == ("a", "b")
+    assert benchmark.prompt("b") == "b prompt"
     assert load(tmp_path / "mine", data=tmp_path).prompt("a") == "a prompt"
     assert load(tmp_path / "mine", data=tmp_path).prompt_names == ("a", "b")
     with pytest.raises(DataError, match="no prompt 'b'"):
         load(tmp_path / "mine", prompts="official").prompt("b")
-    assert own.asked(Item("1", "Is it?", "yes_no")) == "Look. Is it? Answer."
-    asked = own.asked(Item("1", "Which?", "choice", "A", options=("red", "blue")))
-    assert asked.startswith("Look. Which?")
-    assert asked.index("red") < asked.index("blue")
-    assert asked.endswith("Answer.")
-    assert own.images == tmp_path / "mine" / "images"
+    assert benchmark.question_text(Item("1", "Is it?", "yes_no")) == "Look. Is it? Answer."
+    prompt = benchmark.question_text(Item("1", "Which?", "choice", "A", options=("red", "blue")))
+    assert prompt.startswith("Look. Which?")
+    assert prompt.index("red") < prompt.index("blue")
+    assert prompt.endswith("Answer.")
+    assert benchmark.images == tmp_path / "mine" / "images"
     assert load(tmp_path / "mine", images=tmp_path / "x").images == tmp_path / "x"
-    for folder in (own.images, tmp_path / "x"):
+    for folder in (benchmark.images, tmp_path / "x"):
         folder.mkdir()
         (folder / "a.png").write_bytes(folder.name.encode())
-    assert Path(own.pictures.path("a.png")).read_bytes() == b"images"
-    other = load(tmp_path / "mine", images=tmp_path / "x")
-    assert Path(other.pictures.path("a.png")).read_bytes() == b"x"
+    assert Path(benchmark.pictures.path("a.png")).read_bytes() == b"images"
+    overridden = load(tmp_path / "mine", images=tmp_path / "x")
+    assert Path(overridden.pictures.path("a.png")).read_bytes() == b"x"
     web = load(tmp_path / "mine", images="http://127.0.0.1/here")
-    assert type(web.pictures) is not type(own.pictures)
+    assert type(web.pictures) is not type(benchmark.pictures)
     of_card = benchmark_in(
         tmp_path / "web", data={"items": "items.jsonl", "images": "http://127.0.0.1/there"}
     )
     assert type(of_card.pictures) is type(web.pictures)
-    assert type(load(tmp_path / "web", images=tmp_path / "x").pictures) is type(own.pictures)
+    assert type(load(tmp_path / "web", images=tmp_path / "x").pictures) is type(benchmark.pictures)
     rows = [{"image": {"bytes": b"x", "path": "a.png"}}]
-    for images, same in (("", False), ("images", True)):
+    for images, is_packed_reader in (("", False), ("images", True)):
         data = {"items": "items.parquet", "images": images}
         packed = benchmark_in(tmp_path / f"packed{images}", data=data)
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), packed.data / "items.parquet")
         (packed.data / "images").mkdir()
-        assert (type(packed.pictures) is type(own.pictures)) == same
-        beside = load(packed.data, images=tmp_path / "x")
-        assert type(beside.pictures) is type(own.pictures)
+        assert (type(packed.pictures) is type(benchmark.pictures)) == is_packed_reader
+        with_folder = load(packed.data, images=tmp_path / "x")
+        assert type(with_folder.pictures) is type(benchmark.pictures)
     (tmp_path / "mine" / "sums.txt").write_text(f"{'0' * 64}  a.png\n")
-    assert own.checksums.listed["a.png"].sha256 == "0" * 64
-    assert not of_card.checksums.listed
-    assert not own.makes_pictures
+    assert benchmark.checksums.expected["a.png"].sha256 == "0" * 64
+    assert not of_card.checksums.expected
+    assert not benchmark.makes_pictures
     assert load("shapes_vqa").makes_pictures
 
 
@@ -398,7 +406,7 @@ class Wordy(Benchmark):
         return Form("parallel", form.items)
 
     def rewording(self, form: Form, draw: int, earlier: Any) -> Form:
-        self.made.append(f"{draw} after {[each.name for each in earlier]}")
+        self.made.append(f"{draw} after {[form.name for form in earlier]}")
         return Form(f"parallel{draw}", form.items)
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
@@ -495,8 +503,11 @@ def test_a_judged_benchmark_is_not_scored_by_rule(tmp_path: Path) -> None:
     assert (verdict.value, verdict.state) == (None, "missing")
     assert (judged.mode, judged.jointly, judged.reads) == ("joint", True, False)
     assert judged.scorer == "official(mode=joint,prompts=hqm)"
-    alone = Judged(plain.card, plain.data, mode="alone", prompts="official")
-    assert (alone.jointly, alone.scorer) == (False, "official(mode=alone,prompts=official)")
+    separate_judging = Judged(plain.card, plain.data, mode="alone", prompts="official")
+    assert (separate_judging.jointly, separate_judging.scorer) == (
+        False,
+        "official(mode=alone,prompts=official)",
+    )
     with pytest.raises(UsageError, match="joint and alone"):
         Judged(plain.card, plain.data, mode="strict")
     item = plain.original.items[0]
@@ -507,8 +518,8 @@ def test_a_judged_benchmark_is_not_scored_by_rule(tmp_path: Path) -> None:
     assert scored(ruled, "yes").value == 0.5
 
 
-class Beside(Benchmark):
-    def beside(self, item: Item) -> tuple[str, ...]:
+class ContextBenchmark(Benchmark):
+    def context_items(self, item: Item) -> tuple[str, ...]:
         return ("q1", "q2", "q9")
 
 
@@ -528,12 +539,12 @@ def test_the_answers_that_a_judge_sees_beside_one(
 ) -> None:
     plain = benchmark_in(tmp_path / "mine")
     item, response = plain.original.items[0], Response("a", detail={"seconds": 1.0})
-    given = {key: Response(text, "ok" if text else "error") for key, text in answers.items()}
-    own = Beside(plain.card, plain.data).with_beside(item, response, given)
+    responses = {key: Response(text, "ok" if text else "error") for key, text in answers.items()}
+    in_context = ContextBenchmark(plain.card, plain.data).with_context(item, response, responses)
     expected = {"seconds": 1.0} if texts is None else {"seconds": 1.0, "beside": texts}
-    assert own.detail == expected
-    assert own.text == "a"
-    assert plain.with_beside(item, response, given) == response
+    assert in_context.detail == expected
+    assert in_context.text == "a"
+    assert plain.with_context(item, response, responses) == response
 
 
 def test_what_an_adapter_leaves_unsaid(tmp_path: Path) -> None:
@@ -616,16 +627,16 @@ BROKEN: dict[str, Callable[[], dict[str, Any]]] = {
 
 def test_a_calibration_comes_back_as_it_was_written(tmp_path: Path) -> None:
     write_records(tmp_path / "c.json", [CALIBRATION])
-    made = read_calibration(tmp_path / "c.json")
-    assert made.to_dict() == {
+    calibration = read_calibration(tmp_path / "c.json")
+    assert calibration.to_dict() == {
         **CALIBRATION,
         **{key: tuple(CALIBRATION[key]) for key in ("ids", "respondents", "families")},
     }
-    assert np.array_equal(made.weights, [4.0, 5.0])
-    assert made.auxiliary.shape == (2, 1)
-    assert made.places(["q0", "q2"]) == [1, 0]
+    assert np.array_equal(calibration.weights, [4.0, 5.0])
+    assert calibration.auxiliary.shape == (2, 1)
+    assert calibration.positions_of(["q0", "q2"]) == [1, 0]
     for ids in (["q0"], ["q0", "q0"], ["q0", "q1"], ["q0", "q2", "q3"], ["q0", "q2", "q2"]):
-        assert made.places(ids) is None
+        assert calibration.positions_of(ids) is None
     folder = write_benchmark(tmp_path / "mine", ROWS, shortened={"calibration": "../c.json"})
     short = load(folder)
     assert short.calibration is not None
@@ -633,9 +644,9 @@ def test_a_calibration_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert benchmark_in(tmp_path / "plain").calibration is None
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_a_calibration_that_does_not_fit_is_refused(what: str, tmp_path: Path) -> None:
-    write_records(tmp_path / "c.json", [BROKEN[what]()])
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_calibration_that_does_not_fit_is_refused(fault: str, tmp_path: Path) -> None:
+    write_records(tmp_path / "c.json", [BROKEN[fault]()])
     with pytest.raises(DataError) as refused:
         read_calibration(tmp_path / "c.json")
     assert "hqm shorten" in refused.value.remedy

@@ -18,9 +18,9 @@ from tests.test_any_log import lmms, sample
 
 def answered(n: int, text: str = "a dog", **fields: Any) -> Row:
     """A row with an answer to question n."""
-    about = {"ids": (f"q{n}",), "question": f"What is in picture {n}?", "respondent": "alpha"}
+    defaults = {"ids": (f"q{n}",), "question": f"What is in picture {n}?", "respondent": "alpha"}
     answer = None if text == "" else Response(text)
-    return Row(place=f"a: record {n}", **{**about, "answer": answer, **fields})
+    return Row(place=f"a: record {n}", **{**defaults, "answer": answer, **fields})
 
 
 OPTIONS = ("dog", "cat")
@@ -32,16 +32,16 @@ def log(*rows: Row, path: str = "logs/a.json", tool: str = "mine", **fields: Any
 
 
 def benchmark_of(*logs: Log, **settings: Any) -> LogBenchmark:
-    (made,) = benchmarks_of_logs(logs, LogSettings(**settings))
-    return made
+    (benchmark,) = benchmarks_of_logs(logs, LogSettings(**settings))
+    return benchmark
 
 
-def ids(made: LogBenchmark) -> list[str]:
-    return [item.id for item in made.original.items]
+def ids(benchmark: LogBenchmark) -> list[str]:
+    return [item.id for item in benchmark.original.items]
 
 
-def runs(made: LogBenchmark) -> list[tuple[str, str, int, int]]:
-    return [(r.respondent, r.form, r.run, len(r.answers)) for r in made.brought]
+def runs(benchmark: LogBenchmark) -> list[tuple[str, str, int, int]]:
+    return [(r.respondent, r.form, r.run, len(r.answers)) for r in benchmark.included_recordings]
 
 
 # --- names ---
@@ -72,10 +72,10 @@ def test_a_task_gets_a_name_that_no_other_task_has(tasks: list[str], names: list
         )
         for task, path in zip(tasks, paths, strict=False)
     ]
-    made = benchmarks_of_logs(logs)
-    assert [each.name for each in made] == names
-    assert {each.card.version for each in made} == {"log"}
-    assert {each.card.summary for each in made} == {"From mine."}
+    benchmarks = benchmarks_of_logs(logs)
+    assert [benchmark.name for benchmark in benchmarks] == names
+    assert {benchmark.card.version for benchmark in benchmarks} == {"log"}
+    assert {benchmark.card.summary for benchmark in benchmarks} == {"From mine."}
 
 
 def test_what_was_exported_form_by_form_is_one_benchmark() -> None:
@@ -86,22 +86,22 @@ def test_what_was_exported_form_by_form_is_one_benchmark() -> None:
             path="logs/b.json",
         ),
     ]
-    made = benchmark_of(*logs)
-    assert made.card.title == "Pets of Mine"
-    assert [form.name for form in made.forms] == ["original", "parallel"]
-    assert made.more_forms(made.original) == made.forms[1:]
-    assert runs(made) == [("alpha", "original", 0, 1), ("alpha", "parallel", 0, 1)]
+    benchmark = benchmark_of(*logs)
+    assert benchmark.card.title == "Pets of Mine"
+    assert [form.name for form in benchmark.forms] == ["original", "parallel"]
+    assert benchmark.more_forms(benchmark.original) == benchmark.forms[1:]
+    assert runs(benchmark) == [("alpha", "original", 0, 1), ("alpha", "parallel", 0, 1)]
     # nobody was asked a form that rules make
-    assert len(made.parallel(made.original)) == 0
-    made.to_ask()
-    assert not made.brought
-    assert [item.target for item in made.parallel(made.original).items] == ["no"]
+    assert len(benchmark.parallel(benchmark.original)) == 0
+    benchmark.to_ask()
+    assert not benchmark.included_recordings
+    assert [item.target for item in benchmark.parallel(benchmark.original).items] == ["no"]
 
 
 def test_logs_without_a_row_are_noted_and_alone_refused() -> None:
     empty = log(path="logs/b.json", notes=("it crashed",))
-    made = benchmark_of(log(answered(1, key="dog")), empty)
-    assert made.notes == ("logs/b.json: it crashed",)
+    benchmark = benchmark_of(log(answered(1, key="dog")), empty)
+    assert benchmark.notes == ("logs/b.json: it crashed",)
     for logs in ([], [empty]):
         with pytest.raises(AnswerError, match="no row"):
             benchmarks_of_logs(logs)
@@ -110,10 +110,10 @@ def test_logs_without_a_row_are_noted_and_alone_refused() -> None:
 def test_a_task_that_cannot_be_read_is_left_out_beside_another() -> None:
     bad = log(answered(1, task="bad"), path="logs/b.json")
     good = log(answered(1, key="dog", task="good"), path="logs/c.json")
-    made = benchmark_of(bad, good)
-    assert made.name == "good"
-    assert made.notes[0].startswith("left out: logs/b.json: ")
-    assert tells(made.notes[0], "log.neither")
+    benchmark = benchmark_of(bad, good)
+    assert benchmark.name == "good"
+    assert benchmark.notes[0].startswith("left out: logs/b.json: ")
+    assert tells(benchmark.notes[0], "log.neither")
     with pytest.raises(AnswerError, match=pattern_of("log.neither")):
         benchmarks_of_logs([bad, bad])
 
@@ -121,15 +121,17 @@ def test_a_task_that_cannot_be_read_is_left_out_beside_another() -> None:
 def test_the_card_is_that_of_the_original_form() -> None:
     first = answered(1, key="A", options=OPTIONS, parts=("x",))
     second = answered(2, key="B", options=OPTIONS, parts=("y",))
-    again = [answered(n, form="again", parts=("z",)) for n in (1, 2)]
-    for rows in ([first, second, *again], [*again, first, second]):
-        made = benchmark_of(log(*rows))
-        assert (made.card.task, made.card.types) == ("choice", ("x", "y"))
-        assert [form.name for form in made.forms] == ["original", "again"]
-    about = [log(answered(n, scores={"s": n / 4}), tool="ab"[n], path="xy"[n]) for n in (0, 1)]
-    assert "a scored" in benchmark_of(*about).metrics[0].about
-    bare = [log(answered(n, key="x"), path=path) for n, path in enumerate(("x/b.json", "y/c.json"))]
-    assert benchmark_of(*bare).name == "x"
+    second_form = [answered(n, form="again", parts=("z",)) for n in (1, 2)]
+    for rows in ([first, second, *second_form], [*second_form, first, second]):
+        benchmark = benchmark_of(log(*rows))
+        assert (benchmark.card.task, benchmark.card.types) == ("choice", ("x", "y"))
+        assert [form.name for form in benchmark.forms] == ["original", "again"]
+    score_logs = [log(answered(n, scores={"s": n / 4}), tool="ab"[n], path="xy"[n]) for n in (0, 1)]
+    assert "a scored" in benchmark_of(*score_logs).metrics[0].about
+    key_logs = [
+        log(answered(n, key="x"), path=path) for n, path in enumerate(("x/b.json", "y/c.json"))
+    ]
+    assert benchmark_of(*key_logs).name == "x"
     tools = [log(answered(1, key="x"), tool="a"), log(answered(2, key="x"), tool="b", path="c")]
     assert benchmark_of(*tools, log(answered(3, key="x"), tool="a", path="d")).card.summary == (
         "From a, b."
@@ -176,7 +178,7 @@ def test_a_question_is_named_by_the_first_that_tells_rows_apart(
 
 
 def test_a_question_takes_what_further_rows_say_of_it() -> None:
-    made = benchmark_of(
+    benchmark = benchmark_of(
         log(answered(1, question="", key="dog", image="a.png")),
         log(
             answered(1, respondent="beta", key="cat", cluster="zoo", parts=("wild",)),
@@ -184,7 +186,7 @@ def test_a_question_takes_what_further_rows_say_of_it() -> None:
         ),
         log(answered(1, respondent="gamma", image="b.png", cluster="c"), path="logs/c.json"),
     )
-    (item,) = made.original.items
+    (item,) = benchmark.original.items
     assert (item.prompt, item.target, item.image) == ("What is in picture 1?", "dog", "a.png")
     assert (item.cluster, item.part, item.type) == ("zoo", "wild", None)
     (item,) = benchmark_of(log(answered(1, key="dog", image="a.png"))).original.items
@@ -200,12 +202,12 @@ def test_a_question_takes_what_further_rows_say_of_it() -> None:
 def test_a_few_parts_are_types(types: int, labelled: bool) -> None:
     names = [f"t{k}" for k in range(types)]
     rows = [answered(n, key="dog", parts=(names[n % types],)) for n in range(types)]
-    made = benchmark_of(log(*rows, answered(99, key="dog")))
-    assert made.card.labelled == labelled
-    assert made.card.types == (tuple(names) if labelled else ())
+    benchmark = benchmark_of(log(*rows, answered(99, key="dog")))
+    assert benchmark.card.labelled == labelled
+    assert benchmark.card.types == (tuple(names) if labelled else ())
     expected = [(name, "") if labelled else (None, name) for name in names]
-    assert [(item.type, item.part) for item in made.original.items] == [*expected, (None, "")]
-    assert list(made.subsets(made.original.items[0])) == [names[0]]
+    assert [(item.type, item.part) for item in benchmark.original.items] == [*expected, (None, "")]
+    assert list(benchmark.subsets(benchmark.original.items[0])) == [names[0]]
 
 
 # --- task and right answer ---
@@ -242,32 +244,32 @@ def test_the_task_of_a_log_is_told_from_its_keys(
     of_card: str,
 ) -> None:
     rows = [answered(n, key=key, options=options) for n, (key, options) in enumerate(keys)]
-    made = benchmark_of(log(*rows))
-    items = made.original.items
+    benchmark = benchmark_of(log(*rows))
+    items = benchmark.original.items
     assert [item.task for item in items] == tasks
     assert [item.target for item in items] == targets
-    assert made.card.task == of_card
+    assert benchmark.card.task == of_card
     assert [item.options for item in items] == [
         options if task == "choice" else () for task, (_, options) in zip(tasks, keys, strict=True)
     ]
-    assert made.reads == (of_card != "caption")
-    unscored = [made.score(item, Response("A")).state for item in items if item.target is None]
+    assert benchmark.reads == (of_card != "caption")
+    unscored = [benchmark.score(item, Response("A")).state for item in items if item.target is None]
     assert set(unscored) <= {"unparsed"}
-    assert made.score(items[0], Response(str(items[0].target))).value == 1.0
-    assert not made.tool_scored
-    assert [m.name for m in made.audited] == ["accuracy"]
+    assert benchmark.score(items[0], Response(str(items[0].target))).value == 1.0
+    assert not benchmark.tool_scored
+    assert [m.name for m in benchmark.audited] == ["accuracy"]
 
 
 def test_without_key_and_score_a_log_needs_a_judge() -> None:
     with pytest.raises(AnswerError, match=pattern_of("log.neither")) as refused:
         benchmark_of(log(answered(1)), log(answered(1, respondent="b"), path="logs/b.json"))
     assert refused.value.location == "logs/a.json, logs/b.json"
-    made = benchmark_of(log(answered(1)), judged=True)
-    assert made.roles == ("judge",)
-    (metric,) = made.metrics
-    assert made.card.task == "caption"
+    benchmark = benchmark_of(log(answered(1)), judged=True)
+    assert benchmark.roles == ("judge",)
+    (metric,) = benchmark.metrics
+    assert benchmark.card.task == "caption"
     assert (metric.name, metric.subset, metric.better) == ("score", "", "higher")
-    assert made.audited == (metric,)
+    assert benchmark.audited == (metric,)
     assert benchmark_of(log(answered(1, key="x"))).roles == ()
     # a right answer in a further form is one, too
     two = log(answered(1), answered(1, key="x", form="again"))
@@ -290,7 +292,7 @@ def graded(run: int, text: str, score: float, **fields: Any) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("rows", "tool", "again"),
+    ("rows", "tool", "is_rejudged"),
     [
         ([graded(0, "x", 1.0), graded(1, "x", 0.5)], TABLE, True),
         ([graded(1, "x", 1.0), graded(2, "x", 0.5)], TABLE, True),
@@ -301,21 +303,25 @@ def graded(run: int, text: str, score: float, **fields: Any) -> Row:
     ],
 )
 def test_equal_graded_answers_of_a_table_are_one_run_judged_again(
-    rows: list[Row], tool: str, again: bool
+    rows: list[Row], tool: str, is_rejudged: bool
 ) -> None:
-    made = benchmark_of(log(*rows, tool=tool))
-    assert [run for *_, run, _ in runs(made)] == ([0] if again else [0, 1])
-    if again:
-        (answer,) = made.brought[0].answers.values()
+    benchmark = benchmark_of(log(*rows, tool=tool))
+    assert [run for *_, run, _ in runs(benchmark)] == ([0] if is_rejudged else [0, 1])
+    if is_rejudged:
+        (answer,) = benchmark.included_recordings[0].answers.values()
         assert answer.detail["scores"] == {"j": {"s": 1.0}, "j#1": {"s": 0.5}}
-    assert made.tool_scored
+    assert benchmark.tool_scored
 
 
 def test_a_table_that_says_which_time_the_judge_was_asked_keeps_its_runs() -> None:
     rows = [graded(run, "x", 0.5 * run, asking=run) for run in (0, 1)]
-    made = benchmark_of(log(*rows, tool=TABLE))
-    assert [run for *_, run, _ in runs(made)] == [0, 1]
-    details = [answer.detail["scores"] for r in made.brought for answer in r.answers.values()]
+    benchmark = benchmark_of(log(*rows, tool=TABLE))
+    assert [run for *_, run, _ in runs(benchmark)] == [0, 1]
+    details = [
+        answer.detail["scores"]
+        for r in benchmark.included_recordings
+        for answer in r.answers.values()
+    ]
     assert details == [{"j": {"s": 0.0}}, {"j#1": {"s": 0.5}}]
 
 
@@ -325,31 +331,33 @@ def test_several_judges_of_one_answer_stand_beside_each_other() -> None:
         for judge, s in (("ann", 1.0), ("bob", 0.25))
     ]
     for ordered in (logs, logs[::-1]):
-        made = benchmark_of(*ordered)
-        assert runs(made) == [("alpha", "original", 0, 2)]
-        for answer in made.brought[0].answers.values():
+        benchmark = benchmark_of(*ordered)
+        assert runs(benchmark) == [("alpha", "original", 0, 2)]
+        for answer in benchmark.included_recordings[0].answers.values():
             assert answer.detail["scores"] == {"ann": {"s": 1.0}, "bob": {"s": 0.25}}
     # another answer, or rows without a judge, are another file's
-    others = [
+    other_logs = [
         logs[0],
         log(answered(1, "a cat", scores={"s": 0.0}, judge="bob"), path="logs/b.json"),
     ]
-    assert len(benchmark_of(*others).brought) == 2
+    assert len(benchmark_of(*other_logs).included_recordings) == 2
     plain = [log(answered(1, scores={"s": 0.0}), path=f"logs/{k}.json") for k in "ab"]
-    assert len(benchmark_of(*plain).brought) == 2
+    assert len(benchmark_of(*plain).included_recordings) == 2
 
 
 def test_one_judge_that_stands_twice_beside_an_answer_is_two_rows() -> None:
     rows = [answered(1, scores={"s": s}, judge="ann") for s in (1.0, 0.0)]
     assert ids(benchmark_of(log(*rows))) == ["row0", "row1"]
     rows = [answered(1, judge="ann", scores={"s": 1.0}), answered(1, judge="bob")]
-    (answer,) = benchmark_of(log(*rows)).brought[0].answers.values()
+    (answer,) = benchmark_of(log(*rows)).included_recordings[0].answers.values()
     assert answer.detail["scores"] == {"ann": {"s": 1.0}}, "the other judge said no number"
 
 
 def test_a_score_alone_is_an_answer_of_no_words() -> None:
-    made = benchmark_of(log(answered(1, "", scores={"s": 0.5}), answered(2, scores={"s": 1.0})))
-    first, second = made.brought[0].answers.values()
+    benchmark = benchmark_of(
+        log(answered(1, "", scores={"s": 0.5}), answered(2, scores={"s": 1.0}))
+    )
+    first, second = benchmark.included_recordings[0].answers.values()
     assert (first.text, first.state, first.reason) == ("", "ok", "only its score is recorded")
     assert (second.text, second.state, second.reason) == ("a dog", "ok", "")
 
@@ -359,14 +367,28 @@ def test_a_score_alone_is_an_answer_of_no_words() -> None:
 
 def test_scores_that_some_questions_lack_are_metrics_of_subsets() -> None:
     rows = [answered(n, scores={"every": n / 4, **({"some": 2.0} if n else {})}) for n in range(3)]
-    made = benchmark_of(log(*rows, lower=frozenset({"some"}), tool="tool"))
-    every, some = made.metrics
-    assert (every.name, every.subset, every.better, every.share) == ("every", "", "higher", False)
-    assert (some.name, some.subset, some.better, some.share) == ("some", "some", "lower", False)
-    assert (every.scale, some.scale) == ((0.0, 1.0), (None, None))
-    assert made.audited == (every,)
-    assert [list(made.subsets(item)) for item in made.original.items] == [[], ["some"], ["some"]]
-    verdict = made.verdict_of_scores({"some": 2.0, "every": 0.25, "other": 1.0}, "read")
+    benchmark = benchmark_of(log(*rows, lower=frozenset({"some"}), tool="tool"))
+    first_metric, second_metric = benchmark.metrics
+    assert (first_metric.name, first_metric.subset, first_metric.better, first_metric.share) == (
+        "every",
+        "",
+        "higher",
+        False,
+    )
+    assert (
+        second_metric.name,
+        second_metric.subset,
+        second_metric.better,
+        second_metric.share,
+    ) == ("some", "some", "lower", False)
+    assert (first_metric.scale, second_metric.scale) == ((0.0, 1.0), (None, None))
+    assert benchmark.audited == (first_metric,)
+    assert [list(benchmark.subsets(item)) for item in benchmark.original.items] == [
+        [],
+        ["some"],
+        ["some"],
+    ]
+    verdict = benchmark.verdict_of_scores({"some": 2.0, "every": 0.25, "other": 1.0}, "read")
     assert (verdict.value, verdict.state, verdict.read) == (0.25, "ok", "read")
     assert verdict.tally == {
         "score": 0.25,
@@ -376,25 +398,25 @@ def test_scores_that_some_questions_lack_are_metrics_of_subsets() -> None:
         "some": 2.0,
         "answers with some": 1.0,
     }
-    assert float(some(verdict.tally)) == 2.0
-    nothing = made.verdict_of_scores({"other": 1.0}, "read")
-    assert (nothing.value, nothing.state) == (None, "missing")
+    assert float(second_metric(verdict.tally)) == 2.0
+    empty_verdict = benchmark.verdict_of_scores({"other": 1.0}, "read")
+    assert (empty_verdict.value, empty_verdict.state) == (None, "missing")
 
 
 def test_scores_that_no_question_shares_are_pooled() -> None:
     rows = [answered(n, scores={"ab"[n % 2]: float(n == 3)}) for n in range(4)]
-    made = benchmark_of(log(*rows, lower=frozenset({"score"})))
-    assert [(m.name, m.subset, m.better, m.share) for m in made.metrics] == [
+    benchmark = benchmark_of(log(*rows, lower=frozenset({"score"})))
+    assert [(m.name, m.subset, m.better, m.share) for m in benchmark.metrics] == [
         ("score", "", "higher", True),
         ("a", "a", "higher", True),
         ("b", "b", "higher", True),
     ]
-    assert [m.name for m in made.audited] == ["score"]
-    first = made.verdict_of_scores({"b": 1.0}, "")
+    assert [m.name for m in benchmark.audited] == ["score"]
+    first = benchmark.verdict_of_scores({"b": 1.0}, "")
     assert first.tally["score"] == 1.0
     # what all rows have needs no pool, and an answer without any score is not counted
-    made = benchmark_of(log(*rows[::2], answered(1)))
-    assert [(m.name, m.subset) for m in made.metrics] == [("a", "")]
+    benchmark = benchmark_of(log(*rows[::2], answered(1)))
+    assert [(m.name, m.subset) for m in benchmark.metrics] == [("a", "")]
 
 
 @pytest.mark.parametrize(
@@ -419,13 +441,13 @@ def test_the_scale_of_a_tools_score(
 
 def test_three_scores_at_most_are_audited() -> None:
     rows = [answered(n, scores={f"s{k}": (n * k % 7) / 7 for k in range(1, 6)}) for n in range(5)]
-    made = benchmark_of(log(*rows))
-    assert [m.name for m in made.audited] == ["s1", "s2", "s3"]
-    assert len(made.metrics) == 5
+    benchmark = benchmark_of(log(*rows))
+    assert [m.name for m in benchmark.audited] == ["s1", "s2", "s3"]
+    assert len(benchmark.metrics) == 5
 
 
 @pytest.mark.parametrize(
-    ("total", "same"),
+    ("total", "agrees"),
     [
         (0.5, True),
         (0.5004, True),
@@ -437,11 +459,11 @@ def test_three_scores_at_most_are_audited() -> None:
         (49.94, False),
     ],
 )
-def test_a_total_is_held_against_the_mean_of_its_rows(total: float, same: bool) -> None:
+def test_a_total_is_held_against_the_mean_of_its_rows(total: float, agrees: bool) -> None:
     rows = [answered(n, scores={"s": float(n), "other": 0.0}) for n in (0, 1)]
-    made = benchmark_of(log(*rows, totals={"s": total, "nobody": 3.0}))
-    notes = [note for note in made.notes if "total" in note or "prints" in note]
-    if same:
+    benchmark = benchmark_of(log(*rows, totals={"s": total, "nobody": 3.0}))
+    notes = [note for note in benchmark.notes if "total" in note or "prints" in note]
+    if agrees:
         assert any(tells(note, "log.totals", totals=1) for note in notes)
     else:
         assert len(notes) == 1
@@ -456,12 +478,12 @@ def test_a_total_is_held_against_the_mean_of_its_rows(total: float, same: bool) 
 
 
 def test_questions_are_asked_again_where_the_log_has_them() -> None:
-    made = benchmark_of(log(answered(1, key="x"), answered(2, key="x", question="")))
+    benchmark = benchmark_of(log(answered(1, key="x"), answered(2, key="x", question="")))
     with pytest.raises(DataError, match="1 of 2 questions"):
-        made.to_ask()
-    made = benchmark_of(log(answered(1, key="x")))
-    assert made.to_ask() is made
-    assert not made.brought
+        benchmark.to_ask()
+    benchmark = benchmark_of(log(answered(1, key="x")))
+    assert benchmark.to_ask() is benchmark
+    assert not benchmark.included_recordings
 
 
 def test_the_questions_of_a_folder_of_logs_are_a_source(tmp_path: Path) -> None:
@@ -476,25 +498,25 @@ def test_the_questions_of_a_folder_of_logs_are_a_source(tmp_path: Path) -> None:
         assert source.columns == ("id", "question", "answer")
         (first, second) = source.rows(source.columns)
         assert first.cells == {"id": "3", "question": "What is number 3?", "answer": "3"}
-        assert second.place == f"{text}: 4"
+        assert second.location == f"{text}: 4"
         assert first.folder == (logs if text == logs else path.parent)
     lmms(logs, "alpha", "other", [sample(5, "x", anls=0.5)])
     with pytest.raises(UsageError, match="2 benchmarks"):
         questions_of_logs(str(logs), with_pictures=True)
     rows = [{**sample(n, "x", anls=0.5), "doc": {"image_path": "a.png"}} for n in (3, 4)]
     lmms(tmp_path / "seen", "alpha", "docs", rows)
-    for shown in (True, False):
-        source = questions_of_logs(str(tmp_path / "seen"), with_pictures=shown)
+    for with_pictures in (True, False):
+        source = questions_of_logs(str(tmp_path / "seen"), with_pictures=with_pictures)
         assert source is not None
-        assert ("image" in source.columns, "cluster" in source.columns) == (shown, True)
+        assert ("image" in source.columns, "cluster" in source.columns) == (with_pictures, True)
 
 
 def test_a_metric_of_the_judge_has_no_scale_that_it_cannot_know() -> None:
-    made = benchmark_of(log(answered(1)), judged=True)
-    (metric,) = made.metrics
+    benchmark = benchmark_of(log(answered(1)), judged=True)
+    (metric,) = benchmark.metrics
     assert metric.share is True
     assert metric.scale == (0.0, 1.0)
     assert math.isnan(float(metric({"score": 0.0, "answers with score": 0.0})))
     assert Item("1", "?", "vqa").target is None
     with pytest.raises(UsageError):
-        made.metric("nobody")
+        benchmark.metric("nobody")

@@ -39,8 +39,8 @@ def questions(*rows: tuple[str, str, str], part: str = "") -> Form:
     )
 
 
-def asked(text: str, **said: Any) -> Row:
-    return Row(place="row", respondent="r", answer=Response("Yes"), question=text, **said)
+def make_row(text: str, **fields: Any) -> Row:
+    return Row(place="row", respondent="r", answer=Response("Yes"), question=text, **fields)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -63,7 +63,7 @@ def test_a_real_run_of_lmms_eval_matches_every_row_by_id(logs: Path) -> None:
     )  # `resps`, which has the blank that `filtered_resps` lost
     matched = match_rows(log.rows, load("shapes_yesno").original)
     assert not matched.refused
-    assert matched.how == {"id": 24}
+    assert matched.cue_counts == {"id": 24}
     assert matched.items[0] == ("y0000",)
 
 
@@ -72,8 +72,8 @@ def test_the_table_of_differences_names_the_punctuation_that_lmms_eval_does_not_
 ) -> None:
     benchmark = load("shapes_yesno")
     forms = {"original": benchmark.original}
-    taken = take_logs(forms, [logs / "lmms_eval" / "writer_only"])
-    (compared,) = compare_scores(benchmark, forms, taken.recordings)
+    import_result = take_logs(forms, [logs / "lmms_eval" / "writer_only"])
+    (compared,) = compare_scores(benchmark, forms, import_result.recordings)
     # lmms-eval compares "no." with "no" and scores 0 (LOGS: its writer's own row); the answers are
     # 24 "Yes." and "No."
     assert compared.tool_mean == 0
@@ -143,7 +143,7 @@ def test_predictions_of_vlmevalkit_in_every_format(suffix: str, logs: Path, tmp_
     assert log.rows[0].parts == ("random", "popular")
     matched = match_rows(log.rows, load("shapes_yesno").original)
     assert not matched.refused
-    assert matched.how == {"picture and question": 24}
+    assert matched.cue_counts == {"picture and question": 24}
 
 
 def test_a_number_in_a_sheet_stays_the_text_that_was_answered(tmp_path: Path) -> None:
@@ -240,10 +240,10 @@ def test_records_of_every_eval_ever(tmp_path: Path) -> None:
 
 def test_a_row_that_contradicts_its_id_is_matched_by_picture_and_question_instead() -> None:
     form = questions(("0", "a.jpg", "Is there a dog?"), ("1", "b.jpg", "Is there a cat?"))
-    rows = [asked(f"Is there a cat?{POST}", ids=("0",), image="b.jpg")]
+    rows = [make_row(f"Is there a cat?{POST}", ids=("0",), image="b.jpg")]
     matched = match_rows(rows, form)
     assert matched.items == {0: ("1",)}
-    assert matched.how == {"picture and question": 1}
+    assert matched.cue_counts == {"picture and question": 1}
 
 
 def test_equal_questions_of_several_parts_take_their_rows_in_order_and_different_ones_stay_ambiguous() -> (
@@ -253,39 +253,42 @@ def test_equal_questions_of_several_parts_take_their_rows_in_order_and_different
         Item(f"{part}/1", "Is there a dog?", "yes_no", "yes", "a.jpg", part=part)
         for part in ("random", "popular")
     ]
-    other = Item("popular/2", "Is there a dog?", "yes_no", "no", "b.jpg", part="popular")
-    same = Form("original", tuple(items))
-    two = match_rows([asked("Is there a dog?"), asked("Is there a dog?")], same)
+    second_item = Item("popular/2", "Is there a dog?", "yes_no", "no", "b.jpg", part="popular")
+    form = Form("original", tuple(items))
+    two = match_rows([make_row("Is there a dog?"), make_row("Is there a dog?")], form)
     assert two.items == {0: ("random/1",), 1: ("popular/1",)}
-    assert match_rows([asked("Is there a dog?")], same).items == {0: ("random/1", "popular/1")}
-    assert match_rows([asked("Is there a dog?")], Form("original", (*items, other))).ambiguous == (
-        0,
-    )
+    assert match_rows([make_row("Is there a dog?")], form).items == {0: ("random/1", "popular/1")}
+    assert match_rows(
+        [make_row("Is there a dog?")], Form("original", (*items, second_item))
+    ).ambiguous == (0,)
 
 
 def test_the_row_number_decides_only_where_nothing_better_is_there() -> None:
     form = questions(("1", "a.jpg", "Describe this image."), ("2", "b.jpg", "Describe this image."))
-    rows = [asked("Describe this image", position=1), asked("Describe this image", position=0)]
-    assert match_rows(rows, form).items == {0: ("2",), 1: ("1",)}
-    named = [
-        asked("Describe this image", position=1, image="a.jpg"),
-        asked("Describe this image", position=0, image="b.jpg"),
+    rows = [
+        make_row("Describe this image", position=1),
+        make_row("Describe this image", position=0),
     ]
-    assert match_rows(named, form).items == {0: ("1",), 1: ("2",)}
+    assert match_rows(rows, form).items == {0: ("2",), 1: ("1",)}
+    log_rows = [
+        make_row("Describe this image", position=1, image="a.jpg"),
+        make_row("Describe this image", position=0, image="b.jpg"),
+    ]
+    assert match_rows(log_rows, form).items == {0: ("1",), 1: ("2",)}
     assert match_rows(
-        [asked("Describe this image"), asked("Describe this image")], form
+        [make_row("Describe this image"), make_row("Describe this image")], form
     ).ambiguous == (0, 1)
 
 
 def test_llava_1_5_on_pope_joins_by_the_question_file_beside(logs: Path) -> None:
     pope = load("pope")
-    taken = take_logs(
+    import_result = take_logs(
         {"original": pope.original},
         [logs / "llava" / "llava-v1.5-7b_pope.jsonl"],
         spelling=pope.spelled,
     )
-    (recording,) = taken.recordings
-    assert taken.matchings[0].complete
+    (recording,) = import_result.recordings
+    assert import_result.matchings[0].complete
     assert len(recording.answers) == 5712
     adversarial = [
         (pope.original.by_id[k], a)
@@ -312,15 +315,15 @@ def test_several_files_become_runs_and_a_copy_is_noticed(dogs: Path, tmp_path: P
         ]
 
     first = write(tmp_path / "a.jsonl", rows("Yes"))
-    again = write(tmp_path / "b.jsonl", rows("No"))
+    second_log = write(tmp_path / "b.jsonl", rows("No"))
     shutil.copy(first, tmp_path / "c.jsonl")
-    taken = take_logs(forms, [first, again, tmp_path / "c.jsonl"])
-    assert [(r.respondent, r.run, len(r.answers)) for r in taken.recordings] == [
+    import_result = take_logs(forms, [first, second_log, tmp_path / "c.jsonl"])
+    assert [(r.respondent, r.run, len(r.answers)) for r in import_result.recordings] == [
         ("m", 0, 12),
         ("m", 1, 12),
     ]
-    assert len(taken.notes) == 1
-    assert "byte for byte" in taken.notes[0]
+    assert len(import_result.notes) == 1
+    assert "byte for byte" in import_result.notes[0]
     renamed = take_logs(forms, [first], LogSettings(respondent="other", run=3))
     assert (renamed.recordings[0].respondent, renamed.recordings[0].run) == ("other", 3)
 
@@ -344,9 +347,9 @@ def test_rows_that_match_nothing_are_named_and_left_out_only_when_asked(
     ) as error:
         take_logs({"original": benchmark.original}, [path])
     assert "--partial" in str(error.value)
-    taken = take_logs({"original": benchmark.original}, [path], LogSettings(partial=True))
-    assert list(taken.recordings[0].answers) == [item.id]
-    assert len(taken.matchings[0].unmatched) == 5
+    import_result = take_logs({"original": benchmark.original}, [path], LogSettings(partial=True))
+    assert list(import_result.recordings[0].answers) == [item.id]
+    assert len(import_result.matchings[0].unmatched) == 5
 
 
 def test_scores_alone_are_read_for_yes_no_questions(dogs: Path, tmp_path: Path) -> None:
@@ -354,8 +357,10 @@ def test_scores_alone_are_read_for_yes_no_questions(dogs: Path, tmp_path: Path) 
     lines = [f"{item.id},m,{i % 2}" for i, item in enumerate(benchmark.original.items)]
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(["item,respondent,score", *lines]))
-    taken = take_logs({"original": benchmark.original}, [path])
-    (compared,) = compare_scores(benchmark, {"original": benchmark.original}, taken.recordings)
+    import_result = take_logs({"original": benchmark.original}, [path])
+    (compared,) = compare_scores(
+        benchmark, {"original": benchmark.original}, import_result.recordings
+    )
     assert compared.tool_mean == compared.hqm_mean == 0.5
     assert not compared.differences
 
@@ -368,15 +373,15 @@ def test_import_says_what_matched_and_the_audit_goes_on_from_there(
 ) -> None:
     store = tmp_path / "store.sqlite"
     files = [logs / "lmms_eval" / "writer_only", logs / "inspect" / "llava_6x2.eval"]
-    status, out, _ = run("import", *files, "--benchmark", "shapes_yesno", "--store", store)
+    status, output, _ = run("import", *files, "--benchmark", "shapes_yesno", "--store", store)
     assert status == 0
-    assert "24 of 24 rows matched (24 by id)" in out
-    assert "36 new answers" in out
-    assert tells(out, "tool.punctuation")
+    assert "24 of 24 rows matched (24 by id)" in output
+    assert "36 new answers" in output
+    assert tells(output, "tool.punctuation")
     assert (
         "0 new answers" in run("import", *files, "--benchmark", "shapes_yesno", "--store", store)[1]
     )
-    status, out, _ = run(
+    status, output, _ = run(
         "audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "out", "--quiet"
     )
     assert status == 0
@@ -391,12 +396,12 @@ def test_audit_and_score_take_a_log_as_it_is(logs: Path, tmp_path: Path, run: Ru
     assert status == 0, err
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
     assert audit["items"] == 1008  # the benchmark's, of which the log answers six
-    (who,) = audit["respondents"]
-    states = who["states"][audit["reference"]]
+    (respondent,) = audit["respondents"]
+    states = respondent["states"][audit["reference"]]
     assert (states["ok"], states["missing"]) == (6, 1002)
     samples = next((logs / "lmms_eval" / "writer_only").glob("*.jsonl"))
-    status, out, _ = run("score", "shapes_yesno", "--answers", samples, "--json")
-    scored = json.loads(out)
+    status, output, _ = run("score", "shapes_yesno", "--answers", samples, "--json")
+    scored = json.loads(output)
     assert status == 0
     assert scored["recorded"]["tool_mean"] == 0
     assert scored["metrics"]["accuracy"] > 0.9
@@ -466,8 +471,8 @@ def test_a_reader_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             (log,) = read_logs([path], source)
             assert (log.tool, log.rows[0].ids) == ("Parrot 1", ("y0000",))
         form = load("shapes_yesno").original
-        taken = take_logs({"original": form}, [path])
-        assert taken.matchings[0].counts.startswith("1 of 1 rows matched (1 by id)")
+        import_result = take_logs({"original": form}, [path])
+        assert import_result.matchings[0].counts.startswith("1 of 1 rows matched (1 by id)")
     finally:
         detect.known_readers.cache_clear()
         sys.modules.pop("hqm.imports.readers.parrot", None)
@@ -478,7 +483,7 @@ def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
     and all are counted in the same words.
     """
     from hqm.benchmark.corrected_keys import read_key
-    from hqm.judges.judgements import JudgementSource, take_judgements
+    from hqm.judges.judgements import JudgementSource, import_judgements
 
     benchmark = load("shapes_yesno")
     forms = {"original": benchmark.original}
@@ -487,10 +492,10 @@ def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
     asks[1]["question_id"] = "7"  # an id of another copy: the picture and the question decide
     asks[2]["question"] = "Is the sky blue?"  # the id of one item, the question of none
     answers = write(tmp_path / "a.jsonl", [{**ask, "prediction": "Yes"} for ask in asks])
-    taken = take_logs(forms, [answers], LogSettings(source="table", partial=True))
-    (recording,), (of_answers,) = taken.recordings, taken.matchings
+    import_result = take_logs(forms, [answers], LogSettings(source="table", partial=True))
+    (recording,), (of_answers,) = import_result.recordings, import_result.matchings
     marks = write(tmp_path / "j.jsonl", [{**ask, "respondent": "a", "verdict": 1} for ask in asks])
-    judged = take_judgements(
+    judged = import_judgements(
         benchmark, forms, [JudgementSource(marks, judge="j")], ["a"], partial=True
     )
     (of_marks,) = judged.matchings
@@ -498,13 +503,13 @@ def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
         list(recording.answers) == list(judged.sets[0].outputs) == [item.id for item in items[:2]]
     )
     for report in (of_answers, of_marks):
-        assert (report.rows, report.matched, report.items, report.of) == (
+        assert (report.rows, report.matched, report.items, report.n_items) == (
             3,
             2,
             2,
             len(benchmark.original),
         )
-        assert report.how == {"id": 1, "picture and question": 1}
+        assert report.cue_counts == {"id": 1, "picture and question": 1}
         assert len(report.contradicting) == 1
         assert "Is the sky blue?" in report.contradicting[0]
         assert (report.unmatched, report.ambiguous) == ((), ())
@@ -519,14 +524,16 @@ def test_keys_that_contradict_the_benchmark_are_counted_and_said(
     logs: Path, tmp_path: Path, run: Run
 ) -> None:
     """Every key of a real file is turned round; its answers are taken, and nobody overlooks it."""
-    whole = (logs / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
+    log_text = (logs / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
     turned = {'\t"Yes"\t': '\t"No"\t', '\t"No"\t': '\t"Yes"\t'}
     path = tmp_path / "model_steady_POPE.tsv"
-    path.write_text(re.sub("|".join(turned), lambda key: turned[key[0]], whole))
+    path.write_text(re.sub("|".join(turned), lambda key: turned[key[0]], log_text))
     form = load("shapes_yesno").original
     for file, n in ((logs / "vlmevalkit" / path.name, 0), (path, 24)):
         (report,) = take_logs({"original": form}, [file]).matchings
         assert (report.matched, report.other_keys) == (24, n)
-    status, out, _ = run("import", path, "--benchmark", "shapes_yesno", "--store", tmp_path / "s")
+    status, output, _ = run(
+        "import", path, "--benchmark", "shapes_yesno", "--store", tmp_path / "s"
+    )
     assert status == 0
-    assert tells(out, "import.other-keys", n=24)
+    assert tells(output, "import.other-keys", n=24)

@@ -14,18 +14,18 @@ from tests.messages import MESSAGES, fields_of, pattern_of, tells, text_of
 ASKS = {"pattern_of", "tells", "text_of"}
 
 
-def asked() -> Iterator[str]:
+def codes_of_tests() -> Iterator[str]:
     """The codes that tests ask for."""
     for source in files_of_tests().values():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ASKS:
-                for part in node.args:
-                    if isinstance(part, ast.Constant) and part.value in MESSAGES:
-                        yield part.value
+                for argument in node.args:
+                    if isinstance(argument, ast.Constant) and argument.value in MESSAGES:
+                        yield argument.value
 
 
 def test_every_row_is_provoked_by_a_test_that_asks_for_it() -> None:
-    assert sorted(set(MESSAGES) - set(asked())) == []
+    assert sorted(set(MESSAGES) - set(codes_of_tests())) == []
 
 
 def test_a_row_is_taken_for_no_other() -> None:
@@ -35,9 +35,9 @@ def test_a_row_is_taken_for_no_other() -> None:
         details = {field: f"<{field}>" for field in fields_of(code)}
         text = text_of(code, **details)
         assert re.fullmatch(pattern_of(code, **details), text), code
-        alike = [other for other, pattern in patterns.items() if pattern.fullmatch(text)]
-        assert max(alike, key=lambda other: len(words(MESSAGES[other]))) == code
-        assert [MESSAGES[other] for other in alike].count(MESSAGES[code]) == 1, (
+        alike = [candidate for candidate, pattern in patterns.items() if pattern.fullmatch(text)]
+        assert max(alike, key=lambda candidate: len(words(MESSAGES[candidate]))) == code
+        assert [MESSAGES[candidate] for candidate in alike].count(MESSAGES[code]) == 1, (
             f"{code}: each text once"
         )
 

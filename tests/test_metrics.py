@@ -198,17 +198,17 @@ def test_leaving_out_a_cluster_equals_scoring_without_it() -> None:
     texts = [str(v) for v in rng.integers(0, 2, 8)]
     clusters = list("01001202")
     metric = Metric("all", mean_of("right"), group="figure")
-    whole = grouped({"x": texts}, GROUPS, clusters)
-    units = whole.units(metric)
+    full_groups = grouped({"x": texts}, GROUPS, clusters)
+    units = full_groups.units(metric)
     for number in range(3):
         keep = [i for i in range(8) if clusters[i] != str(number)]
-        less = grouped(
+        reduced_groups = grouped(
             {"x": [texts[i] for i in keep]}, [GROUPS[i] for i in keep], [clusters[i] for i in keep]
         )
         left = {
             key: values[0][units.clusters != number].sum() for key, values in units.tallies.items()
         }
-        assert float(metric(left)) == float(less.score(metric)[0])
+        assert float(metric(left)) == float(reduced_groups.score(metric)[0])
 
 
 def test_nobody_scored_gives_no_number() -> None:
@@ -218,10 +218,10 @@ def test_nobody_scored_gives_no_number() -> None:
 def test_administrations_are_aligned_by_name() -> None:
     left = matrix({"a": ["no"] * 4, "b": ["yes"] * 4})
     right = matrix({"b": ["yes"] * 3, "c": ["no"] * 3, "a": ["no"] * 3}, n=3)
-    first, other = align(left, right)
-    assert first.respondents == other.respondents == ("a", "b")
-    assert [i.id for i in first.items] == [i.id for i in other.items] == ["q0", "q1", "q2"]
-    assert first.score(BY_NAME["accuracy"]).tolist() == other.score(BY_NAME["accuracy"]).tolist()
+    first, second = align(left, right)
+    assert first.respondents == second.respondents == ("a", "b")
+    assert [i.id for i in first.items] == [i.id for i in second.items] == ["q0", "q1", "q2"]
+    assert first.score(BY_NAME["accuracy"]).tolist() == second.score(BY_NAME["accuracy"]).tolist()
     with pytest.raises(DesignError, match="share no respondent"):
         align(left, matrix({"z": ["no"] * 4}))
 
@@ -254,8 +254,8 @@ def test_d_prime_is_the_distance_of_two_quantiles() -> None:
 
 def test_an_answer_counts_in_one_of_four_places() -> None:
     counted = {
-        (said, truth): {name for name, n in yes_no_tally(said, truth).items() if n}
-        for said in ("yes", "no")
+        (prediction, truth): {name for name, n in yes_no_tally(prediction, truth).items() if n}
+        for prediction in ("yes", "no")
         for truth in ("yes", "no")
     }
     assert counted == {

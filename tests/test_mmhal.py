@@ -13,7 +13,7 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response, Verdict
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.scoring.matrix import MatrixBuilder
 
 pytestmark = pytest.mark.data
@@ -31,23 +31,21 @@ def records(data: Path) -> list[dict[str, Any]]:
 
 def rate(benchmark: Benchmark, reply: str) -> Verdict:
     return asyncio.run(
-        benchmark.judge(
-            benchmark.original.items[0], Response("Red."), played_back({"judge": [reply]})
-        )
+        benchmark.judge(benchmark.original.items[0], Response("Red."), replay({"judge": [reply]}))
     )
 
 
 def score(benchmark: Benchmark, answers: Path, replies: Path) -> dict[str, float]:
-    form, given = benchmark.read_answers(answers, benchmark.original)
-    said = benchmark.read_replies(replies, form)
+    form, answers_given = benchmark.read_answers(answers, benchmark.original)
+    replies_read = benchmark.read_replies(replies, form)
 
     def verdict(item: hqm.Item, response: Response) -> Verdict:
-        return asyncio.run(benchmark.judge(item, response, played_back(said[item.id])))
+        return asyncio.run(benchmark.judge(item, response, replay(replies_read[item.id])))
 
     builder = MatrixBuilder(
         Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
     )
-    builder.add("a", [given.get(item.id) for item in form.items])
+    builder.add("a", [answers_given.get(item.id) for item in form.items])
     matrix = builder.build()
     return {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics} | {
         "unscored": matrix.unscored()
@@ -100,11 +98,11 @@ def test_oddities(benchmark: Benchmark) -> None:
 def test_the_copy_with_other_names_is_read(records: Any, tmp_path: Path) -> None:
     """Volcano's copy calls the reference gold_answer."""
     (tmp_path / "mmhal").mkdir()
-    other = [
+    renamed = [
         {**{k: v for k, v in r.items() if k != "gt_answer"}, "gold_answer": r["gt_answer"]}
         for r in records
     ]
-    (tmp_path / "mmhal" / "MMHal-bench.json").write_text(json.dumps(other))
+    (tmp_path / "mmhal" / "MMHal-bench.json").write_text(json.dumps(renamed))
     form = hqm.load("mmhal", data=tmp_path).original
     assert form.items[1].target == "No one is sitting on the bench."
     (tmp_path / "mmhal" / "MMHal-bench.json").unlink()
@@ -180,10 +178,10 @@ def test_every_number_is_the_releases_own(
     assert metrics["unscored"] == sum(READ.get(text, (0, 0))[0] is None for text in texts)
     paper = hqm.load("mmhal", data=data, scoring="paper")
     read = [READ[t][1] if t in READ else float(t[14]) for t in texts]
-    known = [n for n in read if n is not None]
+    numbers = [n for n in read if n is not None]
     assert score(paper, tmp_path / "answers.json", tmp_path / "review.json")["score"] == sum(
-        known
-    ) / len(known)
+        numbers
+    ) / len(numbers)
 
 
 def test_files_that_do_not_fit_are_refused(
@@ -201,8 +199,8 @@ def test_files_that_do_not_fit_are_refused(
             benchmark.read_answers(path, benchmark.original)
     path.write_text(json.dumps(rows[:90]))
     paper = hqm.load("mmhal", data=data, scoring="paper")
-    form, given = paper.read_answers(path, paper.original)
-    assert (len(form), len(given)) == (96, 90)
+    form, responses = paper.read_answers(path, paper.original)
+    assert (len(form), len(responses)) == (96, 90)
     path.write_text(json.dumps([{"error": "quota"}]))
     with pytest.raises(AnswerError, match="no saved response"):
         benchmark.read_replies(path, benchmark.original)
@@ -211,19 +209,23 @@ def test_files_that_do_not_fit_are_refused(
 def test_both_prompts_hold_everything(data: Path) -> None:
     for prompts in ("hqm", "official"):
         benchmark = hqm.load("mmhal", data=data, prompts=prompts)  # type: ignore[arg-type]
-        seen: list[str] = []
+        judge_prompts: list[str] = []
 
         async def ask(
-            role: str, prompt: str, image: Any = None, schema: Any = None, seen: list[str] = seen
+            role: str,
+            prompt: str,
+            image: Any = None,
+            schema: Any = None,
+            judge_prompts: list[str] = judge_prompts,
         ) -> str:
-            seen.append(prompt)
+            judge_prompts.append(prompt)
             return "Rating: 3"
 
         item = benchmark.original.items[2]
         asyncio.run(benchmark.judge(item, Response("The {left} one."), ask))
-        for part in (item.prompt, item.target, item.meta["contents"], "The {left} one."):
-            assert part in seen[0]
-        assert "Rating" in seen[0]
+        for text in (item.prompt, item.target, item.meta["contents"], "The {left} one."):
+            assert text in judge_prompts[0]
+        assert "Rating" in judge_prompts[0]
 
 
 def test_94_questions_have_a_parallel_and_keep_what_they_presuppose(benchmark: Benchmark) -> None:

@@ -26,7 +26,7 @@ from tests.conftest import ROOT, Run
 from tests.hub_server import HubServer
 from tests.messages import tells, text_of
 
-WRITTEN = ROOT / "tests" / "sources"
+SAVED_SOURCES = ROOT / "tests" / "sources"
 """Folders and files that `datasets` wrote; the README there says how."""
 
 
@@ -38,9 +38,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def picture(k: int, kind: str = "PNG") -> bytes:
     image = Image.new("RGB", (24, 16), (40 * k % 256, 90, 200))
     image.paste((250, 250, 0), (k, k, k + 6, k + 6))
-    out = io.BytesIO()
-    image.save(out, kind)
-    return out.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    return buffer.getvalue()
 
 
 def packed(k: int, kind: str = "PNG") -> str:
@@ -186,22 +186,22 @@ def as_shards(folder: Path) -> str:
 
 def as_arrow_file(folder: Path) -> str:
     """The Arrow file format, which other libraries than `datasets` write."""
-    whole = table(True, range(6))
+    full_table = table(True, range(6))
     with (
         pa.OSFile(str(folder / "q.arrow"), "wb") as sink,
-        pa.ipc.new_file(sink, whole.schema) as writer,
+        pa.ipc.new_file(sink, full_table.schema) as writer,
     ):
-        writer.write_table(whole)
+        writer.write_table(full_table)
     return str(folder / "q.arrow")
 
 
 def as_arrow_stream(folder: Path) -> str:
-    whole = table(True, range(6))
+    full_table = table(True, range(6))
     with (
         pa.OSFile(str(folder / "q.arrow"), "wb") as sink,
-        pa.ipc.new_stream(sink, whole.schema) as writer,
+        pa.ipc.new_stream(sink, full_table.schema) as writer,
     ):
-        writer.write_table(whole, max_chunksize=4)
+        writer.write_table(full_table, max_chunksize=4)
     return str(folder / "q.arrow")
 
 
@@ -234,8 +234,8 @@ SOURCES: dict[str, tuple[Callable[[Path], str], bool]] = {
     "arrow stream": (as_arrow_stream, True),
     "imagefolder csv": (lambda folder: as_imagefolder(folder, "csv"), False),
     "imagefolder jsonl": (lambda folder: as_imagefolder(folder, "jsonl"), False),
-    "save_to_disk": (lambda _: str(WRITTEN / "saved"), True),
-    "to_parquet": (lambda _: str(WRITTEN / "to_parquet.parquet"), True),
+    "save_to_disk": (lambda _: str(SAVED_SOURCES / "saved"), True),
+    "to_parquet": (lambda _: str(SAVED_SOURCES / "to_parquet.parquet"), True),
 }
 """How each source is written, and whether its pictures have no name of their own."""
 
@@ -245,10 +245,10 @@ def test_every_source_gives_the_same_benchmark(run: Run, tmp_path: Path, kind: s
     write, nameless = SOURCES[kind]
     (tmp_path / "source").mkdir()
     source = write(tmp_path / "source")
-    about = ["--licence", "MIT", "--citation", "A 2026", "--summary", "Things."]
-    status, out, err = run("new", tmp_path / "a" / "things", "--from", source, *about)
+    card_options = ["--licence", "MIT", "--citation", "A 2026", "--summary", "Things."]
+    status, output, err = run("new", tmp_path / "a" / "things", "--from", source, *card_options)
     assert (status, err) == (0, "")
-    assert "6 yes_no items, 3 pictures" in out
+    assert "6 yes_no items, 3 pictures" in output
     folder = tmp_path / "a" / "things"
     expected = (
         EXPECTED
@@ -264,7 +264,7 @@ def test_every_source_gives_the_same_benchmark(run: Run, tmp_path: Path, kind: s
         "nothing is left beside it"
     )
     assert oct(folder.stat().st_mode)[-3:] == oct((tmp_path / "a").stat().st_mode)[-3:]
-    run("new", tmp_path / "b" / "things", "--from", source, *about)
+    run("new", tmp_path / "b" / "things", "--from", source, *card_options)
     assert files_of(folder) == files_of(tmp_path / "b" / "things"), (
         "the same source gives the same bytes"
     )
@@ -275,19 +275,21 @@ def test_every_source_gives_the_same_benchmark(run: Run, tmp_path: Path, kind: s
 
 
 def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
-    status, out, _ = run("new", tmp_path / "both", "--from", WRITTEN / "saved_dict")
+    status, output, _ = run("new", tmp_path / "both", "--from", SAVED_SOURCES / "saved_dict")
     assert status == 0
-    assert tells(out, "new.splits", splits="test, validation")
+    assert tells(output, "new.splits", splits="test, validation")
     parts = [row["part"] for row in items_of(tmp_path / "both")]
     assert parts == ["test"] * 6 + ["validation"] * 4
     assert (
-        run("new", tmp_path / "one", "--from", WRITTEN / "saved_dict", "--split", "validation")[0]
+        run(
+            "new", tmp_path / "one", "--from", SAVED_SOURCES / "saved_dict", "--split", "validation"
+        )[0]
         == 0
     )
     assert [row["id"] for row in items_of(tmp_path / "one")] == ["100", "101", "102", "103"]
     assert all("part" not in row for row in items_of(tmp_path / "one"))
     status, _, err = run(
-        "new", tmp_path / "none", "--from", WRITTEN / "saved_dict", "--split", "train"
+        "new", tmp_path / "none", "--from", SAVED_SOURCES / "saved_dict", "--split", "train"
     )
     assert status == 2
     assert tells(err, "split.unknown", split="train", splits="test, validation")
@@ -295,7 +297,7 @@ def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
 
 
 def test_splits_that_share_ids_keep_them_apart(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(WRITTEN / "saved_dict", tmp_path / "source")
+    shutil.copytree(SAVED_SOURCES / "saved_dict", tmp_path / "source")
     shutil.rmtree(tmp_path / "source" / "validation")
     shutil.copytree(tmp_path / "source" / "test", tmp_path / "source" / "validation")
     assert run("new", tmp_path / "made", "--from", tmp_path / "source")[0] == 0
@@ -331,9 +333,9 @@ def test_the_questions_of_a_real_release_without_their_pictures(
     )
     # LLaVA's file has no answers, and numbers its questions from 1 in every part
     ids = ["--columns", "id=", "--columns", "image="]
-    status, out, err = run("new", tmp_path / "llava", "--from", source, *ids)
+    status, output, err = run("new", tmp_path / "llava", "--from", source, *ids)
     assert (status, err) == (0, "")
-    assert "8910 caption items\n" in out, "no word of pictures where there are none"
+    assert "8910 caption items\n" in output, "no word of pictures where there are none"
     assert {row["part"] for row in items_of(tmp_path / "llava")} == {
         "adversarial",
         "popular",
@@ -408,10 +410,12 @@ def test_columns_of_options_and_references_through_rows(run: Run, tmp_path: Path
             "hint": "",
         },
     ]
-    status, out, err = run("new", tmp_path / "bench", "--from", lmu(tmp_path / "Bench.tsv", rows))
+    status, output, err = run(
+        "new", tmp_path / "bench", "--from", lmu(tmp_path / "Bench.tsv", rows)
+    )
     assert (status, err) == (0, "")
-    assert tells(out, "new.options", columns="A, B, C, D")
-    assert "not read: category, l2-category, hint" in out
+    assert tells(output, "new.options", columns="A, B, C, D")
+    assert "not read: category, l2-category, hint" in output
     items = items_of(tmp_path / "bench")
     first = name_of(picture(0, "JPEG"), ".jpg")
     assert [row["image"] for row in items] == [first, first, first, name_of(picture(1))]
@@ -443,8 +447,8 @@ def test_a_picture_of_many_megabytes_in_a_cell(run: Run, tmp_path: Path) -> None
     ]
     assert len(rows[0]["image"]) > 131_072, "more than Python's own limit of a field"
     assert run("new", tmp_path / "big", "--from", lmu(tmp_path / "big.tsv", rows))[0] == 0
-    (written,) = (tmp_path / "big" / "images").iterdir()
-    assert written.read_bytes() == noise.getvalue()
+    (image_path,) = (tmp_path / "big" / "images").iterdir()
+    assert image_path.read_bytes() == noise.getvalue()
 
 
 # --- answers, options, columns ---
@@ -516,7 +520,7 @@ def test_pictures_from_a_zip_and_from_addresses(run: Run, tmp_path: Path) -> Non
         for i, name in enumerate(("a.png", "copy.png", web, ""))
     ]
     source = json_lines(tmp_path / "q.jsonl", rows)
-    status, out, err = run(
+    status, output, err = run(
         "new", tmp_path / "made", "--from", source, "--images", tmp_path / "pictures.zip"
     )
     assert (status, err) == (0, "")
@@ -529,8 +533,8 @@ def test_pictures_from_a_zip_and_from_addresses(run: Run, tmp_path: Path) -> Non
     assert [path.name for path in (tmp_path / "made" / "images").iterdir()] == ["a.png"], (
         "one picture is one file"
     )
-    assert "1 items have no picture" in out
-    assert "1 pictures are web addresses" in out
+    assert "1 items have no picture" in output
+    assert "1 pictures are web addresses" in output
     (checked,) = lint_benchmarks(str(tmp_path / "made"))
     assert "image-missing" not in {finding.name for finding in checked.findings}
     assert tells(
@@ -545,7 +549,7 @@ def test_pictures_from_a_zip_and_from_addresses(run: Run, tmp_path: Path) -> Non
 
 def test_a_path_and_a_picture_in_two_columns(run: Run, tmp_path: Path) -> None:
     """MathVista: `image` is a path in somebody's folder, `decoded_image` the picture."""
-    whole = pa.table(
+    full_table = pa.table(
         {
             "question": ["How many?"],
             "answer": ["3"],
@@ -556,15 +560,15 @@ def test_a_path_and_a_picture_in_two_columns(run: Run, tmp_path: Path) -> None:
             ),
         }
     )
-    pq.write_table(whole, tmp_path / "q.parquet")
-    status, out, _ = run("new", tmp_path / "made", "--from", tmp_path / "q.parquet")
+    pq.write_table(full_table, tmp_path / "q.parquet")
+    status, output, _ = run("new", tmp_path / "made", "--from", tmp_path / "q.parquet")
     assert status == 0
-    assert "image from decoded_image" in out
-    assert "not read: image" in out
+    assert "image from decoded_image" in output
+    assert "not read: image" in output
 
 
 def test_what_a_dataset_says_of_itself_comes_into_the_card(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(WRITTEN / "saved", tmp_path / "source")
+    shutil.copytree(SAVED_SOURCES / "saved", tmp_path / "source")
     path = tmp_path / "source" / "dataset_info.json"
     path.write_text(
         json.dumps({**json.loads(path.read_text()), "license": "MIT", "citation": "B 2025"})
@@ -579,7 +583,7 @@ def test_the_folder_that_one_stands_in(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    assert run("new", ".", "--from", WRITTEN / "saved")[0] == 0
+    assert run("new", ".", "--from", SAVED_SOURCES / "saved")[0] == 0
     assert len(items_of(Path())) == 6
     assert Path.cwd().samefile(tmp_path / "here"), "the folder is the same one"
 
@@ -612,9 +616,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
     shards = []
     for rows in (range(3), range(3, 6)):
-        out = io.BytesIO()
-        pq.write_table(table(True, rows), out)
-        shards.append(out.getvalue())
+        buffer = io.BytesIO()
+        pq.write_table(table(True, rows), buffer)
+        shards.append(buffer.getvalue())
     files = {
         "README.md": README.encode(),
         "data/test-00000-of-00002.parquet": shards[0],
@@ -624,7 +628,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
         "weights.bin": b"x" * 1000,
     }
     server = HubServer(
-        files, {"default/train/0000.parquet": (WRITTEN / "to_parquet.parquet").read_bytes()}
+        files, {"default/train/0000.parquet": (SAVED_SOURCES / "to_parquet.parquet").read_bytes()}
     )
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     # the library reads the variable when it is first imported
@@ -693,8 +697,8 @@ def test_a_dataset_that_is_not_there(
     run: Run, tmp_path: Path, hub: HubServer, name: str, status: int, sentence: str
 ) -> None:
     got, _, err = run("new", tmp_path / "made", "--from", name)
-    (said,) = [line for line in err.splitlines() if line.startswith("hqm: ")]
-    assert (got, sentence in said) == (status, True), err
+    (message,) = [line for line in err.splitlines() if line.startswith("hqm: ")]
+    assert (got, sentence in message) == (status, True), err
     assert not (tmp_path / "made").exists()
 
 
@@ -734,9 +738,9 @@ def test_all_faulty_rows_are_named_at_once_with_their_numbers(run: Run, tmp_path
 
 def test_faulty_rows_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
     source = faulty(tmp_path / "q.jsonl")
-    status, out, err = run("new", tmp_path / "b", "--from", source, "--keep-going")
+    status, output, err = run("new", tmp_path / "b", "--from", source, "--keep-going")
     assert status == 0, err
-    assert "left_out.csv" in out
+    assert "left_out.csv" in output
     assert [item.prompt for item in hqm.load(tmp_path / "b").original.items] == [
         f"What is {i} + {i}?" for i in (0, 1, 4, 7, 9)
     ]

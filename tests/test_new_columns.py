@@ -13,7 +13,7 @@ PLAIN = choose_columns(["question", "answer", "options"], (), {}, "t.csv")
 
 
 @pytest.mark.parametrize(
-    ("columns", "pictures", "wanted", "fields", "letters", "index"),
+    ("columns", "pictures", "column_options", "fields", "letters", "index"),
     [
         (
             ["Question", "Right Answer"],
@@ -100,20 +100,20 @@ PLAIN = choose_columns(["question", "answer", "options"], (), {}, "t.csv")
 def test_every_field_finds_its_column(
     columns: list[str],
     pictures: tuple[str, ...],
-    wanted: dict[str, str],
+    column_options: dict[str, str],
     fields: dict[str, str],
     letters: str,
     index: str,
 ) -> None:
-    chosen = choose_columns(columns, pictures, wanted, "t.csv")
-    assert dict(chosen.fields) == fields
-    assert chosen.letters == tuple(letters)
-    assert chosen.index == index
-    assert chosen.named == set(wanted)
+    chosen_columns = choose_columns(columns, pictures, column_options, "t.csv")
+    assert dict(chosen_columns.fields) == fields
+    assert chosen_columns.letters == tuple(letters)
+    assert chosen_columns.index == index
+    assert chosen_columns.specified == set(column_options)
     read = [*fields.values(), *letters, *([index] if index else [])]
-    assert chosen.all == tuple(dict.fromkeys(read))
-    assert chosen.column("prompt") == fields["prompt"]
-    assert chosen.column("nothing") == "nothing"
+    assert chosen_columns.all == tuple(dict.fromkeys(read))
+    assert chosen_columns.column("prompt") == fields["prompt"]
+    assert chosen_columns.column("nothing") == "nothing"
 
 
 def test_what_has_no_questions_is_refused() -> None:
@@ -130,10 +130,10 @@ def test_what_has_no_questions_is_refused() -> None:
     assert choose_columns(["prompt", "A", "C"], (), {}, "").letters == ()
     assert choose_columns(["Prompt", "prompt "], (), {}, "").column("prompt") == "Prompt"
     # the pictures are named by an index, whatever the ids are
-    named = ["prompt", "image", "index", "qid"]
-    assert choose_columns(named, (), {"id": "qid"}, "").index == "index"
-    assert choose_columns(named, (), {"id": "index"}, "").index == "index"
-    assert choose_columns(named, (), {"id": ""}, "").index == "index"
+    columns = ["prompt", "image", "index", "qid"]
+    assert choose_columns(columns, (), {"id": "qid"}, "").index == "index"
+    assert choose_columns(columns, (), {"id": "index"}, "").index == "index"
+    assert choose_columns(columns, (), {"id": ""}, "").index == "index"
     assert choose_columns(["prompt", "image"], (), {}, "").index == ""
     assert parse_columns(["picture=a", "answer="]) == {"image": "a", "target": ""}
 
@@ -193,9 +193,9 @@ def test_names_and_places_of_options() -> None:
         letter_of("()", ("x", "y", "z"), (), False, "", "")
     with pytest.raises(DataError, match="letter of"):
         letter_of("B", ("red", "blue", "B"), (), False, "here", "there")
-    for few in ((), ("x",)):
+    for names in ((), ("x",)):
         with pytest.raises(DataError, match="option"):
-            letter_of("x", few, (), False, "here", "there")
+            letter_of("x", names, (), False, "here", "there")
 
 
 def read(cells: list[tuple[Any, Any]], task: Any = None) -> tuple[str, list[Any], RowFaults]:
@@ -238,8 +238,8 @@ def test_answers_of_a_choice_benchmark() -> None:
     arc = {"text": ["x", "y"], "label": [" 1", "2 "]}
     assert read([("2", str(arc)), ("A", "[x]|y")])[1] == [("B", ("x", "y")), ("A", ("[x]", "y"))]
     assert read([("1", "x|y"), ("0", "x|y"), ("00", "x|y")])[2].first, "they are no places"
-    long = "x" * 100_001
-    assert read([(long, str([long, "y"]))])[1] == [("A", (long, "y"))]
+    long_text = "x" * 100_001
+    assert read([(long_text, str([long_text, "y"]))])[1] == [("A", (long_text, "y"))]
     assert read([("2", arc), ("1", arc)])[1] == [("B", ("x", "y")), ("A", ("x", "y"))]
     assert read([("0", "x|y"), ("1", "x|y")])[1] == [("A", ("x", "y")), ("B", ("x", "y"))]
     # an option of that name, or an answer beyond the options, rules out places

@@ -22,7 +22,7 @@ import hqm
 from hqm import Audit, BenchmarkAudit, Estimate, Store
 from tests.conftest import administered, recorded, write_benchmark
 
-THINGS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
+OBJECTS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {THINGS[i % 12]} in the image?",
+            "prompt": f"Is there a {OBJECTS[i % 12]} in the image?",
             "target": ("yes", "no")[int(rng.integers(2))],
             "image": f"{i // 2}.png",
             "type": ("existence", "attribute")[i % 2],
@@ -80,15 +80,15 @@ def printed(audit: Audit) -> Iterator[Printed]:
         yield Printed("report", anchor, f"0{first}" if first.startswith(".") else first)
     for row in tables.indicators_brief(audit.audits[0]).rows:
         yield from (Printed("terminal", cell.link, cell.text) for cell in row if cell.link)
-    for table in paper_tables((audit,), every=True):
+    for table in paper_tables((audit,), include_all=True):
         for entries in table.rows:
             for column, entry in zip(table.columns, entries, strict=True):
-                if entry.behind:
+                if entry.tooltip:
                     text = entry.text + "%" * ("points" in column.title)
-                    yield Printed("paper", tables.anchor(entry.behind), text)
+                    yield Printed("paper", tables.anchor(entry.tooltip), text)
     for quote in quotes(audit.audits[0], audit.hqm_version):
-        shown = r"(?:is|by|correlates) ([−\d.]+)( percentage points)?"
-        for text, points in re.findall(shown, quote.sentence):
+        number_pattern = r"(?:is|by|correlates) ([−\d.]+)( percentage points)?"
+        for text, points in re.findall(number_pattern, quote.sentence):
             yield Printed("quote", tables.anchor(quote.signature), text + "%" * bool(points))
 
 
@@ -106,9 +106,9 @@ def numbers_in(value: Any) -> Iterator[float]:
 
 def is_rounding(text: str, values: list[float]) -> bool:
     """Whether a printed number is one of the values, rounded to the digits that are shown."""
-    shown, percent = text.replace("−", "-").replace(",", ""), text.endswith("%")
-    number = float(shown.rstrip("%"))
-    digits = len(shown.rstrip("%").partition(".")[2])
+    digits_text, percent = text.replace("−", "-").replace(",", ""), text.endswith("%")
+    number = float(digits_text.rstrip("%"))
+    digits = len(digits_text.rstrip("%").partition(".")[2])
     half = 0.5 * 10.0**-digits * (1 + 1e-9)
     return any(abs(v * (100 if percent else 1) - number) <= half for v in values)
 
@@ -119,39 +119,41 @@ PLAIN = re.compile(r"−?[\d,]+(\.\d+)?%?")
 def test_every_number_with_a_signature_is_what_its_estimate_holds(audit: Audit) -> None:
     estimates = {tables.anchor(e.signature): e for e in audit.audits[0].all_estimates}
     checked: dict[str, set[str]] = {}
-    for place in printed(audit):
-        estimate = estimates[place.anchor]
-        if PLAIN.fullmatch(place.text):
-            held = [estimate.value] if estimate.value is not None else []
-            assert is_rounding(place.text, [*held, *numbers_in(estimate.detail)]), (
-                place,
+    for location in printed(audit):
+        estimate = estimates[location.anchor]
+        if PLAIN.fullmatch(location.text):
+            values = [estimate.value] if estimate.value is not None else []
+            assert is_rounding(location.text, [*values, *numbers_in(estimate.detail)]), (
+                location,
                 estimate.indicator,
                 estimate.value,
             )
-            checked.setdefault(estimate.indicator, set()).add(place.where)
+            checked.setdefault(estimate.indicator, set()).add(location.where)
     assert checked["test_retest.rho_g"] == {"report", "evidence", "terminal", "paper", "quote"}
     assert checked["test_retest.pearson"] >= {"evidence", "terminal", "paper"}
-    assert sum(len(places) > 1 for places in checked.values()) > 15
+    assert sum(len(locations) > 1 for locations in checked.values()) > 15
 
 
 def test_terminal_paper_and_quote_round_the_value_itself(audit: Audit) -> None:
     estimates = {tables.anchor(e.signature): e for e in audit.audits[0].all_estimates}
-    for place in printed(audit):
-        value = estimates[place.anchor].value
+    for location in printed(audit):
+        value = estimates[location.anchor].value
         if (
-            place.where not in ("report", "evidence")
+            location.where not in ("report", "evidence")
             and value is not None
-            and PLAIN.fullmatch(place.text)
+            and PLAIN.fullmatch(location.text)
         ):
-            assert is_rounding(place.text, [value]), place
+            assert is_rounding(location.text, [value]), location
 
 
 def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    gate = hqm.hold_against(audit, tables.default_policy())
-    held = [test for test in gate.tests if test.end is not None and "." in test.what.split()[0]]
-    assert held
-    for test in held:
+    gate = hqm.check_against(audit, tables.default_policy())
+    gate_tests = [
+        test for test in gate.tests if test.end is not None and "." in test.what.split()[0]
+    ]
+    assert gate_tests
+    for test in gate_tests:
         name, metric = re.fullmatch(r"([\w.]+) \((\w+)\)", test.what).groups()  # type: ignore[union-attr]
         ends = [
             end
@@ -171,36 +173,36 @@ def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
 
 def needed_by_gate(benchmark: BenchmarkAudit, audit: Audit) -> dict[str, int]:
     """Type -> the items that the gate asks for."""
-    tests = hqm.hold_against(audit, tables.default_policy()).tests
+    tests = hqm.check_against(audit, tables.default_policy()).tests
     (coverage,) = [test for test in tests if test.what == "coverage"]
-    asked = re.findall(r"(\w+) to ([\d,]+)", coverage.remedy)
-    return {kind: int(count.replace(",", "")) for kind, count in asked}
+    counts = re.findall(r"(\w+) to ([\d,]+)", coverage.remedy)
+    return {kind: int(count.replace(",", "")) for kind, count in counts}
 
 
 def test_the_items_that_a_type_lacks_are_one_number(audit: Audit) -> None:
     """The gate says how many a type should have, the report how many more it needs."""
     benchmark = audit.audits[0]
-    asked = needed_by_gate(benchmark, audit)
-    assert set(asked) == {"existence", "attribute"}
+    needed_items = needed_by_gate(benchmark, audit)
+    assert set(needed_items) == {"existence", "attribute"}
     pages = render(audit)
     evidence, report = (
         " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
         for page in (pages.evidence, pages.report)
     )
-    for kind, total in asked.items():
-        there = benchmark.coverage[kind]["items"]
-        policy = re.findall(rf"{kind}: {there} items, [^;]*?([\d,]+) more needed", evidence)
-        grid = re.findall(rf"{kind} {there}(?: items)? ◐ \+([\d,]+)", report)
+    for kind, total in needed_items.items():
+        n_items = benchmark.coverage[kind]["items"]
+        policy = re.findall(rf"{kind}: {n_items} items, [^;]*?([\d,]+) more needed", evidence)
+        grid = re.findall(rf"{kind} {n_items}(?: items)? ◐ \+([\d,]+)", report)
         assert policy, kind
         assert grid, kind
-        assert {int(n.replace(",", "")) for n in [*policy, *grid]} == {total - there}
+        assert {int(n.replace(",", "")) for n in [*policy, *grid]} == {total - n_items}
 
 
 def test_a_report_of_the_file_is_the_report_of_the_audit(audit: Audit, tmp_path: Any) -> None:
     (tmp_path / "audit.json").write_text(audit.to_json(), encoding="utf-8")
-    again = Audit.load(tmp_path / "audit.json")
-    assert render(again) == render(audit)
-    assert quality_card(again, tables.default_policy()) == quality_card(
+    reloaded = Audit.load(tmp_path / "audit.json")
+    assert render(reloaded) == render(audit)
+    assert quality_card(reloaded, tables.default_policy()) == quality_card(
         audit, tables.default_policy()
     )
 

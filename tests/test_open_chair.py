@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Metric
 from hqm.types import Item, Response, Verdict
@@ -43,9 +43,9 @@ def dataset(folder: Path, rows: list[dict[str, Any]], shape: str) -> Path:
 
         (home / "data").mkdir()
         half = len(rows) // 2
-        for i, part in enumerate((rows[:half], rows[half:])):
+        for i, shard in enumerate((rows[:half], rows[half:])):
             pq.write_table(
-                pa.Table.from_pylist(part), home / "data" / f"test-0000{i}-of-00002.parquet"
+                pa.Table.from_pylist(shard), home / "data" / f"test-0000{i}-of-00002.parquet"
             )
     return folder
 
@@ -58,13 +58,13 @@ def test_count_first_tenth_last(benchmark: Any, data: Path) -> None:
     form = benchmark.original
     assert len(form) == 2000
     assert {item.target for item in form.items} == {None}
-    _, given = benchmark.read_answers(data / "open_chair" / "example_gen_file.csv", form)
-    assert [given[key].text for key in ("1", "10", "2000")] == [
+    _, responses = benchmark.read_answers(data / "open_chair" / "example_gen_file.csv", form)
+    assert [responses[key].text for key in ("1", "10", "2000")] == [
         "a wolf and a moose",
         "a skeleton holding a hour hour hour hour hour hour hour hour hour hour hour hour",
         "a stack of steel bars",
     ]
-    words = [len(response.text.split()) for response in given.values()]
+    words = [len(response.text.split()) for response in responses.values()]
     assert sum(words) / len(words) == pytest.approx(6.1, abs=0.05)
 
 
@@ -79,7 +79,7 @@ def test_oddities(benchmark: Any) -> None:
 
 def test_without_a_true_caption_nothing_is_judged(benchmark: Any) -> None:
     verdict = asyncio.run(
-        benchmark.judge(benchmark.original.items[0], Response("a dog"), played_back({}))
+        benchmark.judge(benchmark.original.items[0], Response("a dog"), replay({}))
     )
     assert (verdict.state, verdict.scored) == ("missing", False)
     assert "true caption" in verdict.reason
@@ -129,8 +129,10 @@ def test_one_file_with_pictures_true_and_generated_captions(tmp_path: Path) -> N
         ("a.jpg", "A dog."),
         ("b.jpg", "A bus."),
     ]
-    _, given = benchmark.read_answers(tmp_path / "open_chair" / "openchair.csv", benchmark.original)
-    assert [given[key].text for key in ("1", "2")] == ["a cat", ""]
+    _, responses = benchmark.read_answers(
+        tmp_path / "open_chair" / "openchair.csv", benchmark.original
+    )
+    assert [responses[key].text for key in ("1", "2")] == ["a cat", ""]
 
 
 def test_answers_follow_the_rows(tmp_path: Path) -> None:
@@ -138,8 +140,8 @@ def test_answers_follow_the_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     # as generate_captions.py writes it: with the index of a pandas frame in front
     path.write_text(',generated_caption\n0,"a dog, a cat"\n1,a boat\n2,soup\n')
-    _, given = benchmark.read_answers(path, benchmark.original)
-    assert given["1"].text == "a dog, a cat"
+    _, responses = benchmark.read_answers(path, benchmark.original)
+    assert responses["1"].text == "a dog, a cat"
     path.write_text("generated_caption\na dog\n")
     with pytest.raises(hqm.AnswerError, match="1 captions for 3 pictures"):
         benchmark.read_answers(path, benchmark.original)
@@ -173,15 +175,15 @@ def judged(benchmark: Any, caption: str, replies: dict[str, str]) -> tuple[Verdi
     """The verdict on one caption when the judge replies so of each object, and what it was
     asked.
     """
-    asked = []
+    requests = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
         assert (role, image) == ("judge", None)
-        asked.append(prompt)
+        requests.append(prompt)
         return next(reply for name, reply in replies.items() if f"The thing: {name}\n" in prompt)
 
     item = Item("1", "Describe the image.", "caption", "A dog sleeps on a sofa.")
-    return asyncio.run(benchmark.judge(item, Response(caption), ask)), asked
+    return asyncio.run(benchmark.judge(item, Response(caption), ask)), requests
 
 
 def value(benchmark: Any, name: str, *verdicts: Verdict) -> float | None:
@@ -200,20 +202,20 @@ REPLIES = {"dog": "yes", "cat": "No.", "couch": "yes", "lamp": "unsure", "vase":
 def test_each_object_is_asked_once_and_repeats_count(data: Path) -> None:
     for scoring, yes in (("official", 3), ("paper", 2)):
         benchmark = hqm.load("open_chair", data=data, scoring=scoring)  # type: ignore[arg-type]
-        verdict, asked = judged(benchmark, CAPTION, REPLIES)
-        assert len(asked) == 5, "the photo itself is passed over"
+        verdict, requests = judged(benchmark, CAPTION, REPLIES)
+        assert len(requests) == 5, "the photo itself is passed over"
         counts = {key: verdict.tally[key] for key in ("yes", "no", "unsure", "error", "ignored")}
         assert counts == {"yes": yes, "no": 1, "unsure": 1, "error": 1, "ignored": 1}
         assert value(benchmark, "och", verdict) == 1 / (yes + 1)
         assert (verdict.value, verdict.read) == (1 - 1 / (yes + 1), "cat")
-        assert all("A dog sleeps on a sofa." in prompt for prompt in asked)
+        assert all("A dog sleeps on a sofa." in prompt for prompt in requests)
 
 
 def test_without_any_yes_the_release_stops(data: Path) -> None:
     official, paper = (hqm.load("open_chair", data=data, scoring=s) for s in ("official", "paper"))  # type: ignore[arg-type]
-    alone = {"cat": "no", "dog": "no"}
+    replies_no = {"cat": "no", "dog": "no"}
     for caption, replies, share in (
-        ("a cat", alone, 1.0),
+        ("a cat", replies_no, 1.0),
         ("a dog", {"dog": "yes"}, 0.0),
         ("it is sunny", {}, None),
     ):
@@ -235,13 +237,13 @@ def test_counts_against_a_rival(benchmark: Any) -> None:
     by_caption, verdicts = [], []
     for _ in range(60):
         replies = {name: rng.choice(["yes", "no", "no", "unsure", "what?"]) for name in names}
-        said = [rng.choice(names) for _ in range(rng.randint(0, 6))]
+        mentioned = [rng.choice(names) for _ in range(rng.randint(0, 6))]
         verdicts.append(
-            judged(benchmark, "This is " + ", ".join(f"a {name}" for name in said) + ".", replies)[
-                0
-            ]
+            judged(
+                benchmark, "This is " + ", ".join(f"a {name}" for name in mentioned) + ".", replies
+            )[0]
         )
-        decided = [replies[name] for name in said if name not in ("photo", "portrait")]
+        decided = [replies[name] for name in mentioned if name not in ("photo", "portrait")]
         answers += decided
         if decided.count("yes") + decided.count("no"):
             by_caption.append(decided.count("no") / (decided.count("yes") + decided.count("no")))
@@ -262,9 +264,7 @@ def test_recorded_replies_are_played_back(tmp_path: Path) -> None:
     )
     replies = benchmark.read_replies(path, benchmark.original)
     item = benchmark.original.items[0]
-    verdict = asyncio.run(
-        benchmark.judge(item, Response("a dog and a cat"), played_back(replies["1"]))
-    )
+    verdict = asyncio.run(benchmark.judge(item, Response("a dog and a cat"), replay(replies["1"])))
     assert verdict.read == "cat"
 
 

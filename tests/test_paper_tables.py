@@ -16,19 +16,19 @@ from pathlib import Path
 
 import pytest
 from hqm.reports.latex_tables import (
-    ACROSS,
-    INTERVAL,
-    NARROWEST,
-    PAGE,
-    TABLE,
+    INTERVAL_SIZE,
+    MAX_PAGE_LINES,
+    MIN_COLUMN_WIDTH,
+    MIN_PAGE_WIDTH,
+    TABLE_SIZE,
     as_json,
     comma_separated,
     escape,
-    fitted,
-    formatted,
+    fit_to_page,
+    format_tables,
     latex,
     markdown,
-    measured,
+    number_cell,
     pages,
     width_needed,
     width_of,
@@ -85,12 +85,12 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
 
 def by_name(audits: list[Audit]) -> dict[str, Table]:
-    return {table.name: table for table in paper_tables(audits, every=True)}
+    return {table.name: table for table in paper_tables(audits, include_all=True)}
 
 
 def column(table: Table, title: str, group: str = "") -> list[float | None]:
-    place = [(c.title, c.group) for c in table.columns].index((title, group))
-    return [row[place].value for row in table.rows]
+    index = [(c.title, c.group) for c in table.columns].index((title, group))
+    return [row[index].value for row in table.rows]
 
 
 def test_the_numbers_are_the_audits(audit: Audit) -> None:
@@ -146,7 +146,7 @@ WIDE = Table(
         (
             Text(f"a-benchmark-{i}"),
             Text("accuracy"),
-            *(measured(-0.9512 + k / 10, -0.991, 0.4) for k in range(6)),
+            *(number_cell(-0.9512 + k / 10, -0.991, 0.4) for k in range(6)),
         )
         for i in range(4)
     ),
@@ -155,15 +155,15 @@ WIDE = Table(
 
 
 def test_a_table_wider_than_a_page_has_a_row_for_each_number() -> None:
-    made = fitted(WIDE)
-    assert width_needed(WIDE) > ACROSS >= width_needed(made)
-    assert [column.title for column in made.columns[:2]] == ["Benchmark", "Metric"]
-    shown = {(row[0].text, row[2].text): row[3].value for row in made.rows}
+    fitted = fit_to_page(WIDE)
+    assert width_needed(WIDE) > MIN_PAGE_WIDTH >= width_needed(fitted)
+    assert [column.title for column in fitted.columns[:2]] == ["Benchmark", "Metric"]
+    printed_values = {(row[0].text, row[2].text): row[3].value for row in fitted.rows}
     for row in WIDE.rows:
         for head, entry in zip(WIDE.columns[2:], row[2:], strict=True):
-            assert shown[row[0].text, f"{head.group}: {head.title}"] == entry.value
+            assert printed_values[row[0].text, f"{head.group}: {head.title}"] == entry.value
     narrow = replace(WIDE, columns=WIDE.columns[:3], rows=tuple(row[:3] for row in WIDE.rows))
-    assert fitted(narrow) is narrow
+    assert fit_to_page(narrow) is narrow
 
 
 def test_a_table_taller_than_a_page_becomes_several() -> None:
@@ -176,21 +176,24 @@ def test_a_table_taller_than_a_page_becomes_several() -> None:
         " length"
     )
     # a row takes two lines, because its interval stands beneath its number
-    for text, fewest in (("short", PAGE // 2), (name, PAGE // 6)):
-        rows = tuple((Text(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
-        made = pages(Table("long", "All of them.", columns, rows, ("A note.",)))
-        assert [row for page in made for row in page.rows] == list(rows)
-        assert all(fewest - 1 <= len(page.rows) <= PAGE for page in made[:-1])
-        assert [page.notes for page in made] == [("A note.",), *[()] * (len(made) - 1)]
-        assert len({page.name for page in made}) == len(made)
-        assert made[1].caption == f"All of them (2 of {len(made)})."
+    for text, min_rows in (("short", MAX_PAGE_LINES // 2), (name, MAX_PAGE_LINES // 6)):
+        rows = tuple((Text(f"{text} {i}"), number_cell(0.5, 0.4, 0.6)) for i in range(100))
+        page_tables = pages(Table("long", "All of them.", columns, rows, ("A note.",)))
+        assert [row for page in page_tables for row in page.rows] == list(rows)
+        assert all(min_rows - 1 <= len(page.rows) <= MAX_PAGE_LINES for page in page_tables[:-1])
+        assert [page.notes for page in page_tables] == [
+            ("A note.",),
+            *[()] * (len(page_tables) - 1),
+        ]
+        assert len({page.name for page in page_tables}) == len(page_tables)
+        assert page_tables[1].caption == f"All of them (2 of {len(page_tables)})."
     short = Table("s", "Few.", columns, rows[:3])
     assert pages(short) == (short,)
 
 
 def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
-    tables = paper_tables([audit], every=True)
-    assert all(width_needed(fitted(table)) <= ACROSS for table in (*tables, WIDE))
+    tables = paper_tables([audit], include_all=True)
+    assert all(width_needed(fit_to_page(table)) <= MIN_PAGE_WIDTH for table in (*tables, WIDE))
     text = latex(tables)
     for word in ("resizebox", "scalebox", "adjustbox", "\tiny"):
         assert word not in text
@@ -201,7 +204,7 @@ def test_every_table_stands_in_a_column_or_over_both(audit: Audit) -> None:
     )
     assert latex(paper_tables([audit])).count(r"\begin{table*}") == 1
     narrow = Table("n", "A few.", (Column("a", "text"),), ((Text("b"),),))
-    assert width_needed(narrow) < NARROWEST
+    assert width_needed(narrow) < MIN_COLUMN_WIDTH
     assert r"\begin{table}" in latex([narrow])
 
 
@@ -235,7 +238,7 @@ def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None
     )
     assert len(measured_widths) == 2 * len(letters)
     for k, width in enumerate(map(float, measured_widths)):
-        size, letter = (TABLE, INTERVAL)[k // len(letters)], letters[k % len(letters)]
+        size, letter = (TABLE_SIZE, INTERVAL_SIZE)[k // len(letters)], letters[k % len(letters)]
         assert width_of(letter, size) >= width - 0.35, (letter, size, width)
     words = "Test-retest reliability of the benchmarks"
     assert width_of(words) > 150
@@ -243,11 +246,15 @@ def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None
 
 @needs_pdflatex
 def test_tables_are_set_in_a_column_without_overflow(audit: Audit, tmp_path: Path) -> None:
-    shown = compiled(latex((*paper_tables([audit], every=True), WIDE)), tmp_path, columns=3.03)
+    text_of_pages = compiled(
+        latex((*paper_tables([audit], include_all=True), WIDE)), tmp_path, columns=3.03
+    )
     log = (tmp_path / "paper.log").read_text(errors="replace")
-    over = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)]
-    assert not over, over
-    assert shown
+    overfull_widths = [
+        float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)
+    ]
+    assert not overfull_widths, overfull_widths
+    assert text_of_pages
 
 
 def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
@@ -262,10 +269,10 @@ def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) ->
         )
         for name, s in scores.items()
     )
-    kept = tuple(
+    estimates = tuple(
         e for e in audit.all_estimates if e.indicator != "discriminability.separable_pairs"
     )
-    return replace(audit, respondents=respondents, all_estimates=kept)
+    return replace(audit, respondents=respondents, all_estimates=estimates)
 
 
 def marks(audit: BenchmarkAudit) -> list[str]:
@@ -320,9 +327,11 @@ def test_the_audits_own_tests_decide_where_it_has_them(audit: Audit) -> None:
 
 def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> None:
     (tmp_path / "audit.json").write_text(audit.to_json(), encoding="utf-8")
-    again = Audit.load(tmp_path / "audit.json")
+    reloaded = Audit.load(tmp_path / "audit.json")
     for suffix in (".tex", ".csv", ".md", ".json"):
-        assert formatted(paper_tables([audit]), suffix) == formatted(paper_tables([again]), suffix)
+        assert format_tables(paper_tables([audit]), suffix) == format_tables(
+            paper_tables([reloaded]), suffix
+        )
 
 
 def test_csv_and_json_round_nothing(audit: Audit) -> None:
@@ -334,8 +343,8 @@ def test_csv_and_json_round_nothing(audit: Audit) -> None:
     assert line["signature"] == rho.signature
     assert HOSTILE in line["row"]
     data = json.loads(as_json(tables))
-    place = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest rho_G")
-    assert data["tables"][0]["rows"][0][place]["value"] == rho.value
+    column = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest rho_G")
+    assert data["tables"][0]["rows"][0][column]["value"] == rho.value
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
@@ -344,7 +353,7 @@ def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
 
 
 def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
-    text = markdown(paper_tables([audit], every=True))
+    text = markdown(paper_tables([audit], include_all=True))
     for block in text.split("\n\n"):
         lines = [line for line in block.splitlines() if line.startswith("|")]
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
@@ -355,7 +364,7 @@ def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
 
 
 def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
-    text = latex(paper_tables([audit], every=True))
+    text = latex(paper_tables([audit], include_all=True))
     comments = [line for line in text.splitlines() if line.startswith("%")]
     for indicator in ("test_retest.pearson", "test_retest.rho_g", "parallel_forms.pearson"):
         assert any(audit.audits[0].estimate(indicator).signature in line for line in comments)
@@ -376,7 +385,7 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
         r"\usepackage{textcomp,amssymb,booktabs,tabularx,array}\begin{document}\input{tables.tex}\end{document}",
         encoding="utf-8",
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
         cwd=folder,
         capture_output=True,
@@ -386,7 +395,7 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
         check=False,
     )
     log = (folder / "paper.log").read_text(errors="replace")
-    assert done.returncode == 0, log[-3000:]
+    assert process.returncode == 0, log[-3000:]
     assert "Missing character" not in log
     if shutil.which("pdftotext") is None:
         return log
@@ -400,13 +409,13 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
 
 @needs_pdflatex
 def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> None:
-    shown = compiled(latex(paper_tables([audit], every=True)), tmp_path)
+    text_of_pages = compiled(latex(paper_tables([audit], include_all=True)), tmp_path)
     if shutil.which("pdftotext"):
         r = audit.audits[0].estimate("test_retest.pearson").value
         assert r is not None
-        assert f"{r:.3f}" in shown
-        assert r"\input{/etc/passwd}" in shown.replace(" ", ""), "shown, not run"
-        assert "U+4E2D" in shown
+        assert f"{r:.3f}" in text_of_pages
+        assert r"\input{/etc/passwd}" in text_of_pages.replace(" ", ""), "shown, not run"
+        assert "U+4E2D" in text_of_pages
 
 
 @needs_pdflatex
@@ -415,10 +424,12 @@ def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
 
     letters = (
         [chr(c) for c in range(32, 0x180)]
-        + list(module._WRITTEN)
+        + list(module._LATEX_CHARACTERS)
         + list("中😀\u200b\u0301\n\t\x07")
     )
-    rows = tuple((Text(f"{letter}{letter} x"), measured(-0.5), Text(letter)) for letter in letters)
+    rows = tuple(
+        (Text(f"{letter}{letter} x"), number_cell(-0.5), Text(letter)) for letter in letters
+    )
     tables = [
         Table(
             f"t{i}",
@@ -432,7 +443,7 @@ def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "escaped"),
     [
         ("a_b", r"a\_b"),
         ("[x", "{[}x"),
@@ -444,14 +455,14 @@ def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
         ("é", "é"),
     ],
 )
-def test_escape(text: str, shown: str) -> None:
-    assert escape(text) == shown
+def test_escape(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
 
 
 def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
-    drawn = {name: draw([audit], name, "svg") for name in FIGURES}
-    assert drawn == {name: draw([audit], name, "svg") for name in FIGURES}
-    svg = drawn["leaderboard"].decode()
+    figures = {name: draw([audit], name, "svg") for name in FIGURES}
+    assert figures == {name: draw([audit], name, "svg") for name in FIGURES}
+    svg = figures["leaderboard"].decode()
     assert all(f"model {k}" in svg for k in (0, 1, 2, 4, 5))
     assert "<b>" not in svg, "the sixth has markup in its name"
     pdf = draw([audit], "leaderboard", "pdf")
@@ -459,7 +470,7 @@ def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
     assert pdf == draw([audit], "leaderboard", "pdf")
     with pytest.raises(hqm.UsageError, match="there is no figure 'pie'"):
         draw([audit], "pie", "svg")
-    budget = drawn["error_budget"].decode()
+    budget = figures["error_budget"].decode()
     assert budget.count("Another seed") == 1
     assert "Another judge" not in budget, "it was not measured"
     assert draw([audit], "error_budget", "png").startswith(b"\x89PNG")
@@ -472,13 +483,13 @@ def test_the_command_decides_by_suffix(
     tmp_path: Path,
     run: Run,
 ) -> None:
-    first, other = tmp_path / "one.json", tmp_path / "other.json"
+    first, second = tmp_path / "one.json", tmp_path / "other.json"
     first.write_text(audit.to_json(), encoding="utf-8")
     renamed = replace(audit.audits[0], benchmark="second", title="Second")
-    other.write_text(Audit((renamed,)).to_json(), encoding="utf-8")
+    second.write_text(Audit((renamed,)).to_json(), encoding="utf-8")
     for suffix in (".tex", ".csv", ".md", ".json", ".html"):
         target = tmp_path / f"tables{suffix}"
-        assert run("report", first, other, "--to", target)[0] == 0
+        assert run("report", first, second, "--to", target)[0] == 0
         assert "Second" in target.read_text(encoding="utf-8")
     figure = ("--figure", "leaderboard", "--to", tmp_path / "f.pdf")
     assert run("report", first, *figure)[0] == 0
@@ -489,6 +500,6 @@ def test_the_command_decides_by_suffix(
 
 
 def test_a_number_that_does_not_exist_is_a_dash() -> None:
-    entry = measured(math.nan, 0.1, 0.2)
+    entry = number_cell(math.nan, 0.1, 0.2)
     assert (entry.text, entry.value, entry.small) == ("–", None, "")
-    assert measured(1 - 1e-16).text == "1.000"
+    assert number_cell(1 - 1e-16).text == "1.000"

@@ -106,15 +106,15 @@ def test_released_rules(name: str, answer: str, read: str | None) -> None:
 
 
 def test_every_parser_of_the_field_is_there() -> None:
-    others = {"mmmu", "mmmu_pro", "mathvista", "inspect"}
-    assert {"strict", "last", *READ, *others} == set(PARSERS)
+    excluded = {"mmmu", "mmmu_pro", "mathvista", "inspect"}
+    assert {"strict", "last", *READ, *excluded} == set(PARSERS)
 
 
 def test_the_last_word_counts_where_an_answer_reasons_first() -> None:
-    said = [
+    parsed = [
         parser("last")(text) for text in ("No dog. A cat. So yes", "Yes, but no: NO", "another", "")
     ]
-    assert said == ["yes", "no", None, None]
+    assert parsed == ["yes", "no", None, None]
 
 
 @given(st.text(st.sampled_from("YesnotNo ,.\n"), max_size=30))
@@ -205,26 +205,26 @@ def test_vlmevalkit_reads_every_string_as_its_own_source_does() -> None:
 
 
 def test_what_each_parser_reads() -> None:
-    every, short = ("yes_no", "choice", "vqa"), ("choice", "vqa")
+    all_tasks, short = ("yes_no", "choice", "vqa"), ("choice", "vqa")
     reads = {
-        name: every if name in ("strict", "vlmevalkit", "lmms_eval") else ("yes_no",)
+        name: all_tasks if name in ("strict", "vlmevalkit", "lmms_eval") else ("yes_no",)
         for name in PARSERS
     } | dict.fromkeys(("mmmu", "mmmu_pro", "mathvista", "inspect"), short)
-    assert {name: each.reads for name, each in PARSERS.items()} == reads
-    negations = {name for name, each in PARSERS.items() if each.reads_negation}
+    assert {name: reader.reads for name, reader in PARSERS.items()} == reads
+    negations = {name for name, reader in PARSERS.items() if reader.reads_negation}
     assert negations == {"strict", "amber", "lmms_eval"}
-    labels = {name: f"{name}:{each.version}" if name == "strict" else name
-              for name, each in PARSERS.items()}  # fmt: skip
-    assert {name: each.label for name, each in PARSERS.items()} == labels
-    for name, each in PARSERS.items():
-        for task in every:
-            assert each.for_task(task).name == (name if task in reads[name] else "strict")  # type: ignore[arg-type]
-        assert each.for_task("caption") is each
-        assert each.source
+    labels = {name: f"{name}:{reader.version}" if name == "strict" else name
+              for name, reader in PARSERS.items()}  # fmt: skip
+    assert {name: reader.label for name, reader in PARSERS.items()} == labels
+    for name, reader in PARSERS.items():
+        for task in all_tasks:
+            assert reader.for_task(task).name == (name if task in reads[name] else "strict")  # type: ignore[arg-type]
+        assert reader.for_task("caption") is reader
+        assert reader.source
     with pytest.raises(UsageError):
         PARSERS["mmmu"]("Yes")
-    assert not PARSERS["pope"].against_words("There is a dog.")
-    assert PARSERS["strict"].against_words("There is a dog.")
-    assert PARSERS["strict"].against_words("Yes, there is a dog.")
-    assert not PARSERS["strict"].against_words("Yes!")
-    assert not PARSERS["strict"].against_words("No, not at all.")
+    assert not PARSERS["pope"].needs_question("There is a dog.")
+    assert PARSERS["strict"].needs_question("There is a dog.")
+    assert PARSERS["strict"].needs_question("Yes, there is a dog.")
+    assert not PARSERS["strict"].needs_question("Yes!")
+    assert not PARSERS["strict"].needs_question("No, not at all.")

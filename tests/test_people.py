@@ -133,7 +133,7 @@ Y = [
     6.129921613,
     7.747688627,
 ]
-GIVEN = [
+COVARIATE = [
     1.825429898,
     3.154003257,
     3.634477367,
@@ -178,40 +178,42 @@ def rng() -> np.random.Generator:
 
 def test_the_example_of_partial_correlation_in_pingouins_documentation() -> None:
     """partial_corr(data=df, x="x", y="y", covar="cv1"): n 30, r .568."""
-    partial = psy.partial_pearson(X, Y, GIVEN)
+    partial = psy.partial_pearson(X, Y, COVARIATE)
     assert (partial.n, round(partial.value, 3)) == (30, 0.568)
-    related = psy.partial_pearson(X, Y, GIVEN, n_effective=15)
+    related = psy.partial_pearson(X, Y, COVARIATE, n_effective=15)
     assert related.value == partial.value
     assert related.low < partial.low, "relatives say less about others"
 
 
 def test_a_partial_correlation_is_that_of_the_residuals() -> None:
-    x, y, given = rng().normal(size=(3, 12))
+    x, y, covariate = rng().normal(size=(3, 12))
     x[3] = np.nan
-    there = np.arange(12) != 3
+    retained = np.arange(12) != 3
     left = [
-        v[there] - np.polyval(np.polyfit(given[there], v[there], 1), given[there]) for v in (x, y)
+        v[retained]
+        - np.polyval(np.polyfit(covariate[retained], v[retained], 1), covariate[retained])
+        for v in (x, y)
     ]
     for factor in (1.0, 1e-9):
-        partial = psy.partial_pearson(x * factor, y, given)
+        partial = psy.partial_pearson(x * factor, y, covariate)
         assert (partial.n, partial.value) == (11, pytest.approx(np.corrcoef(left)[0, 1]))
     # what length leaves of both is the same, or the opposite
-    assert psy.partial_pearson(y, 2 * y + given, given).value == 1
-    assert psy.partial_pearson(y, given - y, given).value == -1
+    assert psy.partial_pearson(y, 2 * y + covariate, covariate).value == 1
+    assert psy.partial_pearson(y, covariate - y, covariate).value == -1
 
 
 def test_what_has_no_partial_correlation_says_why() -> None:
-    few = psy.partial_pearson(X[:4], Y[:4], GIVEN[:4])
-    assert (few.status, few.reason) == (
+    small_study = psy.partial_pearson(X[:4], Y[:4], COVARIATE[:4])
+    assert (small_study.status, small_study.reason) == (
         "insufficient",
         text_of("partial.few", respondents=4),
     )
     unknown = psy.partial_pearson(X, Y, [math.nan] * 30)
     assert (unknown.status, unknown.n) == ("insufficient", 0)
     assert psy.partial_pearson(X, Y, [1.0] * 30).status == "degenerate"
-    assert psy.partial_pearson(X, [0.5] * 30, GIVEN).status == "degenerate"
+    assert psy.partial_pearson(X, [0.5] * 30, COVARIATE).status == "degenerate"
     assert "determines" in psy.partial_pearson(X, Y, [-v for v in X]).reason
-    assert math.isnan(psy.partial_pearson(X[:5], Y[:5], GIVEN[:5], n_effective=4).low)
+    assert math.isnan(psy.partial_pearson(X[:5], Y[:5], COVARIATE[:5], n_effective=4).low)
 
 
 def test_bland_and_altmans_ph_within_subjects() -> None:
@@ -228,10 +230,12 @@ def test_a_repeated_measures_correlation_is_that_of_the_deviations_from_responde
     x, y = rng().normal(size=(2, 9, 4)) + 5 * rng().normal(size=(2, 9, 1))
     x[0, 1:], y[1, 0] = np.nan, np.nan  # the first respondent has one occasion left
     study = psy.repeated_measures(x, y)
-    both = np.isfinite(x) & np.isfinite(y)
-    both[0] = False
-    left = [np.where(both, v, np.nan) for v in (x, y)]
-    deviations = [(v - np.nanmean(v[1:], axis=1, keepdims=True)[np.r_[0, 0:8]])[both] for v in left]
+    scored = np.isfinite(x) & np.isfinite(y)
+    scored[0] = False
+    left = [np.where(scored, v, np.nan) for v in (x, y)]
+    deviations = [
+        (v - np.nanmean(v[1:], axis=1, keepdims=True)[np.r_[0, 0:8]])[scored] for v in left
+    ]
     assert study.coefficient.value == pytest.approx(np.corrcoef(deviations)[0, 1])
     assert (study.coefficient.n, study.dof) == (8, 31 - 8 - 1)
     perfect = psy.repeated_measures(x, 3 - 2 * x).coefficient
@@ -243,7 +247,7 @@ def test_without_pingouin_two_correlations_are_absent_and_say_what_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pingouin", None)
     absent = [
-        psy.partial_pearson(X, Y, GIVEN),
+        psy.partial_pearson(X, Y, COVARIATE),
         psy.repeated_measures(padded(PH), padded(PACO2)).coefficient,
     ]
     for coefficient in absent:
@@ -256,8 +260,8 @@ def test_without_pingouin_two_correlations_are_absent_and_say_what_is_missing(
 
 def test_what_has_no_repeated_measures_correlation_says_why() -> None:
     x = rng().normal(size=(3, 3))
-    few = psy.repeated_measures(x[:2], x[:2]).coefficient
-    assert few.reason == text_of("repeated.few", respondents=2)
+    small_study = psy.repeated_measures(x[:2], x[:2]).coefficient
+    assert small_study.reason == text_of("repeated.few", respondents=2)
     level = psy.repeated_measures(x, np.repeat([[0.1], [0.2], [0.3]], 3, axis=1)).coefficient
     assert (level.status, level.reason) == (
         "degenerate",
@@ -277,7 +281,7 @@ def test_penicillin_by_mean_squares_and_by_likelihood() -> None:
         24,
         144,
     )
-    assert raters._by_likelihood(PENICILLIN) == pytest.approx(LME4, rel=2e-4)
+    assert raters._reml_components(PENICILLIN) == pytest.approx(LME4, rel=2e-4)
 
 
 def restricted_likelihood(x: np.ndarray) -> np.ndarray:
@@ -285,13 +289,16 @@ def restricted_likelihood(x: np.ndarray) -> np.ndarray:
     from its formula.
     """
     rater, answer = np.nonzero(np.isfinite(x))
-    y, same = x[rater, answer], [np.equal.outer(k, k).astype(float) for k in (answer, rater)]
+    y, design_matrices = (
+        x[rater, answer],
+        [np.equal.outer(k, k).astype(float) for k in (answer, rater)],
+    )
 
     def lost(roots: np.ndarray) -> float:
         a, r, e = roots**2
         if e < 1e-6:
             return math.inf
-        v = a * same[0] + r * same[1] + e * np.eye(len(y))
+        v = a * design_matrices[0] + r * design_matrices[1] + e * np.eye(len(y))
         inverse = np.linalg.inv(v)
         weights = inverse.sum(axis=0)
         deviation = y - weights @ y / weights.sum()
@@ -327,10 +334,10 @@ def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(
     x = np.random.default_rng(8).normal(size=(3, 12))
     x -= x.mean(axis=1, keepdims=True) * (1 - of_raters) + x.mean(axis=0) * (1 - of_answers)
     x += of_raters * np.array([[0], [1], [2]]) + of_answers * np.arange(12) / 4
-    parts = raters._by_mean_squares(x)
-    assert [part > 0 for part in parts] == [bool(of_answers), bool(of_raters), True]
+    parts = raters._anova_components(x)
+    assert [variance > 0 for variance in parts] == [bool(of_answers), bool(of_raters), True]
     assert parts == pytest.approx(restricted_likelihood(x), rel=2e-3, abs=1e-6)
-    assert raters._by_likelihood(x) == pytest.approx(parts, rel=2e-3, abs=1e-6)
+    assert raters._reml_components(x) == pytest.approx(parts, rel=2e-3, abs=1e-6)
     study = psy.rater_share(x, rng())
     assert study.share.status == ("ok" if of_raters else "not_informative")
     assert (study.share.value == 0, "estimated as 0" in study.share.reason) == (
@@ -341,16 +348,16 @@ def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(
 
 def test_what_has_no_share_of_raters_says_why() -> None:
     labels = (rng().random((2, 12)) < 0.5).astype(float)
-    apart = np.where(np.arange(12) < 6, labels, np.nan)
-    few = psy.rater_share(apart, rng()).share
-    assert (few.status, few.reason) == (
+    disjoint = np.where(np.arange(12) < 6, labels, np.nan)
+    share = psy.rater_share(disjoint, rng()).share
+    assert (share.status, share.reason) == (
         "insufficient",
         text_of("raters.few", answers=10, raters=2, there=6),
     )
     assert psy.rater_share(np.empty((0, 0)), rng()).share.status == "insufficient"
     assert psy.rater_share(labels * 0, rng()).share.reason == "all labels are equal"
-    same = psy.rater_share(labels[[0, 0]], rng()).share
-    assert (same.status, same.value, same.reason) == (
+    share = psy.rater_share(labels[[0, 0]], rng()).share
+    assert (share.status, share.value, share.reason) == (
         "not_informative",
         0,
         text_of("raters.never-differ"),
@@ -358,8 +365,8 @@ def test_what_has_no_share_of_raters_says_why() -> None:
     # lenient by 1: nothing is left that a share could be a share of
     exact = np.arange(12.0) + np.array([[0], [1], [3]])
     exact[1, 3] = np.nan
-    nothing_left = psy.rater_share(exact, rng()).share
-    assert (nothing_left.status, nothing_left.reason) == (
+    without_residual = psy.rater_share(exact, rng()).share
+    assert (without_residual.status, without_residual.reason) == (
         "degenerate",
         text_of("raters.explained"),
     )
@@ -395,18 +402,18 @@ def test_above_300_labels_whole_answers_are_drawn_by_the_generator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     used: list[np.ndarray] = []
-    monkeypatch.setattr(raters, "_by_likelihood", lambda x: used.append(x) or (1.0, 1.0, 2.0))
+    monkeypatch.setattr(raters, "_reml_components", lambda x: used.append(x) or (1.0, 1.0, 2.0))
     labels = rng().random((3, 500))
     labels[rng().integers(3, size=500), np.arange(500)] = np.nan
-    first, again, other = (
+    first, repeated, reseeded = (
         psy.rater_share(labels, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
     assert (first.share.value, first.n_labels, first.n_answers) == (0.25, 300, 150)
     assert np.array_equal(used[0], used[1], equal_nan=True)
     assert not np.array_equal(used[0], used[2], equal_nan=True)
     assert (np.isfinite(used[0]).sum(axis=0) == 2).all()
-    assert repr(again) == repr(first)  # NaN is not equal to itself
-    assert other.n_labels == 300
+    assert repr(repeated) == repr(first)  # NaN is not equal to itself
+    assert reseeded.n_labels == 300
     full = psy.rater_share(rng().random((2, 5000)), rng())
     assert (full.method, full.n_labels, len(used)) == ("mean squares", 10_000, 3)
 
@@ -415,14 +422,14 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
     right = made.answers(np.linspace(0.2, 0.8, 8), 60, rng())
     first = made.matrix(right)
     labels = made.labelled(right, first, 60)
-    settings = {"metric": made.ACCURACY, "protocol": made.PROTOCOL, "other_metric": FAITHFUL}
+    settings = {"metric": made.ACCURACY, "protocol": made.PROTOCOL, "second_metric": FAITHFUL}
     by_people = {
         e.indicator.partition(".")[2]: e
         for e in comparisons.compare("judge", first, labels, **settings)
     }
     oracle = replace(labels, cell=Cell(judge="scene@1"))
     by_oracle = comparisons.compare("judge", first, oracle, **settings)
-    others = {e.indicator.partition(".")[2] for e in by_oracle}
+    suffixes = {e.indicator.partition(".")[2] for e in by_oracle}
     assert {e.indicator.partition(".")[0] for e in by_oracle} == {"oracle"}, (
         "another name than people's"
     )
@@ -445,7 +452,7 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
         "rogan_gladen",
         "contradicted_items",
     }
-    assert set(by_people) - others == only_of_people
+    assert set(by_people) - suffixes == only_of_people
     assert by_people["pearson_given_length"].status == "degenerate", "every answer has one word"
 
 
@@ -491,10 +498,15 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
             )
             score[name, i], words[name, i] = float(right), len(text.split())
             if i < 12:
-                seen = float(right if draw.random() < 0.9 else not right)
-                of_answer = {"anna": seen, "ben": max(seen, float(draw.random() < 0.4))}
+                observed_label = float(right if draw.random() < 0.9 else not right)
+                of_answer = {
+                    "anna": observed_label,
+                    "ben": max(observed_label, float(draw.random() < 0.4)),
+                }
                 if i < 3:
-                    of_answer["cleo"] = seen if draw.random() < 0.8 else 1 - seen
+                    of_answer["cleo"] = (
+                        observed_label if draw.random() < 0.8 else 1 - observed_label
+                    )
                 labels += [
                     f"{item['id']},{name},{rater},{value:.0f}" for rater, value in of_answer.items()
                 ]
@@ -531,17 +543,19 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
         ]
 
     means = {key: float(np.mean(list(of_answer.values()))) for key, of_answer in label.items()}
-    given = psy.partial_pearson(table(score), table(means), table(words))
+    partial = psy.partial_pearson(table(score), table(means), table(words))
     estimate = estimates["criterion.pearson_given_length"]
-    assert estimate["value"] == pytest.approx(given.value)
+    assert estimate["value"] == pytest.approx(partial.value)
     assert estimate["value"] < estimates["criterion.pearson"]["value"]
     assert estimate["detail"]["length_and_labels"] < -0.5
 
     x, y = (np.array([table(cells, kind) for kind in range(3)]).T for cells in (score, means))
-    within = estimates["criterion.within_respondents"]
-    assert within["value"] == pytest.approx(psy.repeated_measures(x, y).coefficient.value)
-    assert within["detail"]["dof"] == 8 * 3 - 8 - 1
-    assert within["detail"]["types"] == ["attribute", "counting", "existence"]
+    within_respondents = estimates["criterion.within_respondents"]
+    assert within_respondents["value"] == pytest.approx(
+        psy.repeated_measures(x, y).coefficient.value
+    )
+    assert within_respondents["detail"]["dof"] == 8 * 3 - 8 - 1
+    assert within_respondents["detail"]["types"] == ["attribute", "counting", "existence"]
 
     share = estimates["criterion.rater_share"]
     assert share["status"] == "ok"

@@ -48,13 +48,13 @@ def test_a_cell_is_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFi
             *files,
         ]
     )
-    made = json.loads((tmp_path / "cells.json").read_text())
-    yes_no, caption = made["cells"]
+    cells = json.loads((tmp_path / "cells.json").read_text())
+    yes_no, caption = cells["cells"]
     assert (yes_no["mean_tokens"], yes_no["images"], yes_no["requests"]) == (9.0, 2, 6)
     assert yes_no["shares"] == caption["shares"] == "shared image prefix"
     assert set(yes_no["rates"]) == set(yes_no["worked"]) == {"HQM", "1", "2"}
     assert yes_no["equal"] == {"HQM": 1.0, "2": 1.0}
-    rates = {way: rounds[0] for way, rounds in yes_no["rates"].items()}
+    rates = {method: rounds[0] for method, rounds in yes_no["rates"].items()}
     assert yes_no["ratio"] == pytest.approx(rates["HQM"] / max(rates["1"], rates["2"]))
     assert yes_no["lengths"]["HQM"] == yes_no["lengths"]["plain"] == 2, (
         "yes/no answers are cut at two tokens"
@@ -89,8 +89,8 @@ def test_the_passes_of_a_picture_are_counted(tmp_path: Path) -> None:
     (row,) = json.loads(file.read_text())["rows"]
     assert row["pictures"] == 3
     assert row["answers"] > 3 * 3 * 7
-    again = row["passes"]["shared"] - row["pictures"]
-    assert 0 <= again <= 4, "those of the first answers, which are compared with plain generate"
+    n_decoded = row["passes"]["shared"] - row["pictures"]
+    assert 0 <= n_decoded <= 4, "those of the first answers, which are compared with plain generate"
     assert row["passes"]["tower"] == row["passes"]["shared"] + row["passes"]["within_generate"]
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from hqm.administration.costs import picture_tokens
-from hqm.administration.engines.placement import GIB, Layout, Model, Node, laid_out, places
+from hqm.administration.engines.placement import (
+    GIB,
+    Layout,
+    Model,
+    Node,
+    allocate_all,
+    plan_layouts,
+)
 from hqm.respondents.hf_loading import weights_of
 from tests.messages import tells
 
@@ -23,27 +30,29 @@ def test_no_gpu_holds_more_than_it_has() -> None:
     models = [Model(str(n), size * GIB) for n, size in enumerate(sizes)]
     shares: dict[tuple[str, int], float] = {}
     bytes_on: dict[tuple[str, int], float] = {}
-    placed = list(places(models, nodes))
-    for number, place in placed:
-        for gpu in place.which:
-            key = place.node, gpu
-            shares[key] = shares.get(key, 0) + place.gpus / len(place.which)
-            bytes_on[key] = bytes_on.get(key, 0) + models[number].weights / len(place.which)
+    placed = list(allocate_all(models, nodes))
+    for number, placement in placed:
+        for gpu in placement.gpu_indices:
+            key = placement.node, gpu
+            shares[key] = shares.get(key, 0) + placement.gpus / len(placement.gpu_indices)
+            bytes_on[key] = bytes_on.get(key, 0) + models[number].weights / len(
+                placement.gpu_indices
+            )
     memory = {node.name: node.memory for node in nodes}
     assert all(share <= 1 + 1e-9 for share in shares.values())
-    assert all(held < memory[node] for (node, _), held in bytes_on.items())
+    assert all(n_bytes < memory[node] for (node, _), n_bytes in bytes_on.items())
     assert len(shares) == 7, "every GPU has something to do"
     assert {number for number, _ in placed} >= {0, 1, 2}, "the first of each size stand somewhere"
 
 
 def test_where_no_gpu_says_its_memory_every_model_gets_a_whole_one() -> None:
     nodes = [Node("a", 8, (1.0, 1.0))]
-    placed = places([Model(str(n), 2 * GIB) for n in range(3)], nodes)
-    assert [(n, place.which) for n, place in placed] == [(0, (0,)), (1, (1,))]
+    placed = allocate_all([Model(str(n), 2 * GIB) for n in range(3)], nodes)
+    assert [(n, placement.gpu_indices) for n, placement in placed] == [(0, (0,)), (1, (1,))]
 
 
 def test_a_model_on_a_machine_without_gpus_takes_cpus() -> None:
-    (stands,) = laid_out([Model("x", GIB, cpus=2)], [Node("a", 5)])
+    (stands,) = plan_layouts([Model("x", GIB, cpus=2)], [Node("a", 5)])
     assert (stands.engines, stands.gpus, stands.misfit) == (2, 0.0, "")
 
 
@@ -51,17 +60,17 @@ def test_what_the_user_says_goes_before_the_weights() -> None:
     class Vllm:
         name, model_path = "vllm/x-7b?tensor_parallel_size=2", "x-7b"
 
-    (stands,) = laid_out([Model.of(Vllm())], [gpus(4, 80)])
+    (stands,) = plan_layouts([Model.from_respondent(Vllm())], [gpus(4, 80)])
     assert (stands.engines, stands.gpus) == (2, 2.0)
-    (stands,) = laid_out([Model("x-7b", 14e9, gpus=0.5)], [gpus(1, 80)])
+    (stands,) = plan_layouts([Model("x-7b", 14e9, gpus=0.5)], [gpus(1, 80)])
     assert stands.engines == 2
 
 
 def test_what_fits_nowhere_is_one_sentence() -> None:
-    stands = laid_out([Model("hf/x-70b", 140e9), Model("hf/x-2b", 4e9)], [gpus(2, 24)])
+    stands = plan_layouts([Model("hf/x-70b", 140e9), Model("hf/x-2b", 4e9)], [gpus(2, 24)])
     assert tells(stands[0].misfit, "ray.fits-nowhere")
     assert (stands[0].engines, stands[1].engines, stands[1].misfit) == (0, 8, "")
-    late = laid_out([Model("a", 40e9), Model("b", 40e9)], [gpus(2, 24)])
+    late = plan_layouts([Model("a", 40e9), Model("b", 40e9)], [gpus(2, 24)])
     assert [stands.engines for stands in late] == [1, 0]
     assert "waits" in str(late[1])
     assert isinstance(late[0], Layout)
@@ -81,7 +90,7 @@ def test_what_fits_nowhere_is_one_sentence() -> None:
 def test_a_node_of_ray_says_the_memory_of_its_gpus(
     resources: dict[str, float], memory: int
 ) -> None:
-    node = Node.of({"NodeID": "a", "Resources": {"CPU": 4.0, "GPU": 2.0, **resources}})
+    node = Node.from_ray({"NodeID": "a", "Resources": {"CPU": 4.0, "GPU": 2.0, **resources}})
     assert (len(node.gpus), node.memory) == (2, memory * GIB)
 
 
@@ -122,8 +131,8 @@ def test_pictures_cost_what_their_vendor_says(
 def test_a_plan_of_a_yes_no_benchmark_is_useful(run: Callable[..., tuple[int, str, str]]) -> None:
     """The dearest end is at most four times the cheapest, though no picture is here."""
     name = "openai/gpt-4o?price_in=2.5&price_out=10"
-    code, out, err = run("audit", "shapes_yesno", "-r", name, "--dry-run", "--json")
+    code, output, err = run("audit", "shapes_yesno", "-r", name, "--dry-run", "--json")
     assert code == 0, err
-    total = json.loads(out)["total"]
+    total = json.loads(output)["total"]
     assert total["cost_least"] < total["cost"] < total["cost_most"] < 4 * total["cost_least"]
     assert total["seconds_least"] < total["seconds"] < total["seconds_most"]

@@ -29,9 +29,9 @@ def first_hits(
     for seed in range(studies):
         rng = np.random.default_rng([respondents, seed])
         x, faults = planting.with_faults("wrong key", share, world, respondents, rng)
-        listed = psy.reading_list(x, rng=rng, most=len(faults)).items
-        rest = psy.item_analysis(x).item_rest
-        lowest = np.argsort(np.nan_to_num(rest, nan=2.0))[: len(faults)]
+        listed = psy.reading_list(x, rng=rng, max_listed=len(faults)).items
+        item_rest = psy.item_analysis(x).item_rest
+        lowest = np.argsort(np.nan_to_num(item_rest, nan=2.0))[: len(faults)]
         rows.append(
             (
                 np.mean([row.item in faults for row in listed]),
@@ -62,30 +62,30 @@ def test_a_chance_of_seven_in_ten_is_one() -> None:
     """Items said to have a wrong key with .6 to .8: as many have one; twelve respondents, another
     model than the list's.
     """
-    said, true = [], []
+    probabilities, true = [], []
     for seed in range(18):
         rng = np.random.default_rng([3, seed])
         x, faults = planting.with_faults("wrong key", 0.05, PLAIN, 12, rng)
-        for row in psy.reading_list(x, rng=rng, most=100).items:
+        for row in psy.reading_list(x, rng=rng, max_listed=100).items:
             if 0.6 <= row.expected <= 0.8:
-                said.append(row.expected)
+                probabilities.append(row.expected)
                 true.append(row.item in faults)
-    assert len(said) > 40
-    error = math.sqrt(0.7 * 0.3 / len(said))
-    assert np.mean(true) == pytest.approx(np.mean(said), abs=0.1 + 2 * error)
+    assert len(probabilities) > 40
+    error = math.sqrt(0.7 * 0.3 / len(probabilities))
+    assert np.mean(true) == pytest.approx(np.mean(probabilities), abs=0.1 + 2 * error)
 
 
 @pytest.mark.parametrize("respondents", [6, 20])
 def test_clean_studies_are_not_accused(respondents: int) -> None:
     """At most 5 of 100; the bound is that of 5% with chance."""
-    named = []
+    n_listed = []
     for seed in range(STUDIES):
         rng = np.random.default_rng([respondents, 9, seed])
         world = (PLAIN, GUESSING)[seed % 2]
-        named.append(
+        n_listed.append(
             planting.accused(planting.with_faults("none", 0.0, world, respondents, rng)[0], rng)
         )
-    assert np.sum(named, axis=0).max() <= stats.binom.ppf(0.99, STUDIES, 0.05)
+    assert np.sum(n_listed, axis=0).max() <= stats.binom.ppf(0.99, STUDIES, 0.05)
 
 
 def test_a_count_states_the_power_it_has() -> None:
@@ -96,11 +96,11 @@ def test_a_count_states_the_power_it_has() -> None:
     for seed in range(6):
         rng = np.random.default_rng([24, seed])
         clean, _ = planting.with_faults("none", 0.0, PLAIN, 24, rng)
-        stated.append(planting.searched(clean, set())["label_errors"].stated)
+        stated.append(planting.run_detectors(clean, set())["label_errors"].stated)
         x, faults = planting.with_faults("wrong key", 0.02, PLAIN, 24, rng)
-        named = {row.item for row in psy.reading_list(x, rng=rng).named}
-        named |= {row.item for row in psy.label_error_candidates(x, rng=rng).candidates}
-        share.append(len(named & faults) / len(faults))
+        listed_items = {row.item for row in psy.reading_list(x, rng=rng).named}
+        listed_items |= {row.item for row in psy.label_error_candidates(x, rng=rng).candidates}
+        share.append(len(listed_items & faults) / len(faults))
     error = math.sqrt(np.var(stated) / 6 + np.var(share) / 6)
     assert np.mean(stated) > 0.2
     assert np.mean(stated) == pytest.approx(np.mean(share), abs=0.05 + 2 * error)
@@ -116,7 +116,7 @@ def test_a_count_that_would_find_little_is_not_informative() -> None:
         result.coefficient.reason, "planted.little-power", share="2%", respondents=6, power="0%"
     )
     strong = planting.indicators(
-        planting.drawn(
+        planting.draw_scores(
             planting.chances(PLAIN, 60, np.random.default_rng(2)), np.random.default_rng(3)
         )
     )
@@ -152,35 +152,37 @@ def test_all_who_fail_an_easy_item_are_told_from_hard_items() -> None:
     hard items none does.
     """
     rng = np.random.default_rng(6)
-    easy = planting.drawn(np.tile(np.linspace(0.8, 0.98, 12)[:, None], 300), rng)
+    easy = planting.draw_scores(np.tile(np.linspace(0.8, 0.98, 12)[:, None], 300), rng)
     easy[:, :12] = 1 - easy[:, :12]
     top = psy.reading_list(easy, rng=rng).items[:12]
     assert {row.item for row in top} == set(range(12))
     # ten times what is true of any item
     assert min(row.expected for row in top) > 0.4
-    hard = planting.drawn(
+    hard = planting.draw_scores(
         np.clip(rng.beta(0.5, 0.5, 300) * np.linspace(0.9, 1, 12)[:, None], 0, 1), rng
     )
     hard[:, :4] = 0
-    chances = {row.item: row.expected for row in psy.reading_list(hard, rng=rng, most=300).items}
+    chances = {
+        row.item: row.expected for row in psy.reading_list(hard, rng=rng, max_listed=300).items
+    }
     assert max(chances[i] for i in range(4)) < 0.2
 
 
 def test_options_missing_answers_and_order() -> None:
     rng = np.random.default_rng(7)
     p = planting.chances(PLAIN, 20, rng)
-    x = planting.drawn(p, rng)
+    x = planting.draw_scores(p, rng)
     faults = rng.choice(500, 25, replace=False)
     x[:, faults] = psy.with_wrong_keys(x[:, faults], rng=rng, hit=1 / 3)
     x[rng.random(x.shape) < 0.05] = math.nan
     listed = psy.reading_list(x, rng=np.random.default_rng(0), hit=1 / 3)
     assert np.mean([row.item in set(faults.tolist()) for row in listed.items[:25]]) >= 0.6
     order = rng.permutation(500)
-    again = psy.reading_list(x[:, order], rng=np.random.default_rng(0), hit=1 / 3)
-    assert {int(order[row.item]) for row in again.items[:20]} == {
+    permuted = psy.reading_list(x[:, order], rng=np.random.default_rng(0), hit=1 / 3)
+    assert {int(order[row.item]) for row in permuted.items[:20]} == {
         row.item for row in listed.items[:20]
     }
-    assert again.faults == pytest.approx(listed.faults, rel=1e-3)
+    assert permuted.faults == pytest.approx(listed.faults, rel=1e-3)
 
 
 def test_traps_are_listed_too() -> None:
@@ -189,20 +191,20 @@ def test_traps_are_listed_too() -> None:
     for seed in range(6):
         rng = np.random.default_rng([8, seed])
         x, faults = planting.with_faults("trap", 0.02, PLAIN, 40, rng)
-        named = [row.item for row in psy.reading_list(x, rng=rng).items[: len(faults)]]
-        rates.append(len(set(named) & faults) / len(faults))
+        listed_items = [row.item for row in psy.reading_list(x, rng=rng).items[: len(faults)]]
+        rates.append(len(set(listed_items) & faults) / len(faults))
     assert np.mean(rates) > 0.5
 
 
 def test_rank_sums_against_scipy() -> None:
     rng = np.random.default_rng(9)
-    for n, few in ((9, 0), (20, 3), (70, 0)):
-        values, chosen = rng.normal(size=(n, 30)), rng.random((n, 30)) < 0.4
-        values[:few, 5] = math.nan
-        p = rank_sum_p(chosen, values)
+    for n, n_missing in ((9, 0), (20, 3), (70, 0)):
+        values, selected = rng.normal(size=(n, 30)), rng.random((n, 30)) < 0.4
+        values[:n_missing, 5] = math.nan
+        p = rank_sum_p(selected, values)
         for i in range(30):
-            seen = np.isfinite(values[:, i])
-            a, b = values[seen & chosen[:, i], i], values[seen & ~chosen[:, i], i]
+            scored = np.isfinite(values[:, i])
+            a, b = values[scored & selected[:, i], i], values[scored & ~selected[:, i], i]
             if len(a) and len(b):
                 exact = stats.mannwhitneyu(
                     a, b, alternative="less", method="exact" if n <= 60 else "asymptotic"
@@ -226,7 +228,7 @@ def test_what_cannot_be_listed_says_why() -> None:
         assert psy.reading_list(np.full((9, 30), math.nan), rng=rng).status == "degenerate"
         assert psy.planted_faults(np.zeros((0, 4)), lambda x: [], rng=rng).status == "insufficient"
         for p in (1e-12, 0.5, 1 - 1e-3):
-            x = planting.drawn(np.full((5, 40), p), rng)
+            x = planting.draw_scores(np.full((5, 40), p), rng)
             x[0, 0] = 1 - x[0, 0]
             listed = psy.reading_list(x, rng=rng)
             assert listed.status == "ok"
@@ -293,9 +295,9 @@ def test_a_weakness_in_common_accuses_no_key(name: str) -> None:
     """Every key is right; the same answers without types and sides are accused in three of these
     worlds.
     """
-    read = planting.read(planting.SHARED[name], 0.0, 20, np.random.default_rng(13))
-    assert read.named == 0
-    assert math.isnan(read.said) or read.said <= 2
+    read = planting.read_study(planting.SHARED[name], 0.0, 20, np.random.default_rng(13))
+    assert read.n_named == 0
+    assert math.isnan(read.expected_faults) or read.expected_faults <= 2
 
 
 def test_without_types_and_sides_the_lean_of_the_able_looks_like_wrong_keys() -> None:
@@ -303,16 +305,18 @@ def test_without_types_and_sides_the_lean_of_the_able_looks_like_wrong_keys() ->
     world, rng = planting.SHARED["lean to yes, the abler less"], np.random.default_rng(14)
     x, _ = planting.with_faults("none", 0.0, world, 40, rng, 800)
     kind, first = (labels.tolist() for labels in world.layout(800))
-    together = psy.reading_list(x, rng=rng)
-    assert sum(row.expected for row in together.items) > 30
-    assert "for a common reason" in together.doubt, "the guard stands where nothing else is known"
+    reading_list = psy.reading_list(x, rng=rng)
+    assert sum(row.expected for row in reading_list.items) > 30
+    assert "for a common reason" in reading_list.doubt, (
+        "the guard stands where nothing else is known"
+    )
     assert psy.reading_list(x, rng=rng, types=kind, sides=first).faults < 1
 
 
 @pytest.mark.parametrize("name", ["two abilities", "lean to yes", "five families"])
 def test_wrong_keys_are_found_beside_a_weakness_in_common(name: str) -> None:
     studies = [
-        planting.read(planting.SHARED[name], 0.02, 20, np.random.default_rng([15, seed]))
+        planting.read_study(planting.SHARED[name], 0.02, 20, np.random.default_rng([15, seed]))
         for seed in range(3)
     ]
     true, stated = (
@@ -320,7 +324,7 @@ def test_wrong_keys_are_found_beside_a_weakness_in_common(name: str) -> None:
     )
     assert true > 0.6
     assert true == pytest.approx(stated, abs=0.1 + 2 * math.sqrt(true * (1 - true) / 48))
-    assert sum(s.true_named for s in studies) >= 0.9 * sum(s.named for s in studies) > 0
+    assert sum(s.n_true_named for s in studies) >= 0.9 * sum(s.n_named for s in studies) > 0
 
 
 def with_types(x: np.ndarray, rng: np.random.Generator) -> psy.ReadingList:

@@ -79,14 +79,16 @@ def test_every_module_that_a_page_names_exists() -> None:
         for path in (ROOT / folder).rglob("*.py")
     ]
     pages = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
-    named = [
+    mentioned_files = [
         (page.relative_to(ROOT).as_posix(), name)
         for page in [*pages, *(ROOT / "docs").rglob("*.md")]
         for name in re.findall(r"`((?:[a-z_]\w*/)+\w+\.py)`", page.read_text("utf-8"))
     ]
-    assert len(named) > 40
+    assert len(mentioned_files) > 40
     assert [
-        at for at in named if not any(f"/{module}".endswith(f"/{at[1]}") for module in modules)
+        mention
+        for mention in mentioned_files
+        if not any(f"/{module}".endswith(f"/{mention[1]}") for module in modules)
     ] == []
 
 
@@ -103,12 +105,12 @@ def test_every_dependency_is_pinned_for_the_tests() -> None:
     ]
     pinned = {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines}
     extras = PROJECT["project"]["optional-dependencies"]
-    wanted = {
+    required = {
         name_of(r)
         for group in (PROJECT["project"]["dependencies"], *extras.values())
         for r in group
     }
-    assert {re.sub(r"[-_.]+", "-", name).lower() for name in wanted - {"hqm-audit"}} <= pinned
+    assert {re.sub(r"[-_.]+", "-", name).lower() for name in required - {"hqm-audit"}} <= pinned
 
 
 def test_every_package_is_in_the_wheel() -> None:
@@ -118,8 +120,8 @@ def test_every_package_is_in_the_wheel() -> None:
         for path in (ROOT / "hqm").rglob("__init__.py")
     }
     for folder in ("adapters", "benchmarks", "reports"):
-        inside = (path for path in (ROOT / folder).rglob("*.py"))
-        packages |= {".".join(("hqm", *path.parent.relative_to(ROOT).parts)) for path in inside}
+        paths = (path for path in (ROOT / folder).rglob("*.py"))
+        packages |= {".".join(("hqm", *path.parent.relative_to(ROOT).parts)) for path in paths}
     assert packages == listed
     mounted = ("hqm.adapters", "hqm.benchmarks", "hqm.reports")
     folders = [
@@ -143,25 +145,48 @@ def second_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "command", [("hqm.cli", "list"), ("pytest", "-q", "-p", "no:cacheprovider", "tests")]
-)
-def test_parts_of_two_checkouts_are_not_mixed(
-    second_checkout: Path, command: tuple[str, ...]
-) -> None:
-    done = subprocess.run(
+def run_module(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", *command],
-        cwd=second_checkout,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
-    assert done.returncode != 0
-    text = done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("hqm.cli", "list"), ("pytest", "-q", "-p", "no:cacheprovider", "tests")]
+)
+def test_packages_of_two_checkouts_are_not_mixed(
+    second_checkout: Path, command: tuple[str, ...]
+) -> None:
+    """A checkout without the folders beside `hqm` would take those of the first."""
+    process = run_module(second_checkout, *command)
+    assert process.returncode != 0
+    text = process.stdout + process.stderr
     assert tells(text, "origin.mixed")
     assert str(second_checkout) in text
     assert str(ROOT) in text
+
+
+def test_a_second_checkout_works_with_the_environment_of_the_first(second_checkout: Path) -> None:
+    for folder in ("adapters", "benchmarks", "reports"):
+        shutil.copytree(
+            ROOT / folder, second_checkout / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    process = run_module(second_checkout, "hqm.cli", "list")
+    assert process.returncode == 0, process.stdout + process.stderr
+    code = "import hqm.adapters; print(*hqm.adapters.__path__)"
+    origin = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=second_checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert origin.stdout.split() == [str(second_checkout / "adapters")]
 
 
 # --- make ---
@@ -172,14 +197,14 @@ def test_make_help_lists_every_target() -> None:
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     phony = set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split())  # type: ignore[index]
     assert targets == phony
-    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    process = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     listed = {
         line.split()[1]: line.split(maxsplit=2)[2]
-        for line in done.stdout.splitlines()
+        for line in process.stdout.splitlines()
         if line.startswith("make ")
     }
     assert set(listed) == targets
-    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    assert all(len(line) <= 100 for line in process.stdout.splitlines())
 
 
 def test_ci_runs_in_a_folder_of_the_name_that_git_clone_gives(tmp_path: Path) -> None:
@@ -193,16 +218,16 @@ def test_ci_runs_in_a_folder_of_the_name_that_git_clone_gives(tmp_path: Path) ->
         identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
         subprocess.run(["git", *identity, *words], cwd=clone, check=True)
     (clone / "Makefile").write_text("")
-    done = subprocess.run([".ci/run"], cwd=clone, capture_output=True, text=True, check=False)
-    assert done.returncode == 2, "the status of make"
-    folder = Path(done.stdout.splitlines()[0])
+    process = subprocess.run([".ci/run"], cwd=clone, capture_output=True, text=True, check=False)
+    assert process.returncode == 2, "the status of make"
+    folder = Path(process.stdout.splitlines()[0])
     assert folder.name == "hqm"
     assert not folder.exists(), "it is taken away"
     (clone / ".venv").mkdir()
     (clone / "Makefile").write_text("test:\n\t@echo $$HQM_DATA in `pwd`\n")
     command = ["env", "--unset=HQM_DATA", ".ci/run"]
-    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{clone}/../shared/data in {clone}\n", "with a .venv, where it is"
+    process = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True)
+    assert process.stdout == f"{clone}/../shared/data in {clone}\n", "with a .venv, where it is"
 
 
 def test_the_order_and_the_examples_are_the_same_but_at_night() -> None:
@@ -212,9 +237,9 @@ def test_the_order_and_the_examples_are_the_same_but_at_night() -> None:
         "print(settings.default.derandomize, settings.default.print_blob,"
         " settings.default.database is not None, settings.default.deadline)"
     )
-    said = {"0": "True True False None", "1": "False True True None"}
-    for nightly, says in said.items():
-        done = subprocess.run(
+    expected = {"0": "True True False None", "1": "False True True None"}
+    for nightly, says in expected.items():
+        process = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT,
             env={**os.environ, "CI": "true", "HQM_NIGHTLY": nightly},
@@ -222,7 +247,7 @@ def test_the_order_and_the_examples_are_the_same_but_at_night() -> None:
             text=True,
             check=True,
         )
-        assert done.stdout.strip() == says, nightly
+        assert process.stdout.strip() == says, nightly
     planned = subprocess.run(
         ["make", "--dry-run", "--old-file=.venv/.tests", "unit", "nightly"],
         cwd=ROOT,
@@ -239,7 +264,7 @@ def test_the_order_and_the_examples_are_the_same_but_at_night() -> None:
 
 def test_what_is_skipped_without_released_data_is_counted_with_the_command_that_gets_it() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "pope"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "tests/test_contract.py"],
         cwd=ROOT,
         env={key: value for key, value in os.environ.items() if key != "HQM_DATA"},
@@ -247,10 +272,10 @@ def test_what_is_skipped_without_released_data_is_counted_with_the_command_that_
         text=True,
         check=True,
     )
-    count = int(re.search(r"^(\d+) skipped", done.stdout, re.MULTILINE)[1])  # type: ignore[index]
+    count = int(re.search(r"^(\d+) skipped", process.stdout, re.MULTILINE)[1])  # type: ignore[index]
     assert count > 1
-    assert f"\n{count} tests read released data and were skipped" in done.stdout
-    assert "`hqm fetch all --data data`" in done.stdout
+    assert f"\n{count} tests read released data and were skipped" in process.stdout
+    assert "`hqm fetch all --data data`" in process.stdout
 
 
 def test_ci_runs_the_command_of_the_readme() -> None:

@@ -33,9 +33,9 @@ def test_pearson_of_the_peak_flow_data() -> None:
 
 
 def test_relatives_widen_the_interval() -> None:
-    all_, few = psy.pearson(WRIGHT, MINI), psy.pearson(WRIGHT, MINI, n_effective=8)
-    assert few.value == all_.value
-    assert few.low < all_.low
+    all_, adjusted = psy.pearson(WRIGHT, MINI), psy.pearson(WRIGHT, MINI, n_effective=8)
+    assert adjusted.value == all_.value
+    assert adjusted.low < all_.low
 
 
 def test_icc_of_shrout_and_fleiss() -> None:
@@ -61,15 +61,15 @@ def test_icc_against_pingouin(scores: np.ndarray) -> None:
     assume(coefficients.a1.status == "ok" and coefficients.ms_error >= 1e-6)
     import pandas as pd
 
-    long = pd.DataFrame(
+    long_table = pd.DataFrame(
         [(i, j, x) for i, row in enumerate(scores) for j, x in enumerate(row)],
         columns=["t", "r", "s"],
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index(
-            "Type"
-        )["ICC"]
+        table = pingouin.intraclass_corr(
+            long_table, targets="t", raters="r", ratings="s"
+        ).set_index("Type")["ICC"]
     assert coefficients.a1.value == pytest.approx(float(table["ICC(A,1)"]), abs=1e-9)
     assert coefficients.c1.value == pytest.approx(float(table["ICC(C,1)"]), abs=1e-9)
 
@@ -289,7 +289,10 @@ def test_the_interval_of_a_share_is_wilsons_when_items_stand_alone() -> None:
     for k in (0, 3, 48, 96):
         right = np.array([1.0] * k + [0.0] * (96 - k))
         interval = psy.jackknife_interval(
-            {"k": right, "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
+            {"k": right, "n": np.ones(96)},
+            np.arange(96),
+            lambda t: t["k"] / t["n"],
+            is_proportion=True,
         )
         # the jackknife's variance divides by n - 1 where the binomial one divides by n
         low, high = proportion_confint(
@@ -297,7 +300,10 @@ def test_the_interval_of_a_share_is_wilsons_when_items_stand_alone() -> None:
         )
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
     assert psy.jackknife_interval(
-        {"k": np.zeros(96), "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
+        {"k": np.zeros(96), "n": np.ones(96)},
+        np.arange(96),
+        lambda t: t["k"] / t["n"],
+        is_proportion=True,
     ).high == pytest.approx(0.0385, abs=5e-5)
 
 

@@ -87,11 +87,11 @@ def test_the_limit_law_gives_the_clustered_standard_error() -> None:
 def test_it_repeats_bit_for_bit(seed: int, clusters: int, size: int) -> None:
     """Another name changes the draws."""
     table = answers(seed, clusters, size)
-    first, again, renamed = (
+    first, repeated, renamed = (
         psy.resample(table, rate_of, rng=psy.stream(seed, name), replicates=50)
         for name in ("rate", "rate", "rank")
     )
-    assert repr(first) == repr(again)
+    assert repr(first) == repr(repeated)
     if first.status == "ok" and clusters > 20:
         assert first.se != renamed.se
 
@@ -132,8 +132,8 @@ def test_a_metric_of_named_tallies_agrees_with_the_jackknife() -> None:
     standard error.
     """
     rng = np.random.default_rng(21)
-    said, true = rng.random(900) < 0.5, rng.random(900) < 0.6
-    tallies = {"hit": said & true, "wrong": said & ~true, "missed": ~said & true}
+    predicted, true = rng.random(900) < 0.5, rng.random(900) < 0.6
+    tallies = {"hit": predicted & true, "wrong": predicted & ~true, "missed": ~predicted & true}
     table = psy.aggregate(np.stack(list(tallies.values()), 1), np.arange(900) // 3)
 
     def f1(t: Mapping[str, Any]) -> Any:
@@ -214,19 +214,21 @@ def test_the_interval_is_bca_over_these_draws(clusters: int, level: float) -> No
     ours = psy.resample(table, statistic, rng=psy.stream(4, "x"), replicates=400, level=level)
     limit = clusters > 200
     (sums,) = bootstrap.resampled_sums(table, psy.stream(4, "x").spawn(1)[0], 400, limit=limit)
-    drawn, value = statistic(sums), float(statistic(table.sum(axis=0)[None])[0])
-    below = [1.0 if v < value - 1e-12 else 0.5 if v < value + 1e-12 else 0.0 for v in drawn]
-    assert limit or 0.5 in below
-    z0 = stats.norm.ppf(np.mean(below))
+    replicates, value = statistic(sums), float(statistic(table.sum(axis=0)[None])[0])
+    tail_weights = [
+        1.0 if v < value - 1e-12 else 0.5 if v < value + 1e-12 else 0.0 for v in replicates
+    ]
+    assert limit or 0.5 in tail_weights
+    z0 = stats.norm.ppf(np.mean(tail_weights))
     left = np.array([statistic((table.sum(axis=0) - row)[None])[0] for row in table])
     moved = left.mean() - left
     a = (moved**3).sum() / (6 * (moved**2).sum() ** 1.5)
     ends = []
     for tail in (0.5 - level / 2, 0.5 + level / 2):
         z = z0 + stats.norm.ppf(tail)
-        ends.append(np.quantile(drawn, stats.norm.cdf(z0 + z / (1 - a * z))))
+        ends.append(np.quantile(replicates, stats.norm.cdf(z0 + z / (1 - a * z))))
     assert (ours.low, ours.high) == pytest.approx(tuple(ends))
-    assert (ours.value, ours.se) == pytest.approx((value, drawn.std(ddof=1)))
+    assert (ours.value, ours.se) == pytest.approx((value, replicates.std(ddof=1)))
     assert (ours.level, ours.clusters) == (level, clusters)
     assert ours.method == ("BCa, gaussian" if limit else "BCa, multinomial")
 
@@ -247,9 +249,9 @@ def test_draws_have_the_mean_and_spread_of_a_resample(monkeypatch: pytest.Monkey
     for chunk, sizes in ((7, [2, 2, 1]), (9, [3, 2]), (1, [1] * 5), (15, [5]), (99, [5])):
         monkeypatch.setattr(bootstrap, "CHUNK", chunk)
         for limit in (True, False):
-            drawn = list(bootstrap.resampled_sums(table, psy.stream(0, "x"), 5, limit=limit))
-            assert [len(each) for each in drawn] == sizes
-            assert len({float(row[0]) for each in drawn for row in each}) > 1
+            batches = list(bootstrap.resampled_sums(table, psy.stream(0, "x"), 5, limit=limit))
+            assert [len(batch) for batch in batches] == sizes
+            assert len({float(row[0]) for batch in batches for row in batch}) > 1
     assert psy.stream(0, "x").random() != psy.stream(1, "x").random()
 
 
@@ -262,25 +264,25 @@ def test_rare_events_are_drawn_as_they_are(clusters: int, events: int, draw: str
     """A total of 25 of 1,000 lies five standard errors above 0; of 24 it does not. A column with
     negative numbers counts no events.
     """
-    seen = (np.arange(clusters) < events).astype(float)
+    is_event = (np.arange(clusters) < events).astype(float)
     change = np.sin(np.arange(clusters))
-    table = np.stack([seen, np.ones(clusters), change], 1)
+    table = np.stack([is_event, np.ones(clusters), change], 1)
     interval = psy.resample(table, rate_of, rng=psy.stream(0, "r"), replicates=50)
     assert interval.method.endswith(draw)
 
 
 def test_large_tables_go_through_a_statistic_in_pieces() -> None:
     table = answers(9, 5000)
-    seen: list[int] = []
+    batch_sizes: list[int] = []
 
     def counted(sums: np.ndarray) -> np.ndarray:
-        seen.append(len(sums))
+        batch_sizes.append(len(sums))
         return rate_of(sums)
 
     interval = psy.resample(table, counted, rng=psy.stream(0, "r"), replicates=300)
     assert interval.status == "ok"
-    assert max(seen) <= 4096
-    assert sum(seen) == 1 + 300 + 5000
+    assert max(batch_sizes) <= 4096
+    assert sum(batch_sizes) == 1 + 300 + 5000
 
 
 def test_an_interval_of_percentiles_where_leaving_one_out_is_impossible() -> None:
@@ -293,11 +295,13 @@ def test_an_interval_of_percentiles_where_leaving_one_out_is_impossible() -> Non
     ours = psy.resample(table, statistic, rng=psy.stream(2, "x"), replicates=600, level=0.9)
     (sums,) = bootstrap.resampled_sums(table, psy.stream(2, "x").spawn(1)[0], 600, limit=False)
     with np.errstate(divide="ignore"):
-        drawn = statistic(sums)
-    known = drawn[np.isfinite(drawn)]
-    assert 300 < len(known) < 600
+        replicates = statistic(sums)
+    finite_replicates = replicates[np.isfinite(replicates)]
+    assert 300 < len(finite_replicates) < 600
     assert ours.method == "percentile, multinomial"
-    assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(known, [0.05, 0.95])))
+    assert (ours.low, ours.high) == pytest.approx(
+        tuple(np.quantile(finite_replicates, [0.05, 0.95]))
+    )
     # the value lies beyond all replicates
     odd = psy.resample(
         table,
@@ -315,10 +319,10 @@ def test_leaving_out_that_changes_nothing_has_no_acceleration() -> None:
         table, lambda sums: sums[:, 0] ** 2, rng=psy.stream(5, "x"), replicates=200, level=0.9
     )
     (sums,) = bootstrap.resampled_sums(table, psy.stream(5, "x").spawn(1)[0], 200, limit=False)
-    drawn = sums[:, 0] ** 2
-    z0 = stats.norm.ppf((drawn == 0).mean() / 2)
+    replicates = sums[:, 0] ** 2
+    z0 = stats.norm.ppf((replicates == 0).mean() / 2)
     tails = stats.norm.cdf(2 * z0 + stats.norm.ppf([0.05, 0.95]))
-    assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(drawn, tails)))
+    assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(replicates, tails)))
 
 
 def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
@@ -332,20 +336,30 @@ def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
     flat = psy.resample(np.ones((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
     assert (flat.status, flat.value, flat.se) == ("not_informative", 1, 0)
     assert (flat.level, flat.clusters) == (0.9, 5)
-    none = psy.resample(np.zeros((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
-    assert (none.status, none.level, none.clusters) == ("degenerate", 0.9, 5)
-    assert math.isnan(none.value)
+    without_events = psy.resample(np.zeros((5, 2)), rate_of, rng=psy.stream(0, "r"), level=0.9)
+    assert (without_events.status, without_events.level, without_events.clusters) == (
+        "degenerate",
+        0.9,
+        5,
+    )
+    assert math.isnan(without_events.value)
     # half of four replicates are enough, one is not
-    for known, status in ((2, "ok"), (1, "degenerate")):
+    for n_finite, status in ((2, "ok"), (1, "degenerate")):
         calls: list[int] = []
 
-        def some(sums: np.ndarray, known: int = known, calls: list[int] = calls) -> np.ndarray:
+        def partly_finite(
+            sums: np.ndarray, n_finite: int = n_finite, calls: list[int] = calls
+        ) -> np.ndarray:
             calls.append(len(sums))
             values = np.arange(len(sums)) + 1.0
-            return np.where((len(calls) == 2) & (np.arange(len(sums)) >= known), np.nan, values)
+            return np.where((len(calls) == 2) & (np.arange(len(sums)) >= n_finite), np.nan, values)
 
         interval = psy.resample(
-            np.arange(10.0).reshape(5, 2), some, rng=psy.stream(0, "r"), replicates=4, level=0.9
+            np.arange(10.0).reshape(5, 2),
+            partly_finite,
+            rng=psy.stream(0, "r"),
+            replicates=4,
+            level=0.9,
         )
         assert (interval.status, interval.level, interval.clusters) == (status, 0.9, 5)
     single_draw = psy.resample(answers(2, 9), rate_of, rng=psy.stream(0, "r"), replicates=1)
@@ -355,9 +369,9 @@ def test_what_is_known_of_an_interval_that_does_not_exist() -> None:
     # what differs by rounding does not vary, whatever the unit
     for unit in (1.0, 1e9):
         dust = np.stack([1 + 1e-14 * np.arange(9), np.ones(9)], 1) * [unit, 1.0]
-        same = psy.resample(dust, rate_of, rng=psy.stream(0, "r"), replicates=20)
-        assert same.status == "not_informative"
-    nothing = psy.resample(
+        constant = psy.resample(dust, rate_of, rng=psy.stream(0, "r"), replicates=20)
+        assert constant.status == "not_informative"
+    zero_value = psy.resample(
         dust, lambda sums: rate_of(sums) / 1e9 - 1, rng=psy.stream(0, "r"), replicates=20
     )
-    assert (nothing.status, abs(nothing.value) < 1e-12) == ("not_informative", True)
+    assert (zero_value.status, abs(zero_value.value) < 1e-12) == ("not_informative", True)

@@ -9,12 +9,18 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.coverage import error_of_parts
-from hqm.psychometrics.cross_validation import Questions, deal
+from hqm.psychometrics.coverage import cluster_standard_error
+from hqm.psychometrics.cross_validation import Questions, split_folds
 from hqm.psychometrics.retest import drift_test
-from hqm.psychometrics.score_dependability import spread_of_these
-from hqm.psychometrics.solvability import _by_words
-from hqm.psychometrics.study_forecast import ALIASES, PRECISIONS, error_parts, independent, slopes
+from hqm.psychometrics.score_dependability import fixed_score_variances
+from hqm.psychometrics.solvability import _naive_bayes
+from hqm.psychometrics.study_forecast import (
+    ALIASES,
+    PRECISIONS,
+    component_gradient,
+    effective_respondents,
+    error_components,
+)
 
 EFFECTS = (
     ("family",),
@@ -30,8 +36,8 @@ EFFECTS = (
 VALUES = (0.005, 0.02, 0.01, 0.04, 0.003, 0.006, 0.03, 0.004, 0.1)
 
 
-def parts(**changes: object) -> psy.StudyParts:
-    given: dict[str, object] = {
+def parts(**changes: object) -> psy.StudyComponents:
+    fields: dict[str, object] = {
         "effects": EFFECTS,
         "values": VALUES,
         "respondents": 12,
@@ -46,7 +52,7 @@ def parts(**changes: object) -> psy.StudyParts:
         "labels": 0.05,
         **changes,
     }
-    return psy.StudyParts(**given)  # type: ignore[arg-type]
+    return psy.StudyComponents(**fields)  # type: ignore[arg-type]
 
 
 SIZE = psy.StudySize(pictures=50, items=2, forms=3, runs=4, askings=2, respondents=8, labels=60)
@@ -75,11 +81,11 @@ def test_every_forecast_is_a_ratio_of_its_terms() -> None:
     absolute = relative + t["picture"] + t["item"] + t["form"]
     worded = noise + t["m form"]
     of_pictures = noise + t["m picture"] + t["m item"] + t["picture"] + t["item"]
-    apart = noise + t["m picture"] + t["m item"]
+    difference_variance = noise + t["m picture"] + t["m item"]
     critical = stats.t.ppf(0.975, 49)
-    near = stats.nct.sf(critical, 49, np.array([2.5, 3.2]))
-    assert near[0] < 0.8 < near[1]
-    mdd = psy.forecast(parts(), "mdd", SIZE) / math.sqrt(2 * apart)
+    powers = stats.nct.sf(critical, 49, np.array([2.5, 3.2]))
+    assert powers[0] < 0.8 < powers[1]
+    mdd = psy.forecast(parts(), "mdd", SIZE) / math.sqrt(2 * difference_variance)
     assert stats.nct.sf(critical, 49, mdd) == pytest.approx(0.8, abs=1e-6)
     labelled = of_pictures + 0.05 * (1 / 60 - 1 / 100)
     mean = 0.02 / 8 + 0.005 / (8 * 6 / 12) + t["picture"] + t["item"] + relative / 8
@@ -100,40 +106,40 @@ def test_every_forecast_is_a_ratio_of_its_terms() -> None:
     }
     for name, value in expected.items():
         assert float(psy.forecast(parts(), name, SIZE)) == pytest.approx(value), name
-    assert independent(parts()) == pytest.approx(kish)
+    assert effective_respondents(parts()) == pytest.approx(kish)
     assert set(expected) | {"mdd"} == set(PRECISIONS)
     for alias, name in ALIASES.items():
-        same = psy.forecast(parts(), alias, SIZE), psy.forecast(parts(), name, SIZE)
-        assert same[0] == same[1]
+        values = psy.forecast(parts(), alias, SIZE), psy.forecast(parts(), name, SIZE)
+        assert values[0] == values[1]
     # four wordings do not tell what a wording does to everybody
     four = u / (u + absolute - t["form"])
     assert float(psy.forecast(parts(forms=4), "phi", SIZE)) == pytest.approx(four)
     assert float(psy.forecast(parts(), "labelled_sem", psy.StudySize(labels=0))) == math.inf
-    lacking = psy.StudyParts(status="insufficient", reason="none")
+    lacking = psy.StudyComponents(status="insufficient", reason="none")
     assert math.isnan(psy.forecast(lacking, "g", SIZE))
-    alone = parts(families=12)
-    assert independent(alone) == 12
-    assert independent(parts(effects=EFFECTS[2:], values=VALUES[2:])) == pytest.approx(6)
+    independent_families = parts(families=12)
+    assert effective_respondents(independent_families) == 12
+    assert effective_respondents(parts(effects=EFFECTS[2:], values=VALUES[2:])) == pytest.approx(6)
 
 
 def test_the_parts_of_an_error_add_up() -> None:
-    made = error_parts(parts(), SIZE)
-    assert made["picture",] == pytest.approx(terms()["picture"])
-    assert made["judge",] == pytest.approx(terms()["judge"])
-    assert made["respondent",] == 0.02
-    plain = error_parts(parts(judge=None), SIZE)
+    components = error_components(parts(), SIZE)
+    assert components["picture",] == pytest.approx(terms()["picture"])
+    assert components["judge",] == pytest.approx(terms()["judge"])
+    assert components["respondent",] == 0.02
+    plain = error_components(parts(judge=None), SIZE)
     assert plain[EFFECTS[-1]] == pytest.approx(0.1 / 1200)
-    greedy = error_parts(parts(judge=0.3), SIZE)
+    greedy = error_components(parts(judge=0.3), SIZE)
     assert (greedy[EFFECTS[-1]], greedy["judge",]) == (0.0, pytest.approx(0.1 / 2400))
-    single = error_parts(parts(), psy.StudySize(pictures=50, items=1))
+    single = error_components(parts(), psy.StudySize(pictures=50, items=1))
     assert single["picture",] == pytest.approx(0.01 / 50), "pictures of one item are even"
-    many = error_parts(parts(), psy.StudySize(pictures=50, items=9))
-    assert many["picture",] == pytest.approx(0.01 / (50 / 1.2))
+    components = error_components(parts(), psy.StudySize(pictures=50, items=9))
+    assert components["picture",] == pytest.approx(0.01 / (50 / 1.2))
 
 
 def test_the_interval_of_a_forecast_by_the_delta_method() -> None:
     covariance = np.diag([v**2 / 50 for v in VALUES]) + 1e-8
-    known = parts(covariance=tuple(map(tuple, covariance.tolist())))
+    components_with_covariance = parts(covariance=tuple(map(tuple, covariance.tolist())))
     for name in ("g", "sem"):
 
         def log(values: np.ndarray, name: str = name) -> float:
@@ -142,16 +148,18 @@ def test_the_interval_of_a_forecast_by_the_delta_method() -> None:
 
         slope = []
         for i, value in enumerate(VALUES):
-            up, down = np.array(VALUES), np.array(VALUES)
-            up[i], down[i] = value * 1.0001, value * 0.9999
-            slope.append((log(up) - log(down)) / (0.0002 * value))
+            increased, decreased = np.array(VALUES), np.array(VALUES)
+            increased[i], decreased[i] = value * 1.0001, value * 0.9999
+            slope.append((log(increased) - log(decreased)) / (0.0002 * value))
         half = stats.norm.ppf(0.975) * math.sqrt(slope @ covariance @ np.array(slope))
         middle = log(np.array(VALUES))
         ends = math.exp(middle - half), math.exp(middle + half)
         ends = (1 - ends[1], 1 - ends[0]) if name == "g" else ends
-        assert psy.forecast_bounds(known, name, SIZE) == pytest.approx(ends, rel=1e-3)
-    assert all(map(math.isnan, psy.forecast_bounds(parts(), "g", SIZE))), "no covariance"
-    linear = slopes(parts(), lambda p: 3 * p.values[0] - p.values[8])
+        assert psy.forecast_interval(components_with_covariance, name, SIZE) == pytest.approx(
+            ends, rel=1e-3
+        )
+    assert all(map(math.isnan, psy.forecast_interval(parts(), "g", SIZE))), "no covariance"
+    linear = component_gradient(parts(), lambda p: 3 * p.values[0] - p.values[8])
     assert linear == pytest.approx([3, 0, 0, 0, 0, 0, 0, 0, -1])
 
 
@@ -170,12 +178,15 @@ def test_the_error_of_a_type_by_loops() -> None:
             [row[i] for i in range(33) if images[i] == c and math.isfinite(row[i])]
             for c in range(11)
         ]
-        pictures = [of for of in pictures if of]
+        pictures = [labels for labels in pictures if labels]
         n, count = sum(map(len, pictures)), len(pictures)
         if count < 10:
             continue
         rate = sum(map(sum, pictures)) / n
-        share = [count / (count - 1) * (sum(of) - len(of) * rate) ** 2 / n**2 for of in pictures]
+        share = [
+            count / (count - 1) * (sum(labels) - len(labels) * rate) ** 2 / n**2
+            for labels in pictures
+        ]
         total = sum(map(sum, pictures))
         square = sum(share)
         if min(total, n - total) < 5:
@@ -203,9 +214,9 @@ def test_the_error_of_a_type_by_loops() -> None:
     assert result.effective.value == pytest.approx(math.exp(entropy))
     assert result.evenness.value == pytest.approx(entropy / math.log(3))
     assert (result.index.value, result.n_items, result.n_min, result.unlabelled) == (0, 36, 70, 0)
-    single = error_of_parts([0.04], "one")
+    single = cluster_standard_error([0.04], "one")
     assert (single.value, single.high) == (0.2, 0.2)
-    fixed = error_of_parts([0.01, 0.03], "two", squared=0.09)
+    fixed = cluster_standard_error([0.01, 0.03], "two", squared=0.09)
     spread = math.sqrt(2e-4) * math.sqrt(2) / 0.04
     assert fixed.high == pytest.approx(0.3 * math.sqrt(math.exp(stats.norm.ppf(0.95) * spread)))
 
@@ -223,9 +234,13 @@ def test_bands_of_an_error_budget_by_hand() -> None:
     assert budget.change_band(moves, n_effective=1.9).status == "insufficient"
     noise = np.array([1e-4, 2e-4, np.nan])
     rerun = budget.rerun_band(noise, [100, 50, 100])
-    own = noise + 0.5 / np.array([100, 50, 100]) ** 2
-    assert rerun.moves == pytest.approx(1.959964 * np.sqrt(2 * own), rel=1e-6, nan_ok=True)
-    assert rerun.half == pytest.approx(1.959964 * math.sqrt(2 * np.nanmean(own)), rel=1e-6)
+    judged_variance = noise + 0.5 / np.array([100, 50, 100]) ** 2
+    assert rerun.moves == pytest.approx(
+        1.959964 * np.sqrt(2 * judged_variance), rel=1e-6, nan_ok=True
+    )
+    assert rerun.half == pytest.approx(
+        1.959964 * math.sqrt(2 * np.nanmean(judged_variance)), rel=1e-6
+    )
     rng = np.random.default_rng(2)
     left = rng.normal(0.6, 0.01, (4, 12))
     items = budget.item_band(left)
@@ -240,26 +255,30 @@ def test_bands_of_an_error_budget_by_hand() -> None:
     x = rng.normal(size=(3, 7))
     wording = budget.wording_band(x, n_effective=5.0)
     study = psy.g_study(x.T, ["m", "w"])
-    of_wordings, rest = (study.component(*e).mean_square for e in (["w"], ["m", "w"]))
+    of_wordings, residual = (study.component(*e).mean_square for e in (["w"], ["m", "w"]))
     t = stats.t.ppf(0.975, 2 * 4)
-    half = t * math.sqrt(2 * rest * (1 + 1 / 5))
-    a, b = 2 * of_wordings / 7, 2 * rest * (1 - 1 / 5)
+    half = t * math.sqrt(2 * residual * (1 + 1 / 5))
+    a, b = 2 * of_wordings / 7, 2 * residual * (1 - 1 / 5)
     any_wording = stats.t.ppf(0.975, (a + b) ** 2 / (a**2 / 2 + b**2 / 8)) * math.sqrt(a + b)
     assert (wording.half, wording.any_wording) == pytest.approx((half, max(half, any_wording)))
     assert wording.moves == pytest.approx(x[1:].mean(axis=0) - x[0])
     assert budget.wording_band(x, n_effective=1.9).status == "insufficient"
-    first, other = rng.normal(size=6), rng.normal(size=6)
-    metric = budget.metric_band(first, other)
-    scaled = first.mean() + (other - other.mean()) * first.std(ddof=1) / other.std(ddof=1)
-    s = math.sqrt(((scaled - first) ** 2).sum() / 4)
-    assert metric.moves == pytest.approx(scaled - first)
+    reference, rescaled = rng.normal(size=6), rng.normal(size=6)
+    metric = budget.metric_band(reference, rescaled)
+    scaled = reference.mean() + (rescaled - rescaled.mean()) * reference.std(ddof=1) / rescaled.std(
+        ddof=1
+    )
+    s = math.sqrt(((scaled - reference) ** 2).sum() / 4)
+    assert metric.moves == pytest.approx(scaled - reference)
     assert metric.half == pytest.approx(stats.t.ppf(0.975, 4) * s * math.sqrt(1 + 2 / 6))
-    assert budget.metric_band(first, np.ones(6)).status == "insufficient"
-    gap = budget.gap_bounds(0.2, left[0], left[1])
-    apart = left[0] - left[1]
-    half = stats.t.ppf(0.975, 11) * math.sqrt(11 / 12 * ((apart - apart.mean()) ** 2).sum())
+    assert budget.metric_band(reference, np.ones(6)).status == "insufficient"
+    gap = budget.gap_interval(0.2, left[0], left[1])
+    differences = left[0] - left[1]
+    half = stats.t.ppf(0.975, 11) * math.sqrt(
+        11 / 12 * ((differences - differences.mean()) ** 2).sum()
+    )
     assert (gap.low, gap.high) == pytest.approx((0.2 - half, 0.2 + half))
-    assert math.isnan(budget.gap_bounds(0.2, [0.1], [0.1]).low)
+    assert math.isnan(budget.gap_interval(0.2, [0.1], [0.1]).low)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(120) // 2])
@@ -272,28 +291,28 @@ def test_scores_corrected_by_labels_by_hand(clusters: np.ndarray | None) -> None
     labels[1, 20:] = np.nan
     result = psy.ppi_scores(judge, labels, clusters)
     names = np.arange(120) if clusters is None else clusters
-    for m, known in ((0, 60), (1, 20)):
-        a, h, rest = judge[m, :known], human[m, :known], judge[m, known:]
-        trust = np.cov(h, a)[0, 1] / ((1 + known / len(rest)) * judge[m].var(ddof=1))
-        trust = min(1.0, max(0.0, trust)) if known >= 50 else 0.0
+    for m, n_labels in ((0, 60), (1, 20)):
+        a, h, unlabelled = judge[m, :n_labels], human[m, :n_labels], judge[m, n_labels:]
+        trust = np.cov(h, a)[0, 1] / ((1 + n_labels / len(unlabelled)) * judge[m].var(ddof=1))
+        trust = min(1.0, max(0.0, trust)) if n_labels >= 50 else 0.0
 
-        def of_mean(values: np.ndarray, where: np.ndarray) -> float:
-            apart = values - values.mean()
-            sums = [apart[where == name].sum() for name in set(where)]
+        def of_mean(values: np.ndarray, scored: np.ndarray) -> float:
+            deviations = values - values.mean()
+            sums = [deviations[scored == name].sum() for name in set(scored)]
             return len(sums) / (len(sums) - 1) * sum(s * s for s in sums) / len(values) ** 2
 
-        value = trust * rest.mean() + (h - trust * a).mean()
-        variance = of_mean(h - trust * a, names[:known])
-        variance += trust**2 * of_mean(rest, names[known:])
+        value = trust * unlabelled.mean() + (h - trust * a).mean()
+        variance = of_mean(h - trust * a, names[:n_labels])
+        variance += trust**2 * of_mean(unlabelled, names[n_labels:])
         half = stats.norm.ppf(0.975) * math.sqrt(variance)
         score = result.scores[m]
         assert (score.value, score.low, score.high) == pytest.approx(
             (value, value - half, value + half)
         )
-        assert (score.n, score.se) == (known, pytest.approx(math.sqrt(variance)))
+        assert (score.n, score.se) == (n_labels, pytest.approx(math.sqrt(variance)))
         assert result.lambdas[m] == pytest.approx(trust)
         assert (result.automatic[m], result.human[m]) == pytest.approx((judge[m].mean(), h.mean()))
-        assert result.labels[m] == known
+        assert result.labels[m] == n_labels
     assert result.scores[0].flags == ()
     assert result.scores[1].flags == ("FEW_LABELS",)
     assert (result.scores[0].method, result.scores[1].method) == ("PPI++", "human labels")
@@ -302,12 +321,12 @@ def test_scores_corrected_by_labels_by_hand(clusters: np.ndarray | None) -> None
     wider = psy.ppi_scores(judge, labels, clusters, rater_variance=[0.01, 0.0]).scores[0]
     assert wider.se == pytest.approx(math.sqrt(result.scores[0].se ** 2 + 0.01))
     assert wider.method == "PPI++, raters' errors"
-    same = psy.ppi_scores(np.ones((1, 8)), [[1, 1, 1, np.nan, np.nan, np.nan, np.nan, np.nan]])
-    assert same.scores[0].flags == ("FEW_LABELS", "NO_VARIANCE")
-    assert math.isnan(same.scores[0].low)
-    none = psy.ppi_scores(np.ones((1, 8)), np.full((1, 8), np.nan))
-    assert none.scores[0].status == "insufficient"
-    assert none.ranks_corrected == (0,)
+    constant = psy.ppi_scores(np.ones((1, 8)), [[1, 1, 1, np.nan, np.nan, np.nan, np.nan, np.nan]])
+    assert constant.scores[0].flags == ("FEW_LABELS", "NO_VARIANCE")
+    assert math.isnan(constant.scores[0].low)
+    uncorrected = psy.ppi_scores(np.ones((1, 8)), np.full((1, 8), np.nan))
+    assert uncorrected.scores[0].status == "insufficient"
+    assert uncorrected.ranks_corrected == (0,)
 
 
 def test_the_interval_of_rho_g_for_these_respondents_by_loops() -> None:
@@ -326,28 +345,30 @@ def test_the_interval_of_rho_g_for_these_respondents_by_loops() -> None:
     assert study.rho.value == pytest.approx(1 - noise.mean() / spread)
     assert study.sem == pytest.approx(np.sqrt(noise))
     assert study.mdc95_pooled == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
-    without = (right.sum(axis=2)[:, :, None] - totals) / 38
+    leave_one_out = (right.sum(axis=2)[:, :, None] - totals) / 38
     left_noise = (changes.sum(axis=1)[:, None] - changes) / 38 / 38
     mean = scores.mean(axis=0)
-    apart = without.mean(axis=0)
-    centred = apart - apart.mean(axis=0)
+    leave_one_out_mean = leave_one_out.mean(axis=0)
+    centred = leave_one_out_mean - leave_one_out_mean.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     error = (centred**2).sum() * 19 / 20 / 9
-    away = mean - mean.mean()
-    along = ((away @ centred) ** 2).sum() * 19 / 20 / (away**2).sum()
-    logs = np.log(left_noise.mean(axis=0)), np.log(apart.var(axis=0, ddof=1))
+    deviations = mean - mean.mean()
+    directional_error = ((deviations @ centred) ** 2).sum() * 19 / 20 / (deviations**2).sum()
+    logs = np.log(left_noise.mean(axis=0)), np.log(leave_one_out_mean.var(axis=0, ddof=1))
     doubt = math.sqrt(19 / 20 * ((logs[0] - logs[0].mean()) ** 2).sum())
     r = np.corrcoef(logs)[0, 1]
-    these = spread_of_these(mean.var(ddof=1), error, 10, along=along)[:, 0]
+    fixed_variances = fixed_score_variances(
+        mean.var(ddof=1), error, 10, directional_error=directional_error
+    )[:, 0]
     normal = stats.norm.ppf((np.arange(1, 200) - 0.5) / 199)
     student = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, 19)
     normal, student = normal / normal.std(), student / student.std() * math.sqrt(19 / 17)
-    drawn = []
-    for variance, z in zip(these, normal, strict=True):
+    quantiles = []
+    for variance, z in zip(fixed_variances, normal, strict=True):
         for t in student:
             level = noise.mean() * math.exp(doubt * (r * z + math.sqrt(1 - r * r) * t))
-            drawn.append(min(max(1 - level / (variance + level * 2 / 3), 0.0), 1.0))
-    low, high = np.quantile(drawn, [0.025, 0.975])
+            quantiles.append(min(max(1 - level / (variance + level * 2 / 3), 0.0), 1.0))
+    low, high = np.quantile(quantiles, [0.025, 0.975])
     assert study.rho.fixed is not None
     ends = study.rho.fixed.low, study.rho.fixed.high
     assert ends == pytest.approx((min(low, study.rho.value), max(high, study.rho.value)))
@@ -373,8 +394,8 @@ def test_drift_is_tested_with_orthogonal_contrasts_of_runs() -> None:
     moved = drift_test(np.array([[0.1], [0.2]]), np.zeros((2, 1, 12)))
     assert (moved.statistic, moved.p) == (math.inf, 0.0)
     for runs, clusters, status in ((1, 12, "insufficient"), (2, 9, "insufficient"), (2, 10, "ok")):
-        of = drift_test(rng.normal(size=(runs, 3)), rng.normal(size=(runs, 3, clusters)))
-        assert of.status == status
+        drift = drift_test(rng.normal(size=(runs, 3)), rng.normal(size=(runs, 3, clusters)))
+        assert drift.status == status
 
 
 @pytest.mark.parametrize("scale", [None, 1.0, 0.1])
@@ -386,40 +407,42 @@ def test_scores_of_respondents_with_labels_of_their_own_by_hand(scale: float | N
     judge = np.where(rng.random((m, n)) < 0.85, human, 1 - human)
     labels = np.arange(n) // 2
     weights = np.ones((m, n)) if scale is None else scale * rng.uniform(1, 4, (m, n))
-    shown = np.where(rng.random((m, n)) < 0.5, human, np.nan)
-    study = psy.criterion_validity(judge, shown, labels, None if scale is None else weights)
+    human_labels = np.where(rng.random((m, n)) < 0.5, human, np.nan)
+    study = psy.criterion_validity(judge, human_labels, labels, None if scale is None else weights)
     centred = judge - judge.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     v_a = v_h = shared = 0.0
-    means, same = [], []
+    means, judge_means = [], []
     for i in range(m):
-        known = np.isfinite(shown[i])
-        w = np.where(known, weights[i], 0.0) / weights[i][known].sum()
-        mean = (w[known] * shown[i][known]).sum()
+        labelled = np.isfinite(human_labels[i])
+        w = np.where(labelled, weights[i], 0.0) / weights[i][labelled].sum()
+        mean = (w[labelled] * human_labels[i][labelled]).sum()
         means.append(mean)
-        same.append((w * judge[i]).sum())
-        of = [c for c in range(20) if known[labels == c].any()]
-        count = len(of)
+        judge_means.append((w * judge[i]).sum())
+        clusters = [c for c in range(20) if labelled[labels == c].any()]
+        count = len(clusters)
         for c in range(20):
-            inside = labels == c
-            residual = centred[i][inside].sum() * math.sqrt(20 / 19) / n
+            in_cluster = labels == c
+            residual = centred[i][in_cluster].sum() * math.sqrt(20 / 19) / n
             v_a += m / (m - 1) * residual**2 / m
-            if c in of:
-                apart = (w[inside & known] * (shown[i][inside & known] - mean)).sum()
-                v_h += count / (count - 1) * apart**2 / m
-                shared += count / (count - 1) * residual * apart / m
+            if c in clusters:
+                residual_sum = (
+                    w[in_cluster & labelled] * (human_labels[i][in_cluster & labelled] - mean)
+                ).sum()
+                v_h += count / (count - 1) * residual_sum**2 / m
+                shared += count / (count - 1) * residual * residual_sum / m
     x, y = judge.mean(axis=1), np.array(means)
     s_a, s_h, s_ah = x.var(ddof=1), y.var(ddof=1), np.cov(x, y)[0, 1]
     value = (s_ah - shared) / math.sqrt((s_a - v_a) * (s_h - v_h))
     assert study.full.value == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert study.same.value == pytest.approx(np.corrcoef(same, y)[0, 1])
+    assert study.labelled_only.value == pytest.approx(np.corrcoef(judge_means, y)[0, 1])
     assert study.disattenuated.raw == pytest.approx(value) or study.disattenuated.value == (
         pytest.approx(value)
     )
     assert study.reliability_automatic == pytest.approx(1 - v_a / s_a)
     assert study.reliability_human == pytest.approx(1 - v_h / s_h)
     assert study.ceiling == pytest.approx(math.sqrt((1 - v_a / s_a) * (1 - v_h / s_h)))
-    cells = int(np.isfinite(shown).sum())
+    cells = int(np.isfinite(human_labels).sum())
     assert (study.n, study.n_items, study.n_cells) == (m, n, cells)
     assert study.n_labelled == round(cells / m)
     assert study.residual_human == pytest.approx(v_h * round(cells / m))
@@ -430,13 +453,13 @@ def test_scores_of_respondents_with_labels_of_their_own_by_hand(scale: float | N
 def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
     """Which runs of letters and words a question has, in the folds that it does not belong to."""
     rng = np.random.default_rng(7)
-    things = ["dog", "cat", "red car", "boat", "tree"]
+    objects = ["dog", "cat", "red car", "boat", "tree"]
     texts = [
-        f"Is there a {things[k]} {'near' if k % 2 else 'in'} it?" for k in rng.integers(0, 5, 60)
+        f"Is there a {objects[k]} {'near' if k % 2 else 'in'} it?" for k in rng.integers(0, 5, 60)
     ]
     answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.2) else "no" for t in texts]
     kinds = [str(i % 2) for i in range(60)]
-    items = deal(answers, [i // 2 for i in range(60)], kinds, np.random.default_rng(1), 4)
+    items = split_folds(answers, [i // 2 for i in range(60)], kinds, np.random.default_rng(1), 4)
 
     def features(text: str) -> set[str]:
         words = re.findall(r"[\w']+", text.lower())
@@ -445,21 +468,24 @@ def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
         pairs = {f"w {a} {b}" for a, b in itertools.pairwise(words)}
         return runs | pairs | {f"w {word}" for word in words}
 
-    item, feature, size = Questions.of(texts).features()
+    item, feature, size = Questions.parse(texts).features()
     assert size == len(set().union(*map(features, texts)))
     assert len(item) == sum(len(features(t)) for t in texts)
-    hits = _by_words(items, item, feature, forward=False)(items.fold)
+    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
     for i in range(60):
         train = [j for j in range(60) if items.fold[j] != items.fold[i] and kinds[j] == kinds[i]]
-        every = set().union(*(features(texts[j]) for j in range(60) if kinds[j] == kinds[i]))
+        vocabulary = set().union(*(features(texts[j]) for j in range(60) if kinds[j] == kinds[i]))
         logs = {}
         for label in dict.fromkeys(answers):
-            own = [features(texts[j]) for j in train if answers[j] == label]
-            if not own:
+            class_features = [features(texts[j]) for j in train if answers[j] == label]
+            if not class_features:
                 continue
-            total = sum(map(len, own))
-            logs[label] = math.log(len(own) / len(train)) + sum(
-                math.log((sum(f in of for of in own) + 1) / (total + len(every)))
+            total = sum(map(len, class_features))
+            logs[label] = math.log(len(class_features) / len(train)) + sum(
+                math.log(
+                    (sum(f in item_features for item_features in class_features) + 1)
+                    / (total + len(vocabulary))
+                )
                 for f in features(texts[i])
             )
         best = max(logs, key=lambda label: logs[label])
@@ -484,29 +510,29 @@ def test_phrases_that_give_a_label_away_by_counting() -> None:
         begins = {" ".join(words[:n]) + " ..." for n in (2, 3) if len(words) > n}
         return {*words, *begins}
 
-    inside = [i for i in range(160) if kinds[i] == "x"]
+    indices = [i for i in range(160) if kinds[i] == "x"]
     rows = []
-    for phrase in sorted(set().union(*(phrases(texts[i]) for i in inside))):
-        having = [answers[i] for i in inside if phrase in phrases(texts[i])]
+    for phrase in sorted(set().union(*(phrases(texts[i]) for i in indices))):
+        having = [answers[i] for i in indices if phrase in phrases(texts[i])]
         if len(having) < 20:
             continue
         label = max(sorted(set(having), key=having.index), key=having.count)
-        share = sum(answers[i] == label for i in inside) / len(inside)
+        share = sum(answers[i] == label for i in indices) / len(indices)
         k = having.count(label)
         p = min(1.0, 2 * stats.binom.sf(k - 1, len(having), share))
         rows.append((phrase, label, len(having), k / len(having), p))
     q = stats.false_discovery_control([row[-1] for row in rows])
-    named = [
+    expected = [
         (*row[:-1], value)
         for row, value in zip(rows, q, strict=True)
         if value < 0.05 and row[3] >= 0.95
     ]
-    named.sort(key=lambda row: (-row[2], row[0]))
-    assert [(g.phrase, g.label, g.items) for g in study.giveaways] == [row[:3] for row in named]
-    assert [g.share for g in study.giveaways] == pytest.approx([row[3] for row in named])
-    assert [g.q for g in study.giveaways] == pytest.approx([row[4] for row in named])
+    expected.sort(key=lambda row: (-row[2], row[0]))
+    assert [(g.phrase, g.label, g.items) for g in study.giveaways] == [row[:3] for row in expected]
+    assert [g.share for g in study.giveaways] == pytest.approx([row[3] for row in expected])
+    assert [g.q for g in study.giveaways] == pytest.approx([row[4] for row in expected])
     assert {g.type for g in study.giveaways} == {"x"}
-    assert named
+    assert expected
 
 
 def test_cues_stand_for_places_and_surfaces() -> None:
@@ -560,25 +586,27 @@ def test_one_threshold_of_length_by_trying_all() -> None:
 
     def learnt(rows: list[int]) -> tuple[int, str, str]:
         best = (-1, 0, "", "")
-        for short, long in (("yes", "no"), ("no", "yes")):
+        for short, long_label in (("yes", "no"), ("no", "yes")):
             for threshold in range(int(lengths[rows].max()) + 1):
                 right = sum(
-                    answers[i] == (short if lengths[i] <= threshold else long) for i in rows
+                    answers[i] == (short if lengths[i] <= threshold else long_label) for i in rows
                 )
                 if right > best[0]:
-                    best = (right, threshold, short, long)
+                    best = (right, threshold, short, long_label)
         return best[1:]
 
-    assert (rule.threshold, rule.short, rule.long) == learnt(list(range(80)))
-    items = deal(answers, clusters, None, np.random.default_rng(1), 5)
+    assert (rule.threshold, rule.short_label, rule.long_label) == learnt(list(range(80)))
+    items = split_folds(answers, clusters, None, np.random.default_rng(1), 5)
     hits = 0
     for i in range(80):
-        threshold, short, long = learnt([j for j in range(80) if items.fold[j] != items.fold[i]])
-        hits += answers[i] == (short if lengths[i] <= threshold else long)
+        threshold, short_label, long_label = learnt(
+            [j for j in range(80) if items.fold[j] != items.fold[i]]
+        )
+        hits += answers[i] == (short_label if lengths[i] <= threshold else long_label)
     assert rule.accuracy.value == pytest.approx(hits / 80)
     assert rule.baseline == max(answers.count("yes"), answers.count("no")) / 80
     assert rule.stratum.shown
-    assert psy.own_words(["the dog here", "the big dog here", "the here"]) == [1, 2, 0]
+    assert psy.unshared_word_counts(["the dog here", "the big dog here", "the here"]) == [1, 2, 0]
 
 
 def test_where_to_label_by_hand() -> None:
@@ -587,7 +615,7 @@ def test_where_to_label_by_hand() -> None:
     u[3] = np.mean([u[0], u[1], u[2], u[4]])
     p = psy.active_probabilities(q, 2, 0.6)
     assert p == pytest.approx(2 * (0.6 * u / u.sum() + 0.4 / 5))
-    many = psy.active_probabilities(q, 4, 0.8)
+    probabilities = psy.active_probabilities(q, 4, 0.8)
     share = 0.8 * u / u.sum() + 0.2 / 5
     full = np.zeros(5, dtype=bool)
     while True:
@@ -595,8 +623,8 @@ def test_where_to_label_by_hand() -> None:
         if not (left[~full] > 1).any():
             break
         full |= left >= 1
-    assert many == pytest.approx(left)
-    assert many.sum() == pytest.approx(4)
+    assert probabilities == pytest.approx(left)
+    assert probabilities.sum() == pytest.approx(4)
     assert psy.active_probabilities([0.0, 1.0], 1).tolist() == [0.5, 0.5]
     for wrong in (
         (q, 0, 0.5),
@@ -608,31 +636,39 @@ def test_where_to_label_by_hand() -> None:
     ):
         with pytest.raises(ValueError, match="tau"):
             psy.active_probabilities(*wrong)
-    differing, others = np.array([0, 1, 2, 0]), np.array([2, 2, 2, 0])
-    apart = 3 / 6
-    error = (1 - math.sqrt(1 - 2 * apart)) / 2
+    differing, n_labels = np.array([0, 1, 2, 0]), np.array([2, 2, 2, 0])
+    disagreement = 3 / 6
+    error = (1 - math.sqrt(1 - 2 * disagreement)) / 2
     expected = []
-    for k, total in zip(differing, others, strict=True):
+    for k, total in zip(differing, n_labels, strict=True):
         wrong = error * error ** (total - k) * (1 - error) ** k
         right = (1 - error) * (1 - error) ** (total - k) * error**k
         expected.append(wrong / (wrong + right) if total else math.nan)
-    chances = psy.errors_from_disagreement(differing, others)
+    chances = psy.errors_from_disagreement(differing, n_labels)
     assert chances == pytest.approx(expected, nan_ok=True)
     rare = psy.errors_from_disagreement([0, 0, 0, 1], [1, 1, 1, 1])
     error = (1 - math.sqrt(1 - 2 / 4)) / 2
     assert rare[0] == pytest.approx(error**2 / (error**2 + (1 - error) ** 2))
-    never = psy.errors_from_disagreement([0, 0], [1, 1])
+    disagreement_free = psy.errors_from_disagreement([0, 0], [1, 1])
     error = (1 - math.sqrt(1 - 2 / 6)) / 2
-    assert never == pytest.approx([error**2 / (error**2 + (1 - error) ** 2)] * 2)
+    assert disagreement_free == pytest.approx([error**2 / (error**2 + (1 - error) ** 2)] * 2)
     rng = np.random.default_rng(11)
-    a, wrong, drawn = rng.random(50), rng.uniform(0.05, 0.4, 50), rng.uniform(0.2, 0.9, 50)
+    a, wrong, sampling_probabilities = (
+        rng.random(50),
+        rng.uniform(0.05, 0.4, 50),
+        rng.uniform(0.2, 0.9, 50),
+    )
     truth = a * (1 - wrong) + (1 - a) * wrong
-    w = (1 - drawn) / drawn
+    w = (1 - sampling_probabilities) / sampling_probabilities
     slope = np.cov(a, truth, aweights=w)[0, 1] / np.cov(a, aweights=w)
     residual = truth - min(1.0, max(0.0, float(slope))) * a
     squares = truth * (1 - truth) + (residual - residual.mean()) ** 2
     sampled = (w * squares).sum() / 50**2
-    whole = truth.mean() * (1 - truth.mean()) / 50
-    width = psy.expected_width(a, wrong, drawn, together=1.5, alike=2.0)
-    assert width == pytest.approx(2 * stats.norm.ppf(0.975) * math.sqrt(1.5 * sampled + 2 * whole))
+    sampling_variance = truth.mean() * (1 - truth.mean()) / 50
+    width = psy.expected_width(
+        a, wrong, sampling_probabilities, label_design_effect=1.5, answer_design_effect=2.0
+    )
+    assert width == pytest.approx(
+        2 * stats.norm.ppf(0.975) * math.sqrt(1.5 * sampled + 2 * sampling_variance)
+    )
     assert math.isnan(psy.expected_width([0.5], [0.1], [0.5]))

@@ -19,9 +19,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.consistency import lengthening, varies_of
+from hqm.psychometrics.consistency import lengthening, varying_columns
 from hqm.psychometrics.families import Relatives
-from hqm.psychometrics.resampling import multiplicities
+from hqm.psychometrics.resampling import bootstrap_counts
 
 # Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
 BRENNAN_1 = np.array(
@@ -93,8 +93,8 @@ def with_covariance(covariance: np.ndarray, n: int) -> np.ndarray:
     """Scores of n respondents whose sample covariances are exactly these."""
     x = np.random.default_rng(0).normal(size=(n, len(covariance)))
     x -= x.mean(axis=0)
-    own = np.linalg.cholesky(np.cov(x.T))
-    return x @ np.linalg.inv(own).T @ np.linalg.cholesky(covariance).T
+    sample_root = np.linalg.cholesky(np.cov(x.T))
+    return x @ np.linalg.inv(sample_root).T @ np.linalg.cholesky(covariance).T
 
 
 @pytest.fixture
@@ -172,13 +172,18 @@ def test_unrelated_respondents_raise_the_flag_of_dependence_in_five_of_a_hundred
 def test_the_p_value_of_dependence_is_that_of_all_exchanges() -> None:
     x, labels = [0.1, 0.4, 0.35, 0.8, 0.9, 0.5], np.array(list("aabbcc"))
 
-    def between(order: tuple[int, ...]) -> float:
+    def between_variance(order: tuple[int, ...]) -> float:
         moved = np.array(x)[list(order)]
         return sum(2 * (moved[labels == f].mean() - np.mean(x)) ** 2 for f in "abc")
 
-    every = [between(order) >= between(tuple(range(6))) - 1e-12 for order in permutations(range(6))]
-    drawn = psy.family_dependence(x, labels.tolist(), np.random.default_rng(0), permutations=20_000)
-    assert drawn.p == pytest.approx(np.mean(every), abs=0.01)
+    at_least_observed = [
+        between_variance(order) >= between_variance(tuple(range(6))) - 1e-12
+        for order in permutations(range(6))
+    ]
+    dependence = psy.family_dependence(
+        x, labels.tolist(), np.random.default_rng(0), permutations=20_000
+    )
+    assert dependence.p == pytest.approx(np.mean(at_least_observed), abs=0.01)
 
 
 def test_one_family_is_one_respondent() -> None:
@@ -209,8 +214,8 @@ def test_leave_one_out_finds_the_outlier() -> None:
     x, y = np.append(rng.normal(size=15), 12), np.append(rng.normal(size=15), 12)
     influence = psy.leave_one_out(lambda i: psy.pearson(x[i], y[i]).value, 16, scores=x)
     assert (influence.strongest, influence.flags) == (15, ("DOMINANT_MODEL",))
-    assert influence.without[15] == pytest.approx(np.corrcoef(x[:15], y[:15])[0, 1])
-    assert influence.low == min(influence.without)
+    assert influence.leave_one_out[15] == pytest.approx(np.corrcoef(x[:15], y[:15])[0, 1])
+    assert influence.low == min(influence.leave_one_out)
     line = np.arange(16.0)
     bent = line + 3 * np.sin(line)
     calm = psy.leave_one_out(lambda i: psy.pearson(line[i], bent[i]).value, 16, scores=line)
@@ -253,9 +258,9 @@ def test_order_shift_and_scale_do_not_matter(
     random.shuffle(columns)  # type: ignore[attr-defined]
     moved = scale * x[rows][:, columns] + shift
     for function in (lambda y: psy.cronbach_alpha(y).coefficient, psy.lambda2):
-        original, other = function(x), function(moved)
-        if original.status == other.status == "ok" and abs(original.value) < 50:
-            assert other.value == pytest.approx(original.value, abs=1e-5)
+        original, transformed = function(x), function(moved)
+        if original.status == transformed.status == "ok" and abs(original.value) < 50:
+            assert transformed.value == pytest.approx(original.value, abs=1e-5)
     assert psy.lambda2(x).value >= psy.cronbach_alpha(x).coefficient.value - 1e-9
 
 
@@ -320,7 +325,7 @@ def test_all_halves_against_a_loop() -> None:
 
 
 def test_a_family_is_drawn_as_a_whole() -> None:
-    weights = multiplicities(4, np.random.default_rng(0), 200, ["a", "a", "b", "c"])
+    weights = bootstrap_counts(4, np.random.default_rng(0), 200, ["a", "a", "b", "c"])
     assert (weights[:, 0] == weights[:, 1]).all()
     assert weights.mean(axis=0) == pytest.approx(1, abs=0.15)
 
@@ -343,7 +348,7 @@ ABSENT = {
 
 
 @pytest.mark.parametrize(
-    ("status", "x"), [(s, x) for s, many in ABSENT.items() for x in many], ids=repr
+    ("status", "x"), [(s, x) for s, matrices in ABSENT.items() for x in matrices], ids=repr
 )
 def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
     rng = np.random.default_rng(0)
@@ -369,10 +374,10 @@ def test_borderline_inputs_raise_no_warning() -> None:
         three = psy.cronbach_alpha([[1, 2], [2, 1], [3, 3]])
         assert three.coefficient.status == "ok"
         assert math.isnan(three.coefficient.low)
-        same = psy.cronbach_alpha(np.tile(np.arange(6.0)[:, None], (1, 3)))
-        assert same.coefficient.value == pytest.approx(1)
-        assert math.isnan(same.coefficient.low)
-        assert same.coefficient.flags == ("REDUNDANT",)
+        identical_items = psy.cronbach_alpha(np.tile(np.arange(6.0)[:, None], (1, 3)))
+        assert identical_items.coefficient.value == pytest.approx(1)
+        assert math.isnan(identical_items.coefficient.low)
+        assert identical_items.coefficient.flags == ("REDUNDANT",)
         opposed = np.array([[1.0, 0], [0, 1], [1, 0], [0, 1.001]])
         assert psy.cronbach_alpha(opposed).coefficient.value < 0, (
             "a negative alpha is printed, not cut"
@@ -426,8 +431,8 @@ def clustered(
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(clusters), np.arange(clusters) % 3 + 1)
     shared = rng.normal(size=(respondents, clusters))[:, labels]
-    own = rng.normal(size=(respondents, len(labels)))
-    return rng.normal(size=(respondents, 1)) + 0.5 * shared + own, labels
+    unique_scores = rng.normal(size=(respondents, len(labels)))
+    return rng.normal(size=(respondents, 1)) + 0.5 * shared + unique_scores, labels
 
 
 def error_and_spread(
@@ -437,15 +442,15 @@ def error_and_spread(
     those of all items, the sums those of all clusters but one.
     """
     residual = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
-    there = [c for c in np.unique(labels) if c != left]
-    kept = np.isin(labels, there)
-    m, n, c = len(x), int(kept.sum()), len(np.unique(labels))
+    retained_clusters = [c for c in np.unique(labels) if c != left]
+    in_clusters = np.isin(labels, retained_clusters)
+    m, n, c = len(x), int(in_clusters.sum()), len(np.unique(labels))
     squares = [
-        sum(float(row[labels == cluster].sum()) ** 2 for cluster in there) / n**2
+        sum(float(row[labels == cluster].sum()) ** 2 for cluster in retained_clusters) / n**2
         for row in residual
     ]
     error = c / (c - 1) * m / (m - 1) * float(np.mean(squares))
-    return error, float(x[:, kept].mean(axis=1).var(ddof=1))
+    return error, float(x[:, in_clusters].mean(axis=1).var(ddof=1))
 
 
 def test_alpha_over_clusters_and_its_intervals_by_loops() -> None:
@@ -462,27 +467,27 @@ def test_alpha_over_clusters_and_its_intervals_by_loops() -> None:
         tuple(1 - error / spread * math.exp(side * half) for side in (1, -1))
     )
 
-    def of(rows: np.ndarray) -> tuple[float, float]:
+    def alpha_of(rows: np.ndarray) -> tuple[float, float]:
         error, spread = error_and_spread(x[rows], labels)
         return 1 - error / spread, spread
 
-    bare = psy.Coefficient(1 - error / spread, n=12, level=0.9, fixed=fixed)
-    least = psy.at_least(bare, of, x.mean(axis=1), least=-math.inf)
-    assert result.coefficient.low == pytest.approx(least.low)
-    assert (result.coefficient.high, result.coefficient.method) == (math.inf, least.method)
+    unbounded = psy.Coefficient(1 - error / spread, n=12, level=0.9, fixed=fixed)
+    lower_bound = psy.add_lower_bound(unbounded, alpha_of, x.mean(axis=1), minimum=-math.inf)
+    assert result.coefficient.low == pytest.approx(lower_bound.low)
+    assert (result.coefficient.high, result.coefficient.method) == (math.inf, lower_bound.method)
     assert (result.coefficient.n, result.coefficient.n_items, result.coefficient.level) == (
         (12, 21, 0.9)
     )
-    assert (result.n, result.k, result.k_varying, result.parts) == (12, 21, 21, 11)
-    alone = psy.cronbach_alpha(x)
-    assert result.of_items == pytest.approx(alone.coefficient.value)
-    assert alone.of_items == pytest.approx(alone.coefficient.value)
+    assert (result.n, result.k, result.k_varying, result.n_clusters) == (12, 21, 21, 11)
+    alpha = psy.cronbach_alpha(x)
+    assert result.item_alpha == pytest.approx(alpha.coefficient.value)
+    assert alpha.item_alpha == pytest.approx(alpha.coefficient.value)
     assert result.varying.value == pytest.approx(result.coefficient.value)
-    assert (alone.parts, alone.coefficient.flags[0]) == (21, "RANK_DEFICIENT")
+    assert (alpha.n_clusters, alpha.coefficient.flags[0]) == (21, "RANK_DEFICIENT")
 
 
 def numbers(value: psy.Coefficient) -> tuple[float, ...]:
-    fixed = value.fixed or psy.Bounds(math.nan, math.nan, "")
+    fixed = value.fixed or psy.ConfidenceInterval(math.nan, math.nan, "")
     return value.value, value.low, value.high, value.n, value.n_items, fixed.low, fixed.high
 
 
@@ -505,25 +510,33 @@ def test_what_is_left_out_of_alpha_leaves_no_trace(drop: Any) -> None:
         gap[:, 4] = np.nan
     rows, columns = rows | (drop == "items"), columns | (drop == "respondents")
     ours = psy.cronbach_alpha(gap, labels, families=families, drop=drop)
-    rest = psy.cronbach_alpha(
+    complete = psy.cronbach_alpha(
         x[rows][:, columns],
         labels[columns],
-        families=[family for family, kept in zip(families, rows, strict=True) if kept],
+        families=[
+            family for family, is_retained in zip(families, rows, strict=True) if is_retained
+        ],
     )
-    assert math.isfinite(rest.coefficient.low)
-    assert numbers(ours.coefficient) == pytest.approx(numbers(rest.coefficient))
-    assert numbers(ours.varying) == pytest.approx(numbers(rest.varying))
-    assert (ours.n, ours.k, ours.parts) == (rest.n, rest.k, rest.parts)
+    assert math.isfinite(complete.coefficient.low)
+    assert numbers(ours.coefficient) == pytest.approx(numbers(complete.coefficient))
+    assert numbers(ours.varying) == pytest.approx(numbers(complete.varying))
+    assert (ours.n, ours.k, ours.n_clusters) == (
+        complete.n,
+        complete.k,
+        complete.n_clusters,
+    )
     if drop == "answers":
         strata = ["a" if label < 6 else "b" for label in labels]
         typed = psy.stratified_alpha(gap, strata, labels, families=families)
-        without = psy.stratified_alpha(
+        complete_strata = psy.stratified_alpha(
             x[rows][:, columns],
-            [kind for kind, kept in zip(strata, columns, strict=True) if kept],
+            [kind for kind, is_retained in zip(strata, columns, strict=True) if is_retained],
             labels[columns],
-            families=[family for family, kept in zip(families, rows, strict=True) if kept],
+            families=[
+                family for family, is_retained in zip(families, rows, strict=True) if is_retained
+            ],
         )
-        assert numbers(typed) == pytest.approx(numbers(without))
+        assert numbers(typed) == pytest.approx(numbers(complete_strata))
 
 
 def test_alpha_with_answers_left_out_is_near_that_of_all() -> None:
@@ -531,13 +544,13 @@ def test_alpha_with_answers_left_out_is_near_that_of_all() -> None:
     rng = np.random.default_rng(13)
     x = rng.normal(size=(20, 1)) + 0.3 * np.linspace(-5, 5, 15) + rng.normal(size=(20, 15))
     x[rng.random(x.shape) < 0.1] = np.nan
-    known = np.isfinite(x)
-    rows, columns = np.nonzero(known)
+    scored = np.isfinite(x)
+    rows, columns = np.nonzero(scored)
     design = np.hstack([np.eye(20)[rows], np.eye(15)[columns]])
-    fitted = design @ np.linalg.lstsq(design, x[known], rcond=None)[0]
+    fitted = design @ np.linalg.lstsq(design, x[scored], rcond=None)[0]
     squares = np.zeros(20)
-    np.add.at(squares, rows, (x[known] - fitted) ** 2)
-    n = known.sum(axis=1)
+    np.add.at(squares, rows, (x[scored] - fitted) ** 2)
+    n = scored.sum(axis=1)
     error = 15 / 14 * 20 / 19 * (squares / n**2).mean()
     value = 1 - error / np.nanmean(x, axis=1).var(ddof=1)
     result = psy.cronbach_alpha(x, drop="answers").coefficient
@@ -558,11 +571,11 @@ def test_items_that_do_not_vary_are_counted_apart() -> None:
     assert (single.varying.status, single.varying.n, single.k_varying) == ("insufficient", 10, 1)
     assert single.coefficient.value == pytest.approx(0)
     shared = psy.cronbach_alpha(flat, [0, 0, 0, 0, 0, 0, 0, 1, 1])
-    assert (shared.varying.status, shared.parts) == ("insufficient", 2)
+    assert (shared.varying.status, shared.n_clusters) == ("insufficient", 2)
     refused = psy.cronbach_alpha(flat[:2])
     assert (refused.n, refused.k, refused.k_varying) == (2, 9, 7)
-    assert (refused.parts, refused.coefficient.n) == (0, 2)
-    assert math.isnan(refused.of_items)
+    assert (refused.n_clusters, refused.coefficient.n) == (0, 2)
+    assert math.isnan(refused.item_alpha)
     nobody = psy.cronbach_alpha(np.empty((0, 4)))
     assert (nobody.n, nobody.k, nobody.k_varying) == (0, 4, 0)
 
@@ -581,7 +594,7 @@ def test_items_that_do_not_vary_are_counted_apart() -> None:
 )
 def test_what_varies_beyond_rounding(column: list[float], varies: bool) -> None:
     table = np.array([column, [1.0, 2.0, 3.0], [4.0, 4.0, 4.0]]).T
-    assert varies_of(table).tolist() == [varies, True, False]
+    assert varying_columns(table).tolist() == [varies, True, False]
 
 
 def test_flags_beside_a_coefficient_of_consistency() -> None:
@@ -605,29 +618,29 @@ def test_kr21_and_lambda2_by_their_formulas() -> None:
     assert kr.value == pytest.approx(8 / 7 * (1 - mean * (8 - mean) / (8 * spread)))
     assert (kr.n, kr.method) == (10, "KR-21")
     for coefficient in (psy.kr21, psy.lambda2):
-        few = coefficient(x[:2])
-        assert (few.status, few.n) == ("insufficient", 2)
+        small_study = coefficient(x[:2])
+        assert (small_study.status, small_study.n) == ("insufficient", 2)
     graded = psy.kr21(np.where(x == 1, 0.5, x))
     assert (graded.status, graded.n) == ("not_applicable", 10)
 
     def lambda2(x: np.ndarray) -> tuple[float, float]:
         s = np.cov(x.T)
-        k, whole = len(s), float(s.sum())
-        off = s - np.diag(np.diag(s))
-        root = math.sqrt(k / (k - 1) * float((off**2).sum()))
-        return 1 - float(np.trace(s)) / whole + root / whole, whole
+        k, total = len(s), float(s.sum())
+        off_diagonal = s - np.diag(np.diag(s))
+        root = math.sqrt(k / (k - 1) * float((off_diagonal**2).sum()))
+        return 1 - float(np.trace(s)) / total + root / total, total
 
     families = [str(i // 2) for i in range(11)]
-    for rows, own in ((gap, ()), (x, families[:10])):
-        ours = psy.lambda2(rows, families=own)
+    for rows, family_names in ((gap, ()), (x, families[:10])):
+        ours = psy.lambda2(rows, families=family_names)
         assert ours.value == pytest.approx(lambda2(x)[0])
-        least = psy.at_least(
+        lower_bound = psy.add_lower_bound(
             psy.Coefficient(ours.value, n=10),
-            lambda kept: lambda2(x[kept]),
+            lambda indices: lambda2(x[indices]),
             total,
-            Relatives(tuple(own)),
+            Relatives(tuple(family_names)),
         )
-        assert ours.low == pytest.approx(least.low)
+        assert ours.low == pytest.approx(lower_bound.low)
         assert (ours.n, math.isfinite(ours.low)) == (10, True)
 
 
@@ -652,9 +665,9 @@ def halves_of(x: np.ndarray) -> list[float]:
     for half in combinations(range(k), k // 2):
         if k % 2 == 0 and 0 not in half:
             continue
-        first, other = x[:, half].sum(axis=1), np.delete(x, half, axis=1).sum(axis=1)
-        if np.ptp(first) and np.ptp(other):
-            r = np.corrcoef(first, other)[0, 1]
+        first, second = x[:, half].sum(axis=1), np.delete(x, half, axis=1).sum(axis=1)
+        if np.ptp(first) and np.ptp(second):
+            r = np.corrcoef(first, second)[0, 1]
             values += [2 * r / (1 + r)] if r > -1 + 1e-9 else []
     return values
 
@@ -671,9 +684,9 @@ def test_every_split_into_halves_counts_once(items: int, splits: int) -> None:
     quantiles = np.quantile(values, [0.025, 0.975])
     assert ends == pytest.approx((np.mean(values), min(values), max(values), *quantiles))
     if splits > 1:
-        drawn = psy.split_half(x, rng, draws=splits - 1)
-        assert (drawn.exhaustive, drawn.splits) == (False, splits - 1)
-        ours = np.array([drawn.minimum, drawn.maximum])
+        sampled = psy.split_half(x, rng, draws=splits - 1)
+        assert (sampled.exhaustive, sampled.splits) == (False, splits - 1)
+        ours = np.array([sampled.minimum, sampled.maximum])
         nearest = np.abs(ours[:, None] - np.array(values)).min(axis=1)
         assert nearest == pytest.approx(np.zeros(2), abs=1e-12)
 
@@ -688,8 +701,13 @@ def test_halves_that_do_not_vary_or_are_opposed_have_no_value() -> None:
     equal = psy.split_half(np.eye(4)[:, :1] * [1.0, 0.0], np.random.default_rng(0))
     assert (equal.status, equal.n, equal.k) == ("degenerate", 4, 2)
     assert (equal.splits, equal.undefined, equal.exhaustive) == (1, 1, True)
-    few = psy.split_half(np.ones((2, 3)), np.random.default_rng(0))
-    assert (few.status, few.n, few.k, few.splits) == ("insufficient", 2, 3, 0)
+    small_study = psy.split_half(np.ones((2, 3)), np.random.default_rng(0))
+    assert (small_study.status, small_study.n, small_study.k, small_study.splits) == (
+        "insufficient",
+        2,
+        3,
+        0,
+    )
 
 
 def test_a_reliability_at_another_length() -> None:

@@ -58,22 +58,22 @@ def test_few_labels_cannot_tell() -> None:
     verdicts, labels, _ = world(1, wrong=6, misread=0.03, respondents=3)
     study = psy.contradicted_items(verdicts, labels)
     assert study.status == "insufficient"
-    assert f"needs {study.fewest} labels" in study.reason
-    assert study.fewest > 3
-    none = psy.contradicted_items(verdicts, np.full_like(labels, np.nan))
-    assert (none.status, none.tested, none.fewest) == ("insufficient", 0, 0)
-    assert math.isnan(none.usual)
+    assert f"needs {study.min_labels} labels" in study.reason
+    assert study.min_labels > 3
+    unlabelled = psy.contradicted_items(verdicts, np.full_like(labels, np.nan))
+    assert (unlabelled.status, unlabelled.tested, unlabelled.min_labels) == ("insufficient", 0, 0)
+    assert math.isnan(unlabelled.usual)
 
 
 def test_answers_and_labels_together_need_few_labels() -> None:
     """Two labels an item are too few by themselves; beside 12 respondents' answers they are not."""
-    found_right = planted = listed = alone = clean = 0
+    found_right = planted = listed = n_label_errors = clean = 0
     for seed in range(12):
         rng = np.random.default_rng([2, seed])
         for wrong in (9, 0):
             verdicts, labels, keys = world(seed, wrong=wrong, misread=0.01, respondents=12)
             labels[rng.random(labels.shape).argsort(axis=0) >= 2] = np.nan
-            answers = psy.reading_list(verdicts, rng=rng, most=300)
+            answers = psy.reading_list(verdicts, rng=rng, max_listed=300)
             chances = np.zeros(300)
             if not answers.doubt:
                 chances[[row.item for row in answers.items]] = [r.expected for r in answers.items]
@@ -84,14 +84,14 @@ def test_answers_and_labels_together_need_few_labels() -> None:
             if not wrong:
                 clean += bool(items)
                 continue
-            planted, listed, alone = (
+            planted, listed, n_label_errors = (
                 planted + len(keys),
                 listed + len(items),
-                alone + len(answers.named),
+                n_label_errors + len(answers.named),
             )
             found_right += len(items & keys)
     assert found_right / planted > 0.5
-    assert found_right > 1.5 * alone
+    assert found_right > 1.5 * n_label_errors
     assert found_right / listed > 0.9
     assert clean <= 2
 
@@ -151,14 +151,14 @@ def test_the_answers_under_wrong_keys() -> None:
         ([1.0, 0.0, 1.0, 0.0], [[0, 0, 0.75, nan], [1, 0, 0.25, 0]]),
     ):
         assert np.array_equal(psy.with_wrong_keys(x, rng=rng, hit=hit), expected, equal_nan=True)
-    many = psy.with_wrong_keys(np.zeros((50, 200)), rng=rng, hit=0.3)
-    assert many.mean() == pytest.approx(0.3, abs=4 * math.sqrt(0.21 / 10_000))
+    chance_scores = psy.with_wrong_keys(np.zeros((50, 200)), rng=rng, hit=0.3)
+    assert chance_scores.mean() == pytest.approx(0.3, abs=4 * math.sqrt(0.21 / 10_000))
 
 
 def test_copies_hold_some_items_and_their_own_chances() -> None:
     """The score of item i is (i + 1) / 1000; under a wrong key odd items are mirrored, others 0."""
     scores = np.tile(np.arange(1, 101) / 1000, (3, 1))
-    before, drawn = scores.copy(), set()
+    before, changed_items = scores.copy(), set()
 
     def search(copy: np.ndarray) -> list[int]:
         changed = (copy[0] > 0.5) | (copy[0] == 0)
@@ -168,7 +168,7 @@ def test_copies_hold_some_items_and_their_own_chances() -> None:
         mirrored = np.round(1000 * (1 - copy[0, copy[0] > 0.5])) - 1
         assert (mirrored % 2 == 1).all()
         left = np.round(1000 * copy[0, ~changed]) - 1
-        drawn.update(left.astype(int).tolist())
+        changed_items.update(left.astype(int).tolist())
         assert (left % 2 == 1).sum() + len(mirrored) <= 50
         return np.flatnonzero(changed).tolist()
 
@@ -179,15 +179,19 @@ def test_copies_hold_some_items_and_their_own_chances() -> None:
         hit=np.arange(100) % 2,
         share=0.1,
         faults=45,
-        most=60,
+        max_items=60,
     )
     assert (study.planted, study.repeats, study.power, study.error) == (6, 8, 1, 0)
-    assert drawn == set(range(100))
+    assert changed_items == set(range(100))
     assert np.array_equal(scores, before)
-    nothing = psy.planted_faults(np.ones((0, 4)), search, rng=np.random.default_rng(1))
-    assert (nothing.planted, nothing.repeats, nothing.status) == (0, 0, "insufficient")
-    assert math.isnan(nothing.power)
-    assert math.isnan(nothing.error)
+    without_rows = psy.planted_faults(np.ones((0, 4)), search, rng=np.random.default_rng(1))
+    assert (without_rows.planted, without_rows.repeats, without_rows.status) == (
+        0,
+        0,
+        "insufficient",
+    )
+    assert math.isnan(without_rows.power)
+    assert math.isnan(without_rows.error)
 
 
 @pytest.mark.parametrize(
@@ -235,14 +239,14 @@ def expected(study: psy.ReadingList) -> list[float]:
 def test_scores_of_any_range_are_brought_to_0_and_1() -> None:
     x = passed(12, 60, 2)
     plain = listed(x)
-    for other in (10 * x, 2 * x - 1, 3 * x - 2):
-        assert expected(listed(other)) == pytest.approx(expected(plain), rel=1e-9)
+    for transformed in (10 * x, 2 * x - 1, 3 * x - 2):
+        assert expected(listed(transformed)) == pytest.approx(expected(plain), rel=1e-9)
     halves = listed(x / 2)
     assert {row.fails for row in listed(0.5 * x + 0.5).items} == {()}, "none is below the middle"
     assert expected(halves) != pytest.approx(expected(plain), abs=0.01), "a half is not in full"
     assert len(plain.items) == 50, "the length of the list where nobody says"
     assert plain.planted == 1
-    assert listed(x, most=7).items == plain.items[:7]
+    assert listed(x, max_listed=7).items == plain.items[:7]
 
 
 def test_few_items_of_a_type_or_side_share_abilities() -> None:
@@ -253,38 +257,42 @@ def test_few_items_of_a_type_or_side_share_abilities() -> None:
     alike = np.repeat([0, 1, 2, 3, 4], [10, 11, 9, 16, 14])
     alike[21:30] = 9  # of the type's sides only one is small: it stands with nothing of its type
     alike[46:] = 9
-    given = listed(x, types=types.tolist(), sides=sides.tolist(), most=60)
-    same = listed(x, types=alike.tolist(), most=60)
-    assert expected(given) == pytest.approx(expected(same), rel=1e-9)
-    assert given.together == pytest.approx(same.together, rel=1e-9)
+    from_sides = listed(x, types=types.tolist(), sides=sides.tolist(), max_listed=60)
+    from_types = listed(x, types=alike.tolist(), max_listed=60)
+    assert expected(from_sides) == pytest.approx(expected(from_types), rel=1e-9)
+    assert from_sides.common_failure == pytest.approx(from_types.common_failure, rel=1e-9)
     assert expected(listed(x, types=["a"] * 60, sides=[1] * 60)) == expected(listed(x))
-    assert expected(listed(x, types=types.tolist(), most=60)) != pytest.approx(expected(same))
+    assert expected(listed(x, types=types.tolist(), max_listed=60)) != pytest.approx(
+        expected(from_types)
+    )
     order = np.random.default_rng(1).permutation(60)
-    turned = listed(x[:, order], types=types[order].tolist(), sides=sides[order].tolist(), most=60)
-    assert expected(turned) == pytest.approx(np.array(expected(given))[order], abs=1e-6)
+    turned = listed(
+        x[:, order], types=types[order].tolist(), sides=sides[order].tolist(), max_listed=60
+    )
+    assert expected(turned) == pytest.approx(np.array(expected(from_sides))[order], abs=1e-6)
 
 
 def test_a_long_list_is_learnt_from_some_of_its_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those drawn are in the order of a list of them alone."""
     x = passed(30, 90, 3)
     assert len(np.unique(x, axis=1).T) == 90
-    monkeypatch.setattr(wrong_keys, "_FITTED", 50)
-    study = listed(x, most=90)
-    drawn = np.sort(np.random.default_rng(0).choice(90, 50, replace=False))
-    alone = listed(x[:, drawn], most=50)
-    members = [row.item for row in study.items if row.item in drawn]
-    assert members == [int(drawn[row.item]) for row in alone.items]
-    monkeypatch.setattr(wrong_keys, "_FITTED", 90)
-    whole = listed(x, most=90)
-    assert [row.item for row in whole.items] != [row.item for row in study.items]
+    monkeypatch.setattr(wrong_keys, "_MAX_FITTED_KINDS", 50)
+    study = listed(x, max_listed=90)
+    sampled_items = np.sort(np.random.default_rng(0).choice(90, 50, replace=False))
+    subset = listed(x[:, sampled_items], max_listed=50)
+    members = [row.item for row in study.items if row.item in sampled_items]
+    assert members == [int(sampled_items[row.item]) for row in subset.items]
+    monkeypatch.setattr(wrong_keys, "_MAX_FITTED_KINDS", 90)
+    full_list = listed(x, max_listed=90)
+    assert [row.item for row in full_list.items] != [row.item for row in study.items]
     monkeypatch.undo()
-    assert listed(x, most=90) == whole
+    assert listed(x, max_listed=90) == full_list
 
 
 def test_items_that_are_answered_alike_count_each() -> None:
     """Twice the same items: the same chances of a wrong key, and twice as many are expected."""
     x = passed(14, 60, 3)
-    once, twice = listed(x, most=60), listed(np.hstack([x, x]), most=120)
+    once, twice = listed(x, max_listed=60), listed(np.hstack([x, x]), max_listed=120)
     chance = expected(twice)
     assert chance[:60] == pytest.approx(chance[60:], abs=1e-12)
     assert sum(chance) == pytest.approx(2 * sum(expected(once)), rel=0.1)

@@ -44,11 +44,13 @@ def test_htmt_of_holzinger_and_swineford() -> None:
     sd = np.sqrt(np.diag(covariance))
     r = covariance / np.outer(sd, sd)
     ratios = [
-        psy.htmt_of(r, FACTORS, *pair)
+        psy.htmt_from_correlations(r, FACTORS, *pair)
         for pair in (("visual", "textual"), ("visual", "speed"), ("textual", "speed"))
     ]
     assert ratios == pytest.approx([0.424323, 0.423542, 0.289568], abs=2e-4)
-    assert psy.htmt_of(TOY, list("aabb"), "a", "b") == pytest.approx(0.593366, abs=5e-7)
+    assert psy.htmt_from_correlations(TOY, list("aabb"), "a", "b") == pytest.approx(
+        0.593366, abs=5e-7
+    )
 
 
 def test_a_planted_multitrait_structure() -> None:
@@ -80,7 +82,7 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
     matrix = psy.multitrait_multimethod(x, traits, methods)
     r = np.corrcoef(x.T)
     assert np.array(matrix.correlations) == pytest.approx(r)
-    beyond, within = [], []
+    beyond, within_bounds = [], []
     for i, j in product(range(8), repeat=2):
         if i >= j or traits[i] != traits[j]:
             continue
@@ -89,12 +91,12 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
                 continue
             if methods[b] == methods[j]:
                 beyond.append(r[i, j] > r[i, b])
-                within.append(r[i, j] > r[j, b])
+                within_bounds.append(r[i, j] > r[j, b])
             if methods[b] == methods[i]:
                 beyond.append(r[i, j] > r[j, b])
-                within.append(r[i, j] > r[i, b])
+                within_bounds.append(r[i, j] > r[i, b])
     assert matrix.over_hetero_method == (sum(beyond), len(beyond))
-    assert matrix.over_hetero_trait == (sum(within), len(within))
+    assert matrix.over_hetero_trait == (sum(within_bounds), len(within_bounds))
     p = [
         stats.pearsonr(x[:, i], x[:, j])
         for i, j in product(range(8), repeat=2)
@@ -108,12 +110,12 @@ def test_htmt_is_near_the_true_correlation() -> None:
     values = []
     for _ in range(40 if NIGHTLY else 20):
         first = rng.normal(size=60)
-        other = 0.6 * first + 0.8 * rng.normal(size=60)
-        x = np.stack([f + rng.normal(size=60) for f in [first] * 4 + [other] * 4], axis=1)
+        second = 0.6 * first + 0.8 * rng.normal(size=60)
+        x = np.stack([f + rng.normal(size=60) for f in [first] * 4 + [second] * 4], axis=1)
         values.append(psy.htmt(x, ["a"] * 4 + ["b"] * 4, "a", "b").value)
     assert np.mean(values) == pytest.approx(0.6, abs=0.05)
-    same = np.stack([first + 0.5 * rng.normal(size=60) for _ in range(6)], axis=1)
-    assert psy.htmt(same, list("aaabbb"), "a", "b").flags == ("NOT_DISTINCT",)
+    parallel = np.stack([first + 0.5 * rng.normal(size=60) for _ in range(6)], axis=1)
+    assert psy.htmt(parallel, list("aaabbb"), "a", "b").flags == ("NOT_DISTINCT",)
 
 
 def test_two_benchmarks_that_agree_only_in_the_large() -> None:
@@ -169,9 +171,9 @@ def test_order_shift_and_scale_do_not_matter(
     x = rng.normal(size=(14, 4)) + rng.normal(size=(14, 1))
     groups, methods = list("aabb"), list("1212")
     moved = scale * x[rows] + shift
-    original, other = psy.htmt(x, groups, "a", "b"), psy.htmt(moved, groups, "a", "b")
-    assert original.status == other.status
-    assert other.value == pytest.approx(original.value, rel=1e-6, nan_ok=True)
+    original, transformed = psy.htmt(x, groups, "a", "b"), psy.htmt(moved, groups, "a", "b")
+    assert original.status == transformed.status
+    assert transformed.value == pytest.approx(original.value, rel=1e-6, nan_ok=True)
     first, second = (psy.multitrait_multimethod(v, groups, methods) for v in (x, moved))
     assert first.over_hetero_method == second.over_hetero_method
     generator = np.random.default_rng(0)
@@ -201,8 +203,8 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert matrix.reason
             assert matrix.convergent == (0, 0)
             assert matrix.over_hetero_method == matrix.over_hetero_trait == (0, 0)
-        few = psy.multitrait_multimethod(rng.normal(size=(9, 4)), traits, methods)
-        assert len(few.correlations) == 4
+        small_study = psy.multitrait_multimethod(rng.normal(size=(9, 4)), traits, methods)
+        assert len(small_study.correlations) == 4
         assert (
             psy.multitrait_multimethod(rng.normal(size=(20, 2)), ["a", "b"], ["1", "1"]).status
             == "not_applicable"
@@ -214,7 +216,7 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
         ):
             assert psy.htmt(x, list("aabb"), "a", "b").status == status
         assert psy.htmt(rng.normal(size=(20, 3)), list("aab"), "a", "b").status == "insufficient"
-        assert math.isnan(psy.htmt_of(TOY, list("aaab"), "a", "b"))
+        assert math.isnan(psy.htmt_from_correlations(TOY, list("aaab"), "a", "b"))
         assert np.isnan(correlations(np.array([[1.0, 2], [1, 3], [1, 5]]))[0]).all()
         assert psy.benchmark_agreement([1, 2], [1, 2], rng).status == "insufficient"
         assert psy.benchmark_agreement([1, 2, 3], [1, 2, 3], rng, k=4).status == "insufficient"
@@ -224,8 +226,10 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
         assert five.reason
         lumpy = psy.benchmark_agreement([0, 0, 0, 0, 0, 1], [1, 2, 3, 4, 5, 6], rng)
         assert math.isfinite(lumpy.tau_range[0])
-        never = psy.benchmark_agreement([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], rng, halves=0)
-        assert math.isnan(never.tau_range[0])
+        without_halves = psy.benchmark_agreement(
+            [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], rng, halves=0
+        )
+        assert math.isnan(without_halves.tau_range[0])
 
 
 def test_shapes_are_checked() -> None:
@@ -238,7 +242,7 @@ def test_shapes_are_checked() -> None:
     with pytest.raises(ValueError, match="measures"):
         psy.htmt(np.eye(4), ["a"], "a", "b")
     with pytest.raises(ValueError, match="group a measure"):
-        psy.htmt_of(np.eye(4), ["a"], "a", "b")
+        psy.htmt_from_correlations(np.eye(4), ["a"], "a", "b")
     with pytest.raises(ValueError, match=r"arrays of shape \(respondents\)"):
         psy.benchmark_agreement([1, 2], [1], np.random.default_rng(0))
 
@@ -280,35 +284,35 @@ def test_a_correlation_is_at_least_so_much_among_others(
     families = [str(i // 2) for i in range(14)] if related else []
     gap = x.copy()
     gap[[0, 5]], y[5] = np.nan, np.inf
-    kept = [i for i in range(14) if i not in (0, 5)]
-    a, b = x[kept], y[kept]
-    both = a / a.std() + sign * b / b.std()
+    retained = [i for i in range(14) if i not in (0, 5)]
+    a, b = x[retained], y[retained]
+    composite = a / a.std() + sign * b / b.std()
 
-    def of(rows: np.ndarray) -> float | tuple[float, float]:
+    def correlation(rows: np.ndarray) -> float | tuple[float, float]:
         r = theirs(a[rows], b[rows])
-        return (r, float(both[rows].var(ddof=1))) if ours is psy.pearson else r
+        return (r, float(composite[rows].var(ddof=1))) if ours is psy.pearson else r
 
-    least = psy.at_least(
+    lower_bound = psy.add_lower_bound(
         psy.Coefficient(theirs(a, b), n=12, level=0.9),
-        of,
-        both if ours is psy.pearson else (),
-        Relatives(tuple(families[i] for i in kept) if related else ()),
+        correlation,
+        composite if ours is psy.pearson else (),
+        Relatives(tuple(families[i] for i in retained) if related else ()),
     )
     value = ours(gap, y, families=families, level=0.9)
-    assert (value.value, value.low) == pytest.approx((least.value, least.low))
+    assert (value.value, value.low) == pytest.approx((lower_bound.value, lower_bound.low))
     assert (value.high, value.n, value.level) == (math.inf, 12, 0.9)
-    assert value.method == least.method
+    assert value.method == lower_bound.method
 
 
 def test_no_correlation_of_scores_that_do_not_vary() -> None:
     for ours in (psy.pearson, psy.spearman, psy.kendall_tau_b):
-        first, other = ours([1, 1, 1, 1], [1, 2, 3, 5]), ours([1, 2, 3, 5], [2, 2, 2, 2])
-        both = ours([1, 1, 1, 1], [2, 2, 2, 2])
-        for absent in (first, other, both):
+        first, second = ours([1, 1, 1, 1], [1, 2, 3, 5]), ours([1, 2, 3, 5], [2, 2, 2, 2])
+        both_constant = ours([1, 1, 1, 1], [2, 2, 2, 2])
+        for absent in (first, second, both_constant):
             assert (absent.status, absent.n) == ("degenerate", 4)
-        assert first.reason == other.reason != both.reason
-        few = ours([1, 2, math.nan], [1, 3, 2])
-        assert (few.status, few.n) == ("insufficient", 2)
+        assert first.reason == second.reason != both_constant.reason
+        incomplete = ours([1, 2, math.nan], [1, 3, 2])
+        assert (incomplete.status, incomplete.n) == ("insufficient", 2)
         # without one respondent the others do not differ: nothing is said of other respondents
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -322,8 +326,8 @@ def test_ends_of_a_correlation_on_fishers_scale() -> None:
     assert (low, high) == pytest.approx(
         (math.tanh(math.atanh(0.5) - 0.2 * z), math.tanh(math.atanh(0.5) + 0.2 * z))
     )
-    for whole in (1.0, -1.0):
-        assert inverse_tanh_interval(whole, 0.2, 0.95) == (whole, whole)
+    for perfect in (1.0, -1.0):
+        assert inverse_tanh_interval(perfect, 0.2, 0.95) == (perfect, perfect)
 
 
 def partial(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
@@ -339,32 +343,32 @@ def test_a_partial_correlation_is_that_of_residuals() -> None:
     y += x
     families = [str(i // 2) for i in range(15)]
     x[2], y[3], z[14] = np.nan, np.nan, np.inf
-    kept = np.array([i for i in range(15) if i not in (2, 3, 14)])
-    for own in ([], families):
-        value = psy.partial_pearson(x, y, z, level=0.9, families=own)
-        least = psy.at_least(
-            psy.Coefficient(partial(x[kept], y[kept], z[kept]), n=12, level=0.9),
-            lambda rows: partial(*(v[kept][rows] for v in (x, y, z))),
-            relatives=Relatives(tuple(families[i] for i in kept) if own else ()),
+    retained = np.array([i for i in range(15) if i not in (2, 3, 14)])
+    for family_names in ([], families):
+        value = psy.partial_pearson(x, y, z, level=0.9, families=family_names)
+        lower_bound = psy.add_lower_bound(
+            psy.Coefficient(partial(x[retained], y[retained], z[retained]), n=12, level=0.9),
+            lambda rows: partial(*(v[retained][rows] for v in (x, y, z))),
+            relatives=Relatives(tuple(families[i] for i in retained) if family_names else ()),
         )
-        assert (value.value, value.low) == pytest.approx((least.value, least.low))
+        assert (value.value, value.low) == pytest.approx((lower_bound.value, lower_bound.low))
         assert (value.n, value.level, math.isfinite(value.low)) == (12, 0.9, True)
     assert psy.partial_pearson(x, y, z, n_effective=5).low < value.low
-    few = psy.partial_pearson(x[:6], y[:6], z[:6])
-    assert (few.status, few.n) == ("insufficient", 4)
+    small_study = psy.partial_pearson(x[:6], y[:6], z[:6])
+    assert (small_study.status, small_study.n) == ("insufficient", 4)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_partial_correlations_at_their_ends(sign: int) -> None:
     """What is left of both is the same, or the opposite; or nothing is left."""
     z = np.array([1.0, 2, 3, 4, 5, 6])
-    own = np.array([1.0, -1, -1, 1, 1, -1])
-    value = psy.partial_pearson(z + own, sign * own - z, z)
+    signs = np.array([1.0, -1, -1, 1, 1, -1])
+    value = psy.partial_pearson(z + signs, sign * signs - z, z)
     assert (value.value, value.n) == (sign, 6)
-    for flat in ((z, z, 0 * z), (z, 0 * z, own), (0 * z, z, own)):
+    for flat in ((z, z, 0 * z), (z, 0 * z, signs), (0 * z, z, signs)):
         absent = psy.partial_pearson(*flat)
         assert (absent.status, absent.n) == ("degenerate", 6)
-    for determined in ((2 * z, own, z), (own, sign * z + 1, z)):
+    for determined in ((2 * z, signs, z), (signs, sign * z + 1, z)):
         absent = psy.partial_pearson(*determined)
         assert (absent.status, absent.n) == ("degenerate", 6)
     # without the last respondent x is z, so that there is no partial correlation of the others
@@ -381,9 +385,9 @@ def test_a_repeated_measures_correlation_is_that_within_respondents() -> None:
     result = psy.repeated_measures(x, y, level=0.9)
     a, b = [], []
     for m in (0, 2, 3, 4, 5):
-        both = np.isfinite(x[m]) & np.isfinite(y[m])
-        a += (x[m, both] - x[m, both].mean()).tolist()
-        b += (y[m, both] - y[m, both].mean()).tolist()
+        scored = np.isfinite(x[m]) & np.isfinite(y[m])
+        a += (x[m, scored] - x[m, scored].mean()).tolist()
+        b += (y[m, scored] - y[m, scored].mean()).tolist()
     r = np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b))
     dof = len(a) - 5 - 1
     t = r * math.sqrt(dof / (1 - r * r))
@@ -394,8 +398,12 @@ def test_a_repeated_measures_correlation_is_that_within_respondents() -> None:
     )
     assert (ours.n, ours.level, result.dof) == (5, 0.9, dof)
     assert result.p == pytest.approx(2 * stats.t.sf(abs(t), dof))
-    few = psy.repeated_measures(x[:3], y[:3])
-    assert (few.coefficient.status, few.coefficient.n, few.dof) == ("insufficient", 2, 0)
+    small_study = psy.repeated_measures(x[:3], y[:3])
+    assert (small_study.coefficient.status, small_study.coefficient.n, small_study.dof) == (
+        "insufficient",
+        2,
+        0,
+    )
     level = np.repeat([[1.0], [5.0], [7.0]], 3, axis=1)
     for pair in ((level, x[3:, 1:]), (x[3:, 1:], -level)):
         flat = psy.repeated_measures(*pair)
@@ -451,8 +459,8 @@ def test_correlations_of_columns_are_those_of_numpy() -> None:
     r = correlations(x)
     assert np.isnan(r[1]).all()
     assert np.isnan(r[:, 1]).all()
-    rest = np.ix_([0, 2, 3], [0, 2, 3])
-    assert r[rest] == pytest.approx(np.corrcoef(x[:, [0, 2, 3]].T))
+    retained = np.ix_([0, 2, 3], [0, 2, 3])
+    assert r[retained] == pytest.approx(np.corrcoef(x[:, [0, 2, 3]].T))
 
 
 def test_a_trait_converges_where_its_correlation_exceeds_chance() -> None:
@@ -461,20 +469,24 @@ def test_a_trait_converges_where_its_correlation_exceeds_chance() -> None:
     x = rng.normal(size=(12, 6))
     x[:, 3:] = 0.6 * x[:, :3] + rng.normal(size=(12, 3))
     traits, methods = list("abcabc"), list("111222")
-    across = [float(np.corrcoef(x[:, i], x[:, i + 3])[0, 1]) for i in range(3)]
+    convergent_correlations = [float(np.corrcoef(x[:, i], x[:, i + 3])[0, 1]) for i in range(3)]
     counts = []
     for level in (0.1, 0.5, 0.8, 0.95, 0.999):
-        least = math.tanh(stats.norm.ppf(0.5 + level / 2) / 3)
+        minimum = math.tanh(stats.norm.ppf(0.5 + level / 2) / 3)
         result = psy.multitrait_multimethod(x, traits, methods, level=level)
         counts.append(result.convergent)
-        assert result.convergent == (sum(r > least for r in across), 3)
+        assert result.convergent == (sum(r > minimum for r in convergent_correlations), 3)
     assert len(set(counts)) > 2
     gap = np.vstack([x, np.where(np.arange(6) == 2, np.nan, 1.0)])
     assert psy.multitrait_multimethod(gap, traits, methods).n == 12
     for n, status in ((10, "ok"), (9, "insufficient"), (3, "insufficient"), (2, "insufficient")):
-        few = psy.multitrait_multimethod(x[:n], traits, methods)
-        assert (few.status, few.n, len(few.correlations)) == (status, n, 6 if n > 2 else 0)
-        assert (few.traits, few.methods) == (tuple(traits), tuple(methods))
+        small_study = psy.multitrait_multimethod(x[:n], traits, methods)
+        assert (small_study.status, small_study.n, len(small_study.correlations)) == (
+            status,
+            n,
+            6 if n > 2 else 0,
+        )
+        assert (small_study.traits, small_study.methods) == (tuple(traits), tuple(methods))
     single = psy.multitrait_multimethod(x[:, :1], ["a"], ["1"])
     assert (single.status, single.correlations) == ("insufficient", ())
     x[:, 1] = 1.0
@@ -491,29 +503,29 @@ def test_heterotrait_to_monotrait_by_its_formula() -> None:
     groups = list("abacbb")
     gap = np.vstack([x, np.full((1, 6), np.nan)])
     r = np.corrcoef(x.T)
-    between = np.mean([r[i, j] for i in (0, 2) for j in (1, 4, 5)])
+    mean_correlation = np.mean([r[i, j] for i in (0, 2) for j in (1, 4, 5)])
     inner = r[0, 2] * np.mean([r[1, 4], r[1, 5], r[4, 5]])
     result = psy.htmt(gap, groups, "a", "b")
-    assert result.value == pytest.approx(between / math.sqrt(inner))
+    assert result.value == pytest.approx(mean_correlation / math.sqrt(inner))
     assert (result.n, result.method, result.flags) == (30, "HTMT", ())
-    for status, made in (
+    for status, arguments in (
         ("insufficient", (x[:2], "a", "b")),
         ("insufficient", (x, "c", "b")),
         ("insufficient", (x, "a", "c")),
         ("degenerate", (x * [1, 1, -1, 1, 1, 1], "a", "b")),
         ("degenerate", (x * [1, 1, -1, 1, 1, 1], "b", "a")),
     ):
-        absent = psy.htmt(made[0], groups, *made[1:])
-        assert (absent.status, absent.n) == (status, len(made[0]))
+        absent = psy.htmt(arguments[0], groups, *arguments[1:])
+        assert (absent.status, absent.n) == (status, len(arguments[0]))
     # the groups are copies of each other, so that the ratio is 1
     copies = np.hstack([x[:, :2], x[:, :2]])
-    same = np.array(TOY) * 0 + 0.5 + 0.5 * np.eye(4)
-    assert psy.htmt_of(same, list("aabb"), "a", "b") == 1
+    equicorrelated = np.array(TOY) * 0 + 0.5 + 0.5 * np.eye(4)
+    assert psy.htmt_from_correlations(equicorrelated, list("aabb"), "a", "b") == 1
     assert psy.htmt(copies, list("aabb"), "a", "b").flags == ("NOT_DISTINCT",)
     zero = np.array(TOY)
     zero[0, 1] = zero[1, 0] = 0.0
-    assert math.isnan(psy.htmt_of(zero, list("aabb"), "a", "b"))
-    assert math.isnan(psy.htmt_of(zero, list("aabb"), "b", "a"))
+    assert math.isnan(psy.htmt_from_correlations(zero, list("aabb"), "a", "b"))
+    assert math.isnan(psy.htmt_from_correlations(zero, list("aabb"), "b", "a"))
 
 
 # -- orders
@@ -574,8 +586,8 @@ def test_the_best_of_two_administrations(higher: bool, k: int, last: int, shared
     result = psy.top_k_overlap(x, y, k, higher_is_better=higher)
     assert (result.value, result.n) == (pytest.approx(shared), 6)
     for k, status in ((0, "insufficient"), (6, "insufficient"), (5, "ok")):
-        other = psy.top_k_overlap(x, y, k)
-        assert (other.status, other.n) == (status, 6)
+        top_overlap = psy.top_k_overlap(x, y, k)
+        assert (top_overlap.status, top_overlap.n) == (status, 6)
     for pair in ((x[:6], [1] * 6), ([1] * 6, y[:6])):
         flat = psy.top_k_overlap(*pair, 2)
         assert (flat.status, flat.n) == ("degenerate", 6)
@@ -600,16 +612,19 @@ def test_the_best_half_and_random_halves(n: int) -> None:
         assert ours.top_k == pytest.approx(expected_overlap(a, b, k))
     taus = [
         stats.kendalltau(x[rows], y[rows]).statistic
-        for rows in (np.array(each) for each in combinations(range(n), size))
+        for rows in (np.array(subset) for subset in combinations(range(n), size))
     ]
     assert min(taus) <= result.tau_range[0] < result.tau_range[1] <= max(taus)
-    same = np.random.default_rng(3)
-    drawn = [
+    generator = np.random.default_rng(3)
+    correlations = [
         stats.kendalltau(x[rows], y[rows]).statistic
-        for rows in (same.permutation(n)[:size] for _ in range(30))
+        for rows in (generator.permutation(n)[:size] for _ in range(30))
     ]
-    assert result.tau_range == pytest.approx(tuple(np.nanquantile(drawn, [0.025, 0.975])))
-    for k, few, status in ((0, n, "insufficient"), (3, 3, "ok"), (4, 3, "insufficient")):
-        assert psy.benchmark_agreement(x[:few], y[:few], rng, halves=2, k=k).status == status
+    assert result.tau_range == pytest.approx(tuple(np.nanquantile(correlations, [0.025, 0.975])))
+    for k, n_subjects, status in ((0, n, "insufficient"), (3, 3, "ok"), (4, 3, "insufficient")):
+        assert (
+            psy.benchmark_agreement(x[:n_subjects], y[:n_subjects], rng, halves=2, k=k).status
+            == status
+        )
     assert psy.benchmark_agreement(x[:5], y[:5], rng, halves=2).top_half is None
     assert psy.benchmark_agreement(y, 0 * x, rng).status == "degenerate"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.coverage import ErrorOfType, error_of_parts, normal
+from hqm.psychometrics.coverage import StandardError, cluster_standard_error, normalised_wording
 
 TAXONOMY = [
     "attribute",
@@ -41,8 +41,8 @@ def test_indices_against_scipy() -> None:
 def test_properties(labels: list[str | None], random: object) -> None:
     coverage = psy.type_coverage(labels, list("abcd"), n_min=5)
     random.shuffle(labels)  # type: ignore[attr-defined]
-    again = psy.type_coverage(labels, list("abcd"), n_min=5)
-    assert [k.items for k in again.types] == [k.items for k in coverage.types]
+    stricter = psy.type_coverage(labels, list("abcd"), n_min=5)
+    assert [k.items for k in stricter.types] == [k.items for k in coverage.types]
     assert sum(k.items for k in coverage.types) + coverage.unlabelled == len(labels)
     assert 0 <= coverage.index.value <= 1
     if coverage.status == "ok":
@@ -90,7 +90,7 @@ def test_amber_d(data: Path) -> None:
         for a in json.loads((data / "amber" / "annotations.json").read_text())
         if "truth" in a
     }
-    asked = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
+    queries = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
     names = {
         "discriminative-attribute-state": "attribute",
         "discriminative-attribute-number": "counting",
@@ -100,10 +100,10 @@ def test_amber_d(data: Path) -> None:
         "relation": "relation",
     }
     coverage = psy.type_coverage(
-        [names[notes[q["id"]]["type"]] for q in asked],
+        [names[notes[q["id"]]["type"]] for q in queries],
         TAXONOMY,
-        images=[q["image"] for q in asked],
-        questions=[q["query"] for q in asked],
+        images=[q["image"] for q in queries],
+        questions=[q["query"] for q in queries],
         claimed=["ocr"],
     )
     items = {kind.name: kind.items for kind in coverage.types}
@@ -118,7 +118,7 @@ def test_amber_d(data: Path) -> None:
         "existence": 4924,
     }
     assert coverage.index.value == 5 / 8
-    state = [q for q in asked if notes[q["id"]]["type"] == "discriminative-attribute-state"]
+    state = [q for q in queries if notes[q["id"]]["type"] == "discriminative-attribute-state"]
     assert coverage.types[0].images == len({q["image"] for q in state})
     assert coverage.types[0].wordings == len({q["query"].lower().strip("? .") for q in state})
 
@@ -132,9 +132,9 @@ def test_the_standard_error_is_that_of_the_clustered_score() -> None:
     coverage = psy.type_coverage(["a"] * 120, ["a"], images=images.tolist(), scores=x)
     squared = []
     for row in x:
-        seen = np.isfinite(row)
+        scored = np.isfinite(row)
         interval = psy.jackknife_interval(
-            {"k": np.where(seen, row, 0), "n": seen.astype(float)},
+            {"k": np.where(scored, row, 0), "n": scored.astype(float)},
             images,
             lambda t: t["k"] / t["n"],
         )
@@ -165,10 +165,10 @@ def test_the_upper_end_of_a_types_error_holds(rate: float) -> None:
     """Five items a picture go together (beta-binomial): the true error lies below the upper end in
     95 of 100 studies.
     """
-    rng, together, pictures = np.random.default_rng(8), 0.3, np.repeat(np.arange(60), 5)
-    truth = (rate * (1 - rate) / 300 * (1 + 4 * together)) ** 0.5
-    size = 1 / together - 1
-    held = []
+    rng, correlation, pictures = np.random.default_rng(8), 0.3, np.repeat(np.arange(60), 5)
+    truth = (rate * (1 - rate) / 300 * (1 + 4 * correlation)) ** 0.5
+    size = 1 / correlation - 1
+    is_covered = []
     for _ in range(150):
         chance = rng.beta(rate * size, (1 - rate) * size, (4, 60))[:, pictures]
         right = (rng.random((4, 300)) < chance).astype(float)
@@ -176,8 +176,8 @@ def test_the_upper_end_of_a_types_error_holds(rate: float) -> None:
             ["a"] * 300, ["a"], images=pictures.tolist(), scores=right
         ).types
         assert kind.sem < kind.sem_high < 1.5 * kind.sem
-        held.append(kind.sem_high >= truth)
-    assert np.mean(held) >= 0.9
+        is_covered.append(kind.sem_high >= truth)
+    assert np.mean(is_covered) >= 0.9
 
 
 def test_the_error_of_a_type_is_that_of_other_items_of_the_kind() -> None:
@@ -268,8 +268,8 @@ def binary(
 
 
 def test_subscores_add_value_only_where_types_differ() -> None:
-    apart, labels = binary(2, 150, 30, 0.2)
-    assert all(kind.adds and kind.certain for kind in psy.subscore_value(apart, labels))
+    distinct, labels = binary(2, 150, 30, 0.2)
+    assert all(kind.adds and kind.certain for kind in psy.subscore_value(distinct, labels))
     alike, labels = binary(3, 150, 15, 0.99)
     subscores = psy.subscore_value(alike, labels)
     assert not any(kind.certain for kind in subscores)
@@ -283,8 +283,8 @@ def test_subscores_against_the_formulas_step_by_step() -> None:
     x, labels = binary(4, 40, 10, 0.6)
     subscores = psy.subscore_value(x, labels)
     parts = [x[:, [i for i, t in enumerate(labels) if t == name]] for name in "abc"]
-    alpha = [pingouin.cronbach_alpha(pd.DataFrame(part))[0] for part in parts]
-    errors = [part.sum(1).var(ddof=1) * (1 - a) for part, a in zip(parts, alpha, strict=True)]
+    alpha = [pingouin.cronbach_alpha(pd.DataFrame(scores))[0] for scores in parts]
+    errors = [scores.sum(1).var(ddof=1) * (1 - a) for scores, a in zip(parts, alpha, strict=True)]
     total = x.sum(1)
     for j, kind in enumerate(subscores):
         s = parts[j].sum(1)
@@ -358,46 +358,48 @@ def test_pictures_and_wordings_are_counted_once_a_type() -> None:
     plain = psy.type_coverage(labels, ["a", "b"])
     assert [(k.images, k.wordings) for k in plain.types] == [(3, 3), (2, 2)]
     assert plain.effective.n == plain.evenness.n == 5
-    assert normal("Straße, 2 Äpfel_x?!") == "strasse 2 äpfel_x"
-    assert normal("don't") == "don t"
-    assert normal("?") == ""
+    assert normalised_wording("Straße, 2 Äpfel_x?!") == "strasse 2 äpfel_x"
+    assert normalised_wording("don't") == "don t"
+    assert normalised_wording("?") == ""
     nobody = psy.type_coverage([None, None], ["a"], claimed={"a"})
     assert (nobody.types[0].state, nobody.types[0].share) == ("claimed, no evidence", 0.0)
     assert nobody.effective.n == nobody.evenness.n == 2
     assert (nobody.status, nobody.unlabelled) == ("insufficient", 2)
     single = psy.type_coverage(["a"], ["a"])
     assert (single.effective.value, single.evenness.n, single.status) == (1.0, 1, "ok")
-    whole = psy.type_coverage(["a"] * 4, ["a", "b"])
-    assert (whole.evenness.value, whole.effective.value) == (0.0, 1.0)
+    empty_type = psy.type_coverage(["a"] * 4, ["a", "b"])
+    assert (empty_type.evenness.value, empty_type.effective.value) == (0.0, 1.0)
 
 
 def test_a_given_error_of_a_type_counts_where_it_has_items() -> None:
-    own = error_of_parts([0.0001] * 4, "clusters left out")
-    assert own == ErrorOfType(0.02, 0.02, "clusters left out")
+    estimated_error = cluster_standard_error([0.0001] * 4, "clusters left out")
+    assert estimated_error == StandardError(0.02, 0.02, "clusters left out")
     coverage = psy.type_coverage(
-        ["a"] * 10 + ["b"] * 10, ["a", "b", "c"], errors={"a": own, "c": own}
+        ["a"] * 10 + ["b"] * 10,
+        ["a", "b", "c"],
+        errors={"a": estimated_error, "c": estimated_error},
     )
     a, b, c = coverage.types
     assert (a.sem, a.measured, a.missing_items, a.state) == (0.02, True, 0, "measurable")
     assert (b.measured, b.missing_items) == (False, 268)
     assert (c.measured, c.state, c.missing_items) == (False, "absent", 278)
     assert math.isnan(c.sem)
-    wide = ErrorOfType(0.02, 0.06, "clusters left out")
-    (far,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": wide}).types
-    assert (far.sem, far.sem_high, far.missing_items) == (0.02, 0.06, 30)
+    wide = StandardError(0.02, 0.06, "clusters left out")
+    (kind,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": wide}).types
+    assert (kind.sem, kind.sem_high, kind.missing_items) == (0.02, 0.06, 30)
     (exact,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": wide}, sem=0.06).types
     assert (exact.missing_items, exact.state) == (0, "measurable")
-    (counted,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": own}, n_min=12).types
+    (counted,) = psy.type_coverage(["a"] * 10, ["a"], errors={"a": estimated_error}, n_min=12).types
     assert (counted.measured, counted.missing_items) == (False, 2)
 
 
 def test_an_error_has_an_upper_end_from_what_clusters_add() -> None:
     parts = np.array([0.0004, 0.0, 0.0002, 0.0003, 0.0001])
-    result = error_of_parts(parts, "m")
+    result = cluster_standard_error(parts, "m")
     high = math.sqrt(0.001 * math.exp(1.6448536 * parts.std(ddof=1) * math.sqrt(5) / 0.001))
     assert (result.value, result.high) == pytest.approx((math.sqrt(0.001), high))
-    assert error_of_parts([0.0, 0.0], "m") == ErrorOfType(0.0, 0.0, "m")
-    pair = error_of_parts([0.01, 0.03], "m")
+    assert cluster_standard_error([0.0, 0.0], "m") == StandardError(0.0, 0.0, "m")
+    pair = cluster_standard_error([0.01, 0.03], "m")
     high = 0.2 * math.sqrt(math.exp(1.6448536 * math.sqrt(2 * 0.0002) / 0.04))
     assert (pair.value, pair.high) == pytest.approx((0.2, high))
 
@@ -421,8 +423,8 @@ def test_five_right_and_five_wrong_answers_show_their_own_error(right: int) -> N
     assert kind.sem == pytest.approx(math.sqrt(0.1 * 0.9 / 9))
 
 
-@pytest.mark.parametrize("rest", [np.nan, 0.25])
-def test_reductions_of_error_by_hand(rest: float) -> None:
+@pytest.mark.parametrize("remainder", [np.nan, 0.25])
+def test_reductions_of_error_by_hand(remainder: float) -> None:
     """Haberman's: cov(true, total)^2 / (var true var total), for three subscores."""
     covariance = np.array([[4.0, 1, 2], [1, 9, -1], [2, -1, 16]])
     reliability = [0.5, 0.0, 0.9]
@@ -447,16 +449,16 @@ def test_reductions_of_error_by_hand(rest: float) -> None:
         with pytest.raises(ValueError, match="square"):
             psy.prmse(*wrong)  # type: ignore[arg-type]
     x, labels = binary(6, 30, 6, 0.4)
-    whole = psy.subscore_value(x, labels)
-    x = np.hstack([x, np.full((30, 1), rest)])
+    subscores = psy.subscore_value(x, labels)
+    x = np.hstack([x, np.full((30, 1), remainder)])
     x[4, -1] = np.nan
     gap = psy.subscore_value(x, [*labels, "a"])
-    assert [kind.by_total for kind in gap] == [kind.by_total for kind in whole]
+    assert [kind.by_total for kind in gap] == [kind.by_total for kind in subscores]
     assert [kind.items for kind in gap] == [6, 6, 6]
     turned = psy.subscore_value(x[:, ::-1], [*labels, "a"][::-1])
     assert [kind.name for kind in turned] == ["a", "c", "b"]
     by_name = {kind.name: kind for kind in turned}
-    for kind in whole:
+    for kind in subscores:
         assert by_name[kind.name].by_total == pytest.approx(kind.by_total)
         assert by_name[kind.name].gain.low == pytest.approx(kind.gain.low)
         assert kind.adds == (kind.gain.value > 0)
@@ -482,10 +484,10 @@ def test_a_type_that_does_not_vary_has_no_subscore() -> None:
     against[0] = 1
     for kind in psy.subscore_value(np.hstack([against, x[:8, 5:10]]), list("aabbbbb")):
         assert kind.status == ("degenerate" if kind.name == "a" else "ok")
-    few = psy.subscore_value(x[:3], labels)
-    assert [(kind.name, kind.items, kind.status) for kind in few] == [
+    small_study = psy.subscore_value(x[:3], labels)
+    assert [(kind.name, kind.items, kind.status) for kind in small_study] == [
         (name, 5, "insufficient") for name in "abc"
     ]
-    assert "3 and 3" in few[0].reason
-    none = psy.subscore_value(np.zeros((0, 4)), list("aabb"))
-    assert [kind.items for kind in none] == [0, 0]
+    assert "3 and 3" in small_study[0].reason
+    without_respondents = psy.subscore_value(np.zeros((0, 4)), list("aabb"))
+    assert [kind.items for kind in without_respondents] == [0, 0]

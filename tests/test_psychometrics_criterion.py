@@ -71,13 +71,13 @@ def test_labels_that_hqh_needs() -> None:
     """Table 5 with coin-flip answers: about 900 (21 models) to 1,220 (19 models) labels for .99;
     100 give .89 to .92.
     """
-    needed, reached = [], []
+    n_needed, reached = [], []
     for m in (19, 21):
         x = TABLE_5[:m]
         true, flips = float(x.mean(axis=1).var(ddof=1)), float((x * (1 - x)).mean())
-        needed.append(psy.labels_needed(0.99, flips, true))
+        n_needed.append(psy.labels_needed(0.99, flips, true))
         reached.append(true / (true + flips / 100))
-    assert needed == pytest.approx([1220, 900], rel=0.02)
+    assert n_needed == pytest.approx([1220, 900], rel=0.02)
     assert reached == pytest.approx([0.89, 0.92], abs=0.005)
 
 
@@ -99,10 +99,10 @@ def test_the_disattenuated_value_is_near_the_truth() -> None:
     # true judge score: t sens + (1 - t)(1 - spec) with t ~ (.5, .1), sens, spec ~ (.85, .07)
     t = np.clip(0.5 + 0.1 * rng.normal(size=400_000), 0.05, 0.95)
     sens, spec = np.clip(0.85 + 0.07 * rng.normal(size=(2, 400_000)), 0.5, 1)
-    known = float(np.corrcoef(t, t * sens + (1 - t) * (1 - spec))[0, 1])
-    assert np.mean(full) < known - 0.03
-    assert np.mean(corrected) == pytest.approx(known, abs=0.025)
-    assert abs(np.mean(corrected) - known) < abs(np.mean(full) - known) / 2
+    expected = float(np.corrcoef(t, t * sens + (1 - t) * (1 - spec))[0, 1])
+    assert np.mean(full) < expected - 0.03
+    assert np.mean(corrected) == pytest.approx(expected, abs=0.025)
+    assert abs(np.mean(corrected) - expected) < abs(np.mean(full) - expected) / 2
 
 
 def test_the_correction_by_hand() -> None:
@@ -119,24 +119,24 @@ def test_the_correction_by_hand() -> None:
     c = (residual(a[:, :10]) * residual(h)).sum() / df
     s = np.cov(a.mean(axis=1), h.mean(axis=1))
     validity = psy.criterion_validity(automatic, human)
-    known = (s[0, 1] - c / 30) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h))
+    expected = (s[0, 1] - c / 30) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h))
     reached = (
         validity.disattenuated.value
         if math.isnan(validity.disattenuated.raw)
         else validity.disattenuated.raw
     )
-    assert reached == pytest.approx(known)
+    assert reached == pytest.approx(expected)
     assert validity.reliability_automatic == pytest.approx(1 - v_a / s[0, 0])
     assert validity.reliability_automatic == pytest.approx(psy.cronbach_alpha(a).coefficient.value)
     assert validity.ceiling == pytest.approx(
         math.sqrt(validity.reliability_automatic * validity.reliability_human)
     )
     assert validity.full.value == pytest.approx(stats.pearsonr(a.mean(1), h.mean(1)).statistic)
-    assert validity.same.value == pytest.approx(
+    assert validity.labelled_only.value == pytest.approx(
         stats.pearsonr(a[:, :10].mean(1), h.mean(1)).statistic
     )
     assert "ATTENUATION" in validity.flags
-    assert validity.influence.without[3] == pytest.approx(
+    assert validity.influence.leave_one_out[3] == pytest.approx(
         np.corrcoef(np.delete(a.mean(1), 3), np.delete(h.mean(1), 3))[0, 1]
     )
 
@@ -151,13 +151,13 @@ def test_the_interval_of_the_disattenuated_value() -> None:
     family = psy.criterion_validity(automatic, human, n_eff=12)
     assert family.full.low < validity.full.low
     assert family.disattenuated.low < corrected.low
-    few = psy.criterion_validity(automatic[:7], human[:7]).disattenuated
-    assert math.isnan(few.low), "eight respondents are needed"
+    small_study = psy.criterion_validity(automatic[:7], human[:7]).disattenuated
+    assert math.isnan(small_study.low), "eight respondents are needed"
     # the interval for these respondents, with every item left out by hand
     left = []
     for i in range(400):
-        kept = np.arange(400) != i
-        x, y = automatic[:, kept].mean(axis=1), np.nanmean(human[:, kept], axis=1)
+        retained = np.arange(400) != i
+        x, y = automatic[:, retained].mean(axis=1), np.nanmean(human[:, retained], axis=1)
         left.append(np.log1p(-np.corrcoef(x, y)[0, 1]))
     error = np.sqrt(399 / 400 * ((np.array(left) - np.mean(left)) ** 2).sum())
     assert validity.full.fixed.high == pytest.approx(
@@ -170,13 +170,13 @@ def test_pictures_are_counted_once() -> None:
     alone.
     """
     automatic, human, _ = simulated(np.random.default_rng(1), m=12, n=60, labels=30, spread=0.3)
-    alone = psy.criterion_validity(automatic, human)
-    again = psy.criterion_validity(
+    unreplicated = psy.criterion_validity(automatic, human)
+    replicated = psy.criterion_validity(
         np.repeat(automatic, 5, axis=1), np.repeat(human, 5, axis=1), np.repeat(np.arange(60), 5)
     )
-    assert again.disattenuated.value == pytest.approx(alone.disattenuated.value)
-    assert again.disattenuated.fixed.low == pytest.approx(alone.disattenuated.fixed.low)
-    assert again.reliability_human == pytest.approx(alone.reliability_human)
+    assert replicated.disattenuated.value == pytest.approx(unreplicated.disattenuated.value)
+    assert replicated.disattenuated.fixed.low == pytest.approx(unreplicated.disattenuated.fixed.low)
+    assert replicated.reliability_human == pytest.approx(unreplicated.reliability_human)
 
 
 labels = arrays(float, (3, 25), elements=st.sampled_from([0.0, 1.0, math.nan]))
@@ -189,20 +189,20 @@ def test_item_agreement_against_scikit_learn(a: np.ndarray, h: np.ndarray) -> No
         warnings.simplefilter("error")
         errors = psy.judge_errors(a, h)
     assume(errors.status == "ok")
-    both = np.isfinite(a) & np.isfinite(h)
-    x, y, table = a[both], h[both], errors.pooled
+    scored = np.isfinite(a) & np.isfinite(h)
+    x, y, table = a[scored], h[scored], errors.pooled
     assert table.n == len(x)
     if table.status != "ok":
         assert table.reason
         return
     assert table.agreement == pytest.approx(np.mean(x == y))
     assert table.kappa == pytest.approx(cohen_kappa_score(x, y))
-    for value, truth, said in (
+    for value, truth, predicted in (
         (table.positive, y, x),
         (table.negative, 1 - y, 1 - x),
     ):
-        if truth.any() or said.any():
-            assert value == pytest.approx(f1_score(truth, said))
+        if truth.any() or predicted.any():
+            assert value == pytest.approx(f1_score(truth, predicted))
     if y.any():
         assert table.sensitivity == pytest.approx(recall_score(y, x))
     if not y.all():
@@ -231,7 +231,7 @@ def test_unequal_judges_are_found_and_equal_ones_pass() -> None:
     assert errors.homogeneous is False
     assert "JUDGE_DIF" in errors.flags
     cells = [
-        [((automatic == said) & (human == true)).sum(axis=1) for said in (true, 1 - true)]
+        [((automatic == predicted) & (human == true)).sum(axis=1) for predicted in (true, 1 - true)]
         for true in (1, 0)
     ]
     g, p, _, _ = stats.chi2_contingency(cells[0], lambda_="log-likelihood", correction=False)
@@ -263,12 +263,14 @@ def test_prediction_powered_scores_against_their_definition() -> None:
     automatic, human, _ = simulated(np.random.default_rng(7), m=3, n=300, labels=80)
     plain, best = psy.ppi_scores(automatic, human, weight=1.0), psy.ppi_scores(automatic, human)
     for i in range(3):
-        y, x, rest = human[i, :80], automatic[i, :80], automatic[i, 80:]
-        assert plain.scores[i].value == pytest.approx(rest.mean() + (y - x).mean())
-        assert plain.scores[i].se == pytest.approx(math.sqrt(rest.var() / 220 + (y - x).var() / 80))
+        y, x, unlabelled = human[i, :80], automatic[i, :80], automatic[i, 80:]
+        assert plain.scores[i].value == pytest.approx(unlabelled.mean() + (y - x).mean())
+        assert plain.scores[i].se == pytest.approx(
+            math.sqrt(unlabelled.var() / 220 + (y - x).var() / 80)
+        )
         lam = np.cov(y, x)[0, 1] / ((1 + 80 / 220) * automatic[i].var(ddof=1))
         assert best.lambdas[i] == pytest.approx(lam)
-        assert best.scores[i].value == pytest.approx(lam * rest.mean() + (y - lam * x).mean())
+        assert best.scores[i].value == pytest.approx(lam * unlabelled.mean() + (y - lam * x).mean())
         assert best.scores[i].se < plain.scores[i].se
     clusters = np.arange(300) // 2
     twice = psy.ppi_scores(
@@ -321,7 +323,7 @@ def test_few_labels_are_not_mixed_with_the_judge() -> None:
     assert corrected.lambdas == (0.0, 0.0)
     assert corrected.scores[0].flags == ("FEW_LABELS",)
     assert corrected.scores[0].value == pytest.approx(np.nanmean(human[0]))
-    assert psy.ppi_scores(automatic, human, fewest=49).lambdas[0] > 0
+    assert psy.ppi_scores(automatic, human, min_labels=49).lambdas[0] > 0
 
 
 @given(st.integers(0, 1000), st.permutations(range(60)), st.permutations(range(6)))
@@ -329,8 +331,8 @@ def test_few_labels_are_not_mixed_with_the_judge() -> None:
 def test_order_does_not_matter(seed: int, items: list[int], rows: list[int]) -> None:
     automatic, human, _ = simulated(np.random.default_rng(seed), m=6, n=60, labels=55)
     a, h = automatic[rows][:, items], human[rows][:, items]
-    original, other = psy.ppi_scores(automatic, human), psy.ppi_scores(a, h)
-    assert [other.scores[i].value for i in range(6)] == pytest.approx(
+    original, transformed = psy.ppi_scores(automatic, human), psy.ppi_scores(a, h)
+    assert [transformed.scores[i].value for i in range(6)] == pytest.approx(
         [original.scores[m].value for m in rows]
     )
     first, second = psy.criterion_validity(automatic, human), psy.criterion_validity(a, h)
@@ -396,9 +398,9 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (1.0,),
             (0,),
         )
-        same = psy.ppi_scores(np.ones((1, 80)), np.where(np.arange(80) < 60, 1.0, nan)[None])
-        assert same.scores[0].flags == ("NO_VARIANCE",)
-        assert math.isnan(same.scores[0].low)
+        constant = psy.ppi_scores(np.ones((1, 80)), np.where(np.arange(80) < 60, 1.0, nan)[None])
+        assert constant.scores[0].flags == ("NO_VARIANCE",)
+        assert math.isnan(constant.scores[0].low)
         assert psy.ppi_scores(np.empty((0, 3)), np.empty((0, 3))).scores == ()
         assert psy.labels_needed(0.9, 0.2, 0.0) == math.inf
         assert psy.table_agreement(0, 0, 0, 0).status == "insufficient"
@@ -440,11 +442,11 @@ def test_a_study_of_pictures_by_hand(related: bool) -> None:
     def centred(x: np.ndarray) -> np.ndarray:
         return x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
 
-    def within(x: np.ndarray, where: np.ndarray, names: range) -> np.ndarray:
-        return np.stack([x[:, where == name].sum(axis=1) for name in names], axis=1)
+    def cluster_totals(x: np.ndarray, clusters: np.ndarray, names: range) -> np.ndarray:
+        return np.stack([x[:, clusters == name].sum(axis=1) for name in names], axis=1)
 
-    of_judge = within(centred(judge), pictures, range(15))
-    of_people = within(centred(human[:, labelled]), pictures[labelled], range(12))
+    of_judge = cluster_totals(centred(judge), pictures, range(15))
+    of_people = cluster_totals(centred(human[:, labelled]), pictures[labelled], range(12))
     size = int(labelled.sum())
     v_a = (of_judge**2).sum() * 15 / 14 / (m - 1) / n**2
     v_h = (of_people**2).sum() * 12 / 11 / (m - 1) / size**2
@@ -457,11 +459,11 @@ def test_a_study_of_pictures_by_hand(related: bool) -> None:
         s = np.cov(x)
         return float((s[0, 1] - shared) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h)))
 
-    whole = scores(pictures >= 0)
+    all_scores = scores(pictures >= 0)
     left = [scores(pictures != p) for p in range(15)]
-    r, value = float(np.corrcoef(whole)[0, 1]), corrected(whole)
+    r, value = float(np.corrcoef(all_scores)[0, 1]), corrected(all_scores)
     plain = psy.pearson(
-        *whole,
+        *all_scores,
         level=0.9,
         families=options.get("families", ()),
         n_effective=options.get("n_eff"),
@@ -475,21 +477,28 @@ def test_a_study_of_pictures_by_hand(related: bool) -> None:
     )
     assert study.full.fixed.level == 0.9
     assert study.full.low == pytest.approx(min(plain.low, study.full.fixed.low))
-    others = np.array([corrected(x) for x in left])
-    half = stats.t.ppf(0.95, 14) * math.sqrt(14 / 15 * ((others - others.mean()) ** 2).sum())
-    shown = study.disattenuated
-    assert shown.fixed is not None
-    assert (shown.fixed.low, shown.fixed.high) == pytest.approx(
+    leave_one_out = np.array([corrected(x) for x in left])
+    half = stats.t.ppf(0.95, 14) * math.sqrt(
+        14 / 15 * ((leave_one_out - leave_one_out.mean()) ** 2).sum()
+    )
+    estimate = study.disattenuated
+    assert estimate.fixed is not None
+    assert (estimate.fixed.low, estimate.fixed.high) == pytest.approx(
         (np.clip(value - half, -1, 1), np.clip(value + half, -1, 1))
     )
-    assert shown.value == pytest.approx(min(1.0, value))
-    assert shown.raw == pytest.approx(value if value > 1 else math.nan, nan_ok=True)
-    assert shown.flags == (("CAPPED",) if value > 1 else ())
-    assert (shown.n, shown.n_items, study.full.n_items, study.same.n_items) == (m, n, n, size)
-    assert study.same.value == pytest.approx(
-        np.corrcoef(judge[:, labelled].mean(axis=1), whole[1])[0, 1]
+    assert estimate.value == pytest.approx(min(1.0, value))
+    assert estimate.raw == pytest.approx(value if value > 1 else math.nan, nan_ok=True)
+    assert estimate.flags == (("CAPPED",) if value > 1 else ())
+    assert (estimate.n, estimate.n_items, study.full.n_items, study.labelled_only.n_items) == (
+        m,
+        n,
+        n,
+        size,
     )
-    s_a, s_h = whole.var(axis=1, ddof=1)
+    assert study.labelled_only.value == pytest.approx(
+        np.corrcoef(judge[:, labelled].mean(axis=1), all_scores[1])[0, 1]
+    )
+    s_a, s_h = all_scores.var(axis=1, ddof=1)
     assert (study.reliability_automatic, study.reliability_human) == pytest.approx(
         (1 - v_a / s_a, 1 - v_h / s_h)
     )
@@ -506,39 +515,41 @@ def test_items_without_a_score_are_no_part_of_a_study(weighted: bool) -> None:
     lost = rng.random((9, 1)) < 0.5
     wider = [np.hstack([x, np.full((9, 2), 1.0)]) for x in (automatic, human)]
     wider[0][:, -2:] = np.where(lost, np.nan, 0.3)
-    again = psy.criterion_validity(
+    extended = psy.criterion_validity(
         *wider,
         np.append(pictures, [0, 99]),
         None if weights is None else np.hstack([weights, np.ones((9, 2))]),
     )
-    for name in ("full", "same", "disattenuated"):
-        assert getattr(again, name).value == pytest.approx(getattr(plain, name).value)
-        assert getattr(again, name).low == pytest.approx(getattr(plain, name).low)
-    assert again.disattenuated.fixed == plain.disattenuated.fixed
-    assert (again.n_items, again.n_labelled) == (40, 25)
+    for name in ("full", "labelled_only", "disattenuated"):
+        assert getattr(extended, name).value == pytest.approx(getattr(plain, name).value)
+        assert getattr(extended, name).low == pytest.approx(getattr(plain, name).low)
+    assert extended.disattenuated.fixed == plain.disattenuated.fixed
+    assert (extended.n_items, extended.n_labelled) == (40, 25)
 
 
 def test_respondents_need_labels_on_two_pictures() -> None:
     rng = np.random.default_rng(13)
     automatic, human, _ = simulated(rng, m=4, n=20, labels=20, spread=0.3)
     pictures = np.arange(20) // 2
-    shown = human.copy()
-    shown[0, 4:] = np.nan
-    shown[1, ::2] = np.nan
+    partial_labels = human.copy()
+    partial_labels[0, 4:] = np.nan
+    partial_labels[1, ::2] = np.nan
     families = list("aabc")
-    study = psy.criterion_validity(automatic, shown, pictures, families=families)
+    study = psy.criterion_validity(automatic, partial_labels, pictures, families=families)
     assert (study.n, study.n_cells, study.n_labelled) == (4, 4 + 10 + 20 + 20, round(54 / 4))
-    shown[0, 2:] = np.nan
-    fewer = psy.criterion_validity(automatic, shown, pictures, families=families)
-    same = psy.criterion_validity(automatic[1:], shown[1:], pictures, families=families[1:])
+    partial_labels[0, 2:] = np.nan
+    fewer = psy.criterion_validity(automatic, partial_labels, pictures, families=families)
+    refitted = psy.criterion_validity(
+        automatic[1:], partial_labels[1:], pictures, families=families[1:]
+    )
     assert (fewer.n, fewer.n_cells) == (3, 50)
-    assert fields_of(fewer.full) == fields_of(same.full)
-    shown[1, 1:] = np.nan
-    few = psy.criterion_validity(automatic, shown, pictures)
-    assert few.full.status == "insufficient"
-    assert (few.n, few.n_items, few.n_labelled) == (2, 20, 20)
-    assert few.influence.status == "insufficient"
-    assert math.isnan(few.ceiling)
+    assert fields_of(fewer.full) == fields_of(refitted.full)
+    partial_labels[1, 1:] = np.nan
+    small_study = psy.criterion_validity(automatic, partial_labels, pictures)
+    assert small_study.full.status == "insufficient"
+    assert (small_study.n, small_study.n_items, small_study.n_labelled) == (2, 20, 20)
+    assert small_study.influence.status == "insufficient"
+    assert math.isnan(small_study.ceiling)
     nobody = psy.criterion_validity(automatic, np.full_like(human, np.nan), weights=automatic)
     assert (nobody.n, nobody.n_labelled) == (0, 0)
     unscored = psy.criterion_validity(np.full_like(human, np.nan), human, weights=automatic)
@@ -566,12 +577,12 @@ def test_a_correction_beyond_1_is_cut_and_keeps_its_sign() -> None:
     """The same few items, scored alike: what is not error goes together wholly, or against."""
     rng = np.random.default_rng(15)
     true = np.linspace(0.2, 0.8, 12)[:, None] + 0.05 * rng.normal(size=(12, 1))
-    first, other = true + 0.4 * rng.normal(size=(2, 12, 30))
+    first, second = true + 0.4 * rng.normal(size=(2, 12, 30))
     for sign in (1, -1):
-        study = psy.criterion_validity(first, 0.5 + sign * (other - 0.5))
-        shown = study.disattenuated
-        assert shown.value == sign
-        assert sign * shown.raw > 1
+        study = psy.criterion_validity(first, 0.5 + sign * (second - 0.5))
+        estimate = study.disattenuated
+        assert estimate.value == sign
+        assert sign * estimate.raw > 1
         assert "CAPPED" in study.flags
         assert study.ceiling == pytest.approx(
             math.sqrt(study.reliability_automatic * study.reliability_human)
@@ -593,11 +604,11 @@ def test_what_is_all_error_or_varies_by_one_respondent_alone() -> None:
         assert study.disattenuated.n == 9
         assert (study.reliability_automatic < 0) != (study.reliability_human < 0)
         assert study.ceiling == 0
-    alone = np.zeros((9, 20))
-    alone[4] = 0.5
-    for pair in ((alone, true + 0.1 * noise), (true + 0.1 * noise, alone)):
-        without = psy.criterion_validity(*pair).influence.without
-        assert [math.isnan(r) for r in without] == [i == 4 for i in range(9)]
+    single_nonzero = np.zeros((9, 20))
+    single_nonzero[4] = 0.5
+    for pair in ((single_nonzero, true + 0.1 * noise), (true + 0.1 * noise, single_nonzero)):
+        leave_one_out = psy.criterion_validity(*pair).influence.leave_one_out
+        assert [math.isnan(r) for r in leave_one_out] == [i == 4 for i in range(9)]
 
 
 # -- corrected scores, in small cases
@@ -620,7 +631,7 @@ def test_weighted_scores_of_pictures_by_hand(certain: bool) -> None:
         [human],
         pictures,
         probabilities=[chance],
-        fewest=5,
+        min_labels=5,
         rater_variance=[0.002],
         level=0.9,
     )
@@ -638,10 +649,12 @@ def test_weighted_scores_of_pictures_by_hand(certain: bool) -> None:
     parts = np.sqrt(1 - p) * w * (left - (w * left).sum())
     sums = [parts[pictures[used] == name].sum() for name in set(pictures[used].tolist())]
     design = len(sums) / (len(sums) - 1) * sum(s * s for s in sums)
-    apart = automatic[scored] - automatic[scored].mean()
-    clusters = [apart[pictures[scored] == name].sum() for name in set(pictures[scored].tolist())]
-    together = len(clusters) / (len(clusters) - 1) * sum(s * s for s in clusters)
-    alike = together / (total / (total - 1) * (apart**2).sum())
+    deviations = automatic[scored] - automatic[scored].mean()
+    clusters = [
+        deviations[pictures[scored] == name].sum() for name in set(pictures[scored].tolist())
+    ]
+    clustered_variance = len(clusters) / (len(clusters) - 1) * sum(s * s for s in clusters)
+    alike = clustered_variance / (total / (total - 1) * (deviations**2).sum())
     spread = alike * (w * (h - mean_h) ** 2).sum() * size / (size - 1) / total
     error = math.sqrt(design + spread + 0.002)
     score = result.scores[0]
@@ -682,8 +695,8 @@ def test_the_weight_of_a_weighted_score_is_between_0_and_1(
     assert result.scores[0].method == f"{words}, weighted by 1 / probability"
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_how_many_labels_a_score_needs(drawn: bool) -> None:
+@pytest.mark.parametrize("has_probabilities", [False, True])
+def test_how_many_labels_a_score_needs(has_probabilities: bool) -> None:
     """None below two; their mean alone below the fewest; both where there are as many."""
     automatic = np.tile([1.0, 0, 1, 1, 0], 6)
     for labels, status, trusted in ((1, "insufficient", False), (2, "ok", False), (10, "ok", True)):
@@ -692,8 +705,8 @@ def test_how_many_labels_a_score_needs(drawn: bool) -> None:
         result = psy.ppi_scores(
             [automatic],
             [human],
-            fewest=10,
-            probabilities=np.full((1, 30), 0.5) if drawn else None,
+            min_labels=10,
+            probabilities=np.full((1, 30), 0.5) if has_probabilities else None,
         )
         score = result.scores[0]
         assert (score.status, score.n, result.labels) == (status, labels, (labels,))
@@ -710,8 +723,8 @@ def test_scores_that_cannot_help_are_not_used() -> None:
     """Where all are labelled, all but one, or every score is the same."""
     human = np.tile([1.0, 0, 1], 20)[:59]
     judge = np.where(np.arange(59) % 7 == 0, 1 - human, human)
-    for more in (0, 1):
-        a, h = np.append(judge, [1.0] * more), np.append(human, [np.nan] * more)
+    for n_unlabelled in (0, 1):
+        a, h = np.append(judge, [1.0] * n_unlabelled), np.append(human, [np.nan] * n_unlabelled)
         result = psy.ppi_scores([a], [h])
         assert result.lambdas == (0,)
         assert (result.scores[0].value, result.scores[0].method) == (
@@ -720,27 +733,29 @@ def test_scores_that_cannot_help_are_not_used() -> None:
         )
     two = psy.ppi_scores([np.append(judge, [1.0, 0])], [np.append(human, [np.nan] * 2)])
     assert two.lambdas[0] > 0
-    same = np.append(human, [np.nan] * 9)
-    for drawn in (None, np.full((1, 68), 0.5)):
-        assert psy.ppi_scores(np.full((1, 68), 0.4), [same], probabilities=drawn).lambdas == (0,)
-    nothing = psy.ppi_scores([[np.nan] * 3], [[1, 0, 1]])
-    assert math.isnan(nothing.automatic[0])
-    assert nothing.scores[0].status == "insufficient"
+    padded_labels = np.append(human, [np.nan] * 9)
+    for probabilities in (None, np.full((1, 68), 0.5)):
+        assert psy.ppi_scores(
+            np.full((1, 68), 0.4), [padded_labels], probabilities=probabilities
+        ).lambdas == (0,)
+    unlabelled = psy.ppi_scores([[np.nan] * 3], [[1, 0, 1]])
+    assert math.isnan(unlabelled.automatic[0])
+    assert unlabelled.scores[0].status == "insufficient"
     assert math.isnan(
         psy.ppi_scores([[np.nan] * 3], [[1, 0, 1]], probabilities=[[1.0] * 3]).automatic[0]
     )
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_labels_of_one_picture_give_no_interval(drawn: bool) -> None:
+@pytest.mark.parametrize("has_probabilities", [False, True])
+def test_labels_of_one_picture_give_no_interval(has_probabilities: bool) -> None:
     human = np.array([[1, 0, 1, 1, np.nan, np.nan]])
     judge = np.array([[1.0, 1, 0, 1, 1, 0]])
-    chance = np.full((1, 6), 0.5) if drawn else None
-    for pictures, known in (([0] * 4 + [1, 2], False), ([0, 0, 1, 1, 2, 2], True)):
-        score = psy.ppi_scores(judge, human, pictures, fewest=2, probabilities=chance).scores[0]
-        assert math.isfinite(score.low) == math.isfinite(score.se) == known
+    chance = np.full((1, 6), 0.5) if has_probabilities else None
+    for pictures, is_estimable in (([0] * 4 + [1, 2], False), ([0, 0, 1, 1, 2, 2], True)):
+        score = psy.ppi_scores(judge, human, pictures, min_labels=2, probabilities=chance).scores[0]
+        assert math.isfinite(score.low) == math.isfinite(score.se) == is_estimable
         assert (score.n, math.isfinite(score.value)) == (4, True)
-        assert ("one cluster" in score.method) == (not known)
+        assert ("one cluster" in score.method) == (not is_estimable)
 
 
 def test_a_published_interval_divides_by_the_number_of_clusters() -> None:
@@ -780,19 +795,21 @@ def test_every_respondent_is_corrected_by_the_pooled_rates() -> None:
     labels = np.hstack([human, np.full((3, 20), np.nan)])
     scores = psy.rogan_gladen_scores(scored, labels, level=0.9)
     for row, score in zip(scored, scores, strict=True):
-        known = row[np.isfinite(row)]
-        alone = psy.rogan_gladen(known.mean(), len(known), 0.8, 150, 0.8, 150, level=0.9)
-        assert fields_of(score) == fields_of(alone)
-        assert (score.status, score.level, score.n) == ("ok", 0.9, len(known))
+        scored_values = row[np.isfinite(row)]
+        estimate = psy.rogan_gladen(
+            scored_values.mean(), len(scored_values), 0.8, 150, 0.8, 150, level=0.9
+        )
+        assert fields_of(score) == fields_of(estimate)
+        assert (score.status, score.level, score.n) == ("ok", 0.9, len(scored_values))
     silent = np.vstack([scored, np.full((1, 120), np.nan)])
     last = psy.rogan_gladen_scores(silent, np.vstack([labels, labels[:1]]))[-1]
     assert (last.status, last.n) == ("insufficient", 0)
-    given = psy.judge_errors(scored, labels)
-    known, own = (
-        psy.rogan_gladen_scores(silent, silent * np.nan, given)[:3],
+    judge_errors = psy.judge_errors(scored, labels)
+    supplied, estimated = (
+        psy.rogan_gladen_scores(silent, silent * np.nan, judge_errors)[:3],
         psy.rogan_gladen_scores(scored, labels),
     )
-    assert [fields_of(each) for each in known] == [fields_of(each) for each in own]
+    assert [fields_of(score) for score in supplied] == [fields_of(score) for score in estimated]
 
 
 @pytest.mark.parametrize(("n", "yes", "no"), [(1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)])
@@ -800,5 +817,5 @@ def test_one_of_each_is_enough_for_a_correction(n: int, yes: int, no: int) -> No
     result = psy.rogan_gladen(1.0, n, 1.0, yes, 1.0, no)
     assert result.status == ("ok" if n and yes and no else "insufficient")
     assert result.n == n
-    near = psy.rogan_gladen(0.5, 9, 0.7, 5, 0.5, 5)
-    assert (near.status, near.n) == ("not_applicable", 9)
+    uninformative = psy.rogan_gladen(0.5, 9, 0.7, 5, 0.5, 5)
+    assert (uninformative.status, uninformative.n) == ("not_applicable", 9)

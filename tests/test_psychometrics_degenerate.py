@@ -58,7 +58,7 @@ def counts(x: np.ndarray) -> np.ndarray:
     return np.array([np.nansum(x == 1), np.nansum(x == 0)], dtype=float)
 
 
-def without(x: np.ndarray) -> np.ndarray:
+def leave_one_out(x: np.ndarray) -> np.ndarray:
     n = x.shape[2]
     return (means(x)[:, :, None] * n - x) / (n - 1) if n > 1 else np.empty((*x.shape[:2], 0))
 
@@ -107,7 +107,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1], np.arange(x.shape[2]) // 2),
     "mean_shift, items": lambda x: psy.mean_shift(
-        *pair(x), without=(without(x)[0], without(x)[-1])
+        *pair(x), replicates=(leave_one_out(x)[0], leave_one_out(x)[-1])
     ),
     "pair_coherence": lambda x: psy.pair_coherence(x[0], x[-1]),
     "pearson": lambda x: psy.pearson(*pair(x)),
@@ -117,7 +117,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "rho_g": lambda x: psy.rho_g(x),
     "rho_g of all runs": lambda x: psy.rho_g(x).rho_average,
-    "rho_g_of_scores": lambda x: psy.rho_g_of_scores(means(x), without=without(x)),
+    "rho_g_of_scores": lambda x: psy.rho_g_of_scores(means(x), replicates=leave_one_out(x)),
     "shift_heterogeneity": lambda x: psy.shift_heterogeneity(x[0], x[-1]),
     "signal_detection": lambda x: psy.signal_detection(*counts(x[0]), *counts(x[-1])),
     "signal_detection_from_rates": lambda x: [
@@ -141,7 +141,7 @@ def table(x: np.ndarray) -> np.ndarray:
     """(respondents, 4): quarters of the items as columns."""
     parts = np.array_split(x[0], 4, axis=1)
     return np.stack(
-        [part.mean(axis=1) if part.shape[1] else np.full(len(part), np.nan) for part in parts],
+        [block.mean(axis=1) if block.shape[1] else np.full(len(block), np.nan) for block in parts],
         axis=1,
     )
 
@@ -150,9 +150,11 @@ def studied(x: np.ndarray) -> Any:
     return psy.g_study(x[0], ["respondent", "item"])
 
 
-ALSO: dict[str, Callable[[np.ndarray], Any]] = {
-    "agreement_left_out": lambda x: psy.agreement_left_out(without(x)[0], without(x)[-1]),
-    "advantages": lambda x: psy.advantages(*pair(x), (without(x)[0], without(x)[-1])),
+OTHER_STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
+    "agreement_coefficients": lambda x: psy.agreement_coefficients(
+        leave_one_out(x)[0], leave_one_out(x)[-1]
+    ),
+    "advantages": lambda x: psy.advantages(*pair(x), (leave_one_out(x)[0], leave_one_out(x)[-1])),
     "older_advantages": lambda x: psy.older_advantages(x[0], np.arange(x.shape[2]) % 2 == 0),
     "conditional_errors": lambda x: psy.conditional_errors(x[0], np.arange(x.shape[2]) // 2),
     "differential_functioning": lambda x: psy.differential_functioning(
@@ -220,7 +222,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "paired_differences": lambda x: psy.paired_differences(x[0], np.arange(x.shape[2]) // 3),
     "partial_pearson": lambda x: psy.partial_pearson(*pair(x), np.arange(x.shape[1], dtype=float)),
     "ppi_scores": lambda x: psy.ppi_scores(
-        x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan), fewest=2
+        x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan), min_labels=2
     ),
     "range_restriction": lambda x: psy.range_restriction(means(x)[0]),
     "rasch": lambda x: psy.rasch(x[0]),
@@ -241,24 +243,27 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "standardized_alpha": lambda x: psy.standardized_alpha(x[0]),
     "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x)),
-    "study_parts": lambda x: psy.study_parts(np.moveaxis(x, 0, 2)[:, :, None, :]),
+    "study_variance_components": lambda x: psy.study_variance_components(
+        np.moveaxis(x, 0, 2)[:, :, None, :]
+    ),
     "subscore_value": lambda x: psy.subscore_value(x[0], types(x)),
     "weighted_agreement": lambda x: psy.weighted_agreement(x[0], x[-1], np.arange(x.shape[2]) // 2),
     "wordings_needed": lambda x: psy.wordings_needed(table(x), 0.75, gen(), draws=200),
-    "with_raters": lambda x: psy.with_raters(psy.pearson(*pair(x)), without(x)[0].ravel()),
+    "with_raters": lambda x: psy.with_raters(psy.pearson(*pair(x)), leave_one_out(x)[0].ravel()),
 }
 """The other estimators that take answers; what is left takes single numbers or words
 (`NO_ANSWERS`).
 """
 
 NO_ANSWERS = frozenset(
-    "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability"
+    "active_probabilities aggregate agreement_interval benjamini_hochberg blind_solvability"
     " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
-    " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
-    " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
-    " too_few_families too_few_respondents with_wrong_keys at_least holm_tests items_for_error"
-    " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
-    " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
+    " errors_from_disagreement expected_width forecast forecast_interval grim scaled_scores holm"
+    " holm_in_order htmt_from_correlations icc_of_mean item_response cover_fixed_interval planted_faults shared_variance"
+    " too_few_families too_few_respondents with_wrong_keys add_lower_bound holm_tests items_for_error"
+    " labels_needed leakage_cues leave_one_out reliability_jackknife_interval length_cue"
+    " unshared_word_counts"
+    " minimum_detectable_difference minres_loadings respondent_shifts pooled_labels prmse rater_replicates"
     " resample rogan_gladen spearman_brown stream systematic_sample"
     " table_agreement type_coverage weighted_reliability williams_test".split()
 )
@@ -300,7 +305,7 @@ KINDS = (
     "one answer differs",
     "answers by lot",
     "a third unscored",
-    *(f"{what} 1e-{digits}" for what in ("component", "noise") for digits in (12, 8, 4, 0)),
+    *(f"{kind} 1e-{digits}" for kind in ("component", "noise") for digits in (12, 8, 4, 0)),
 )
 
 
@@ -312,18 +317,18 @@ SLOW = frozenset(
 """What draws many random numbers or fits a model; it meets fewer sizes."""
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *ALSO])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHER_STATISTICS])
 def test_nearly_degenerate_answers_end_in_a_number_or_a_reason(name: str) -> None:
     """2 to 40 respondents, components from 1e-12 to 1, one item or 24; warnings are errors."""
-    estimator = {**FUNCTIONS, **ALSO}[name]
+    estimator = {**FUNCTIONS, **OTHER_STATISTICS}[name]
     sizes = (2, 5, 10, 40) if NIGHTLY else (5,) if name in SLOW else (2, 10, 40)
-    few = {"all right", "one respondent differs", "component 1e-12", "noise 1e-12"}
+    allowed_kinds = {"all right", "one respondent differs", "component 1e-12", "noise 1e-12"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for respondents in sizes:
             for kind in KINDS:
                 for items in (1, 24):
-                    if items == 1 and kind not in few:
+                    if items == 1 and kind not in allowed_kinds:
                         continue
                     try:
                         result = estimator(nearly(respondents, kind, items))
@@ -331,16 +336,16 @@ def test_nearly_degenerate_answers_end_in_a_number_or_a_reason(name: str) -> Non
                         raise AssertionError(
                             f"{kind}, {respondents} respondents, {items} items: {error!r}"
                         ) from error
-                    for part in parts(result):
-                        if isinstance(part, psy.Coefficient) and part.status == "ok":
-                            assert not math.isnan(part.value), (kind, respondents, items)
+                    for component in parts(result):
+                        if isinstance(component, psy.Coefficient) and component.status == "ok":
+                            assert not math.isnan(component.value), (kind, respondents, items)
 
 
 def parts(result: Any) -> Iterator[Any]:
     """Every frozen result inside a result."""
     if isinstance(result, (tuple, list)):
-        for part in result:
-            yield from parts(part)
+        for component in result:
+            yield from parts(component)
     elif dataclasses.is_dataclass(result):
         yield result
         for field in dataclasses.fields(result):
@@ -354,43 +359,49 @@ def test_a_number_or_a_reason(name: str, case: str) -> None:
         warnings.simplefilter("error")
         result = FUNCTIONS[name](CASES[case])
         # properties compute, too
-        for part in parts(result):
-            for key in dir(type(part)):
-                if isinstance(getattr(type(part), key), property):
-                    getattr(part, key)
-    seen = list(parts(result))
-    assert seen or case in ("empty",)
-    for part in seen:
-        if not hasattr(part, "status"):
+        for component in parts(result):
+            for key in dir(type(component)):
+                if isinstance(getattr(type(component), key), property):
+                    getattr(component, key)
+    components = list(parts(result))
+    assert components or case in ("empty",)
+    for component in components:
+        if not hasattr(component, "status"):
             continue
-        assert (part.status == "ok") == (part.reason == ""), part
-        if isinstance(part, psy.Coefficient):
-            present = part.status in ("ok", "not_informative")
-            if part.status == "ok":
-                assert not math.isnan(part.value), part
+        assert (component.status == "ok") == (component.reason == ""), component
+        if isinstance(component, psy.Coefficient):
+            present = component.status in ("ok", "not_informative")
+            if component.status == "ok":
+                assert not math.isnan(component.value), component
             if not present:
-                assert math.isnan(part.value), part
-                assert math.isnan(part.low)
-                assert part.fixed is None
-            if math.isfinite(part.low):
-                assert part.low - 1e-9 <= part.value <= part.high + 1e-9, part
-            if part.fixed is not None:
-                assert part.fixed.low - 1e-9 <= part.value <= part.fixed.high + 1e-9, part
-        if isinstance(part, psy.SignificanceTest):
-            assert (part.status == "ok") == math.isfinite(part.p), part
+                assert math.isnan(component.value), component
+                assert math.isnan(component.low)
+                assert component.fixed is None
+            if math.isfinite(component.low):
+                assert component.low - 1e-9 <= component.value <= component.high + 1e-9, component
+            if component.fixed is not None:
+                assert (
+                    component.fixed.low - 1e-9 <= component.value <= component.fixed.high + 1e-9
+                ), component
+        if isinstance(component, psy.SignificanceTest):
+            assert (component.status == "ok") == math.isfinite(component.p), component
 
 
 def test_every_exported_function_is_in_the_battery_or_tested_elsewhere() -> None:
     battery = {name.partition(" ")[0].rstrip(",") for name in FUNCTIONS}
     exported = {name for name in psy.__all__ if inspect.isfunction(getattr(psy, name))}
-    others = [p for p in Path(__file__).parent.glob("test_*.py") if p.name != Path(__file__).name]
-    called = set(re.findall(r"\b(\w+)\b\(", "".join(p.read_text("utf-8") for p in others)))
-    own = {"agreement_left_out", "left_out_bounds", "spearman_brown"}
+    test_files = [
+        p for p in Path(__file__).parent.glob("test_*.py") if p.name != Path(__file__).name
+    ]
+    called = set(re.findall(r"\b(\w+)\b\(", "".join(p.read_text("utf-8") for p in test_files)))
+    covered_here = {"agreement_coefficients", "reliability_jackknife_interval", "spearman_brown"}
     assert len(battery) >= 30
-    also = {name.partition(",")[0] for name in ALSO}
-    assert battery | also <= exported
-    assert exported == battery | also | NO_ANSWERS
-    assert exported - battery - own <= called, "neither in the battery nor called by another test"
+    named_statistics = {name.partition(",")[0] for name in OTHER_STATISTICS}
+    assert battery | named_statistics <= exported
+    assert exported == battery | named_statistics | NO_ANSWERS
+    assert exported - battery - covered_here <= called, (
+        "neither in the battery nor called by another test"
+    )
 
 
 def test_what_the_status_is() -> None:
@@ -410,12 +421,12 @@ def test_what_the_status_is() -> None:
 
 
 def test_leaving_out_clusters_of_constant_or_missing_scores_gives_no_number() -> None:
-    flat = psy.agreement_left_out(np.ones((4, 12)), np.ones((4, 12)))
+    flat = psy.agreement_coefficients(np.ones((4, 12)), np.ones((4, 12)))
     assert np.isnan(flat["pearson"]).all()
     assert (flat["mean_shift"] == 0).all()
-    assert psy.left_out_bounds(0.9, np.full(9, 0.9)) is None
-    assert psy.left_out_bounds(1.0, np.ones(12)) is None
-    assert psy.left_out_bounds(0.9, np.full(12, np.nan)) is None
+    assert psy.reliability_jackknife_interval(0.9, np.full(9, 0.9)) is None
+    assert psy.reliability_jackknife_interval(1.0, np.ones(12)) is None
+    assert psy.reliability_jackknife_interval(0.9, np.full(12, np.nan)) is None
     assert math.isnan(psy.spearman_brown(-0.9, 4))
 
 
@@ -434,7 +445,7 @@ def test_wrong_shapes_are_errors() -> None:
     for call in (
         lambda: psy.rho_g(np.ones((3, 4))),
         lambda: psy.rho_g(np.ones((2, 3, 4)), clusters=[1, 2]),
-        lambda: psy.rho_g_of_scores(np.ones((2, 3)), without=np.ones((2, 3))),
+        lambda: psy.rho_g_of_scores(np.ones((2, 3)), replicates=np.ones((2, 3))),
         lambda: psy.spearman([1, 2], [1, 2, 3]),
         lambda: psy.kendall_w(np.ones(3)),
         lambda: psy.krippendorff_alpha(np.ones((2, 3)), "cardinal"),  # type: ignore[arg-type]

@@ -11,11 +11,11 @@ from scipy import optimize, stats
 from hqm import psychometrics as psy
 from hqm.psychometrics.families import Relatives, log_variance_error
 from hqm.psychometrics.score_dependability import (
-    PLACES,
+    QUANTILE_LEVELS,
     WordingsNeeded,
-    normal_places,
-    spread_of_these,
-    student_places,
+    fixed_score_variances,
+    scaled_normal_quantiles,
+    scaled_t_quantiles,
 )
 
 nan = math.nan
@@ -30,56 +30,65 @@ def position(noncentrality: float, x: float, df: int) -> float:
     return float(((x / n) ** h - mean) / (h * math.sqrt(2 * p) * (1 + 0.5 * m * p)))
 
 
-@pytest.mark.parametrize("along", [None, 0.004])
+@pytest.mark.parametrize("directional_error", [None, 0.004])
 @pytest.mark.parametrize(("variance", "respondents"), [(0.02, 9), (0.2, 30), (0.006, 5)])
 def test_credible_spreads_are_noncentralities(
-    variance: float, respondents: int, along: float | None
+    variance: float, respondents: int, directional_error: float | None
 ) -> None:
     """Each has its place where the observed variance lies; none is below the error's own."""
     error, df = 0.005, respondents - 1
-    spread = spread_of_these(variance, error, respondents, along=along)
+    spread = fixed_score_variances(
+        variance, error, respondents, directional_error=directional_error
+    )
     assert spread.shape == (199, 1)
-    moving = along or error
+    moving = directional_error or error
     x = df * (variance - error + moving) / moving
-    for value, place in zip(spread[::9, 0], PLACES[::9], strict=True):
-        wanted = -stats.norm.ppf(place)
+    for value, level in zip(spread[::9, 0], QUANTILE_LEVELS[::9], strict=True):
+        z_score = -stats.norm.ppf(level)
 
-        def gap(noncentrality: float, wanted: float = wanted) -> float:
-            return position(noncentrality, x, df) - wanted
+        def gap(noncentrality: float, z_score: float = z_score) -> float:
+            return position(noncentrality, x, df) - z_score
 
         root = optimize.brentq(gap, 0.0, 100 * x + 999) if gap(0.0) > 0 else 0.0
         assert value == pytest.approx(error + moving * root / df, rel=1e-6)
     assert (np.diff(spread[:, 0]) >= 0).all()
-    larger = spread_of_these(7 * variance, 7 * error, respondents, along=along and 7 * along)
+    larger = fixed_score_variances(
+        7 * variance,
+        7 * error,
+        respondents,
+        directional_error=directional_error and 7 * directional_error,
+    )
     assert larger == pytest.approx(7 * spread)
 
 
 def test_a_spread_below_its_error_or_without_one() -> None:
-    below = spread_of_these(0.001, 0.02, 8, along=0.003)
-    assert below[0, 0] == 0.02
-    same = spread_of_these(1e-9, 0.003, 8)
-    assert below - 0.02 == pytest.approx(same - 0.003, abs=1e-6)
-    for error, along in ((0.0, None), (1e-13, None), (0.1, 0.0), (0.0, 0.1)):
-        certain = spread_of_these(0.3, error, 8, along=along)
+    low_variances = fixed_score_variances(0.001, 0.02, 8, directional_error=0.003)
+    assert low_variances[0, 0] == 0.02
+    reference_variances = fixed_score_variances(1e-9, 0.003, 8)
+    assert low_variances - 0.02 == pytest.approx(reference_variances - 0.003, abs=1e-6)
+    for error, directional_error in ((0.0, None), (1e-13, None), (0.1, 0.0), (0.0, 0.1)):
+        certain = fixed_score_variances(0.3, error, 8, directional_error=directional_error)
         assert certain.shape == (199, 1)
         assert (certain == 0.3).all()
-    assert np.ptp(spread_of_these(0.3, 1e-6, 8)) > 0
+    assert np.ptp(fixed_score_variances(0.3, 1e-6, 8)) > 0
 
 
 def test_places_have_the_variance_of_their_distribution() -> None:
-    places = (np.arange(1, 16) - 0.5) / 15
-    at = normal_places(places)
-    assert at.std() == pytest.approx(1)
-    assert at / at[0] == pytest.approx(stats.norm.ppf(places) / stats.norm.ppf(places[0]))
+    levels = (np.arange(1, 16) - 0.5) / 15
+    quantiles = scaled_normal_quantiles(levels)
+    assert quantiles.std() == pytest.approx(1)
+    assert quantiles / quantiles[0] == pytest.approx(
+        stats.norm.ppf(levels) / stats.norm.ppf(levels[0])
+    )
     for df in (2.5, 7):
-        student = student_places(df)
+        student = scaled_t_quantiles(df)
         assert student.var() == pytest.approx(stats.t.var(df))
         assert student / student[0] == pytest.approx(
-            stats.t.ppf(places, df) / stats.t.ppf(places[0], df)
+            stats.t.ppf(levels, df) / stats.t.ppf(levels[0], df)
         )
     for df in (1, 2):
-        assert student_places(df) == pytest.approx(stats.t.ppf(places, df))
-    assert list(PLACES) == pytest.approx((np.arange(199) + 0.5) / 199)
+        assert scaled_t_quantiles(df) == pytest.approx(stats.t.ppf(levels, df))
+    assert list(QUANTILE_LEVELS) == pytest.approx((np.arange(199) + 0.5) / 199)
 
 
 # -- G and Phi
@@ -122,11 +131,11 @@ def test_who_and_what_has_no_score_is_no_part(replicated: bool) -> None:
     families = [*"aabzbccddee"]
     families[3], families[4:] = "z", list("bccddee")
     options["families"] = families
-    more = psy.g_and_phi(wider, "run", [0, 9, *pictures[1:], 9], **options)  # type: ignore[arg-type]
-    assert numbers(more) == pytest.approx(numbers(plain), nan_ok=True)
-    assert (more.g.n, more.g.level, more.phi.level) == (10, 0.9, 0.9)
-    assert more.g.fixed is not None
-    assert more.g.fixed.level == 0.9
+    extended = psy.g_and_phi(wider, "run", [0, 9, *pictures[1:], 9], **options)  # type: ignore[arg-type]
+    assert numbers(extended) == pytest.approx(numbers(plain), nan_ok=True)
+    assert (extended.g.n, extended.g.level, extended.phi.level) == (10, 0.9, 0.9)
+    assert extended.g.fixed is not None
+    assert extended.g.fixed.level == 0.9
 
 
 @pytest.mark.parametrize("per_picture", [1, 3])
@@ -138,13 +147,13 @@ def test_a_score_of_fewer_items_counts_those_that_it_has(per_picture: int) -> No
     x[3, :, 1] = nan
     pictures = np.arange(24) // per_picture
     study = psy.g_and_phi(x, "run", pictures)
-    seen = np.isfinite(x)
-    items = seen.sum(axis=1)
-    there = items > 0
-    sizes = {"item": 1 / np.mean(1 / items[there]), "run": 1.0}
+    scored = np.isfinite(x)
+    items = scored.sum(axis=1)
+    has_items = items > 0
+    sizes = {"item": 1 / np.mean(1 / items[has_items]), "run": 1.0}
     if per_picture > 1:
-        squares = sum((seen[:, pictures == p].sum(axis=1) ** 2) for p in range(8))
-        sizes["picture"] = 1 / np.mean(squares[there] / items[there] ** 2)
+        squares = sum((scored[:, pictures == p].sum(axis=1) ** 2) for p in range(8))
+        sizes["picture"] = 1 / np.mean(squares[has_items] / items[has_items] ** 2)
     assert dict(study.design.sizes) == {k: pytest.approx(sizes[k]) for k in ("item", "run")}
     forecast = psy.d_study(study.study, sizes)
     assert (study.g.value, study.phi.value) == pytest.approx((forecast.g, forecast.phi))
@@ -152,18 +161,18 @@ def test_a_score_of_fewer_items_counts_those_that_it_has(per_picture: int) -> No
 
 
 def test_five_pictures_carry_an_interval() -> None:
-    for pictures, known in ((4, False), (5, True)):
+    for pictures, has_interval in ((4, False), (5, True)):
         x = runs(9, 20, 2)
         study = psy.g_and_phi(x, "run", np.arange(20) % pictures, replicated=True)
         assert study.g.value > 0
-        assert (study.g.fixed is not None) == (study.phi.fixed is not None) == known
+        assert (study.g.fixed is not None) == (study.phi.fixed is not None) == has_interval
         assert math.isfinite(study.g.low)
     for labels in ([0], np.zeros((20, 1))):
         with pytest.raises(ValueError, match="picture"):
             psy.g_and_phi(x, "run", labels)
-    few = psy.g_and_phi(x[:1], "run")
-    assert (few.g.status, few.g.n) == ("insufficient", 1)
-    assert few.g.reason == few.design.reason
+    single_respondent = psy.g_and_phi(x[:1], "run")
+    assert (single_respondent.g.status, single_respondent.g.n) == ("insufficient", 1)
+    assert single_respondent.g.reason == single_respondent.design.reason
 
 
 def test_scores_without_noise_are_certain() -> None:
@@ -189,29 +198,35 @@ def test_no_spread_between_respondents_is_no_dependability() -> None:
 
 def test_relatives_are_left_out_together() -> None:
     x = runs(12, 15, 5)
-    alone = psy.g_and_phi(x, "run", replicated=True)
+    unrelated = psy.g_and_phi(x, "run", replicated=True)
     names = [str(i // 2) for i in range(12)]
     family = psy.g_and_phi(x, "run", replicated=True, families=names)
     single = psy.g_and_phi(x, "run", replicated=True, families=[str(i) for i in range(12)])
-    assert numbers(single)[1] == pytest.approx(numbers(alone)[1])
-    assert family.g.value == alone.g.value
-    assert family.g.fixed == alone.g.fixed
+    assert numbers(single)[1] == pytest.approx(numbers(unrelated)[1])
+    assert family.g.value == unrelated.g.value
+    assert family.g.fixed == unrelated.g.fixed
     effects = [["respondent"], ["item"], ["respondent", "item"]]
 
-    def without(rows: np.ndarray) -> tuple[float, float]:
-        of = psy.g_study(x[rows], ["respondent", "item", "run"], effects=effects)
-        parts = {tuple(part.effect): part.raw for part in of.components}
+    def coefficient_without(rows: np.ndarray) -> tuple[float, float]:
+        study = psy.g_study(x[rows], ["respondent", "item", "run"], effects=effects)
+        parts = {tuple(component.effect): component.raw for component in study.components}
         true = parts.pop(("respondent",))
-        inside = sum(v for effect, v in parts.items() if "run" not in effect and len(effect) == 2)
+        relative_variance = sum(
+            v for effect, v in parts.items() if "run" not in effect and len(effect) == 2
+        )
         noise = next(v for effect, v in parts.items() if "run" in effect)
-        relative = (inside + noise) / 15
-        return max(true, 0.0) / (max(true, 0.0) + relative), true + (inside + noise / 2) / 15
+        relative = (relative_variance + noise) / 15
+        return max(true, 0.0) / (max(true, 0.0) + relative), true + (
+            relative_variance + noise / 2
+        ) / 15
 
     plain = psy.Coefficient(family.g.value, n=12, fixed=family.g.fixed)
-    least = psy.at_least(plain, without, x.mean(axis=(1, 2)), Relatives(tuple(names)), least=0.0)
-    assert family.g.low == pytest.approx(least.low)
+    lower_bound = psy.add_lower_bound(
+        plain, coefficient_without, x.mean(axis=(1, 2)), Relatives(tuple(names)), minimum=0.0
+    )
+    assert family.g.low == pytest.approx(lower_bound.low)
     fewer = psy.g_and_phi(x, "run", replicated=True, n_effective=8.0)
-    assert fewer.g.low < alone.g.low
+    assert fewer.g.low < unrelated.g.low
     assert fewer.g.method.endswith("n_eff 8")
 
 
@@ -233,25 +248,25 @@ def test_phi_of_a_mean_over_other_wordings(size: float | None, columns: int | No
     wider = np.vstack([x, [0.1, nan, 0.2, 0.3]])  # who lacks a wording is left out
     rng = np.random.default_rng(7)
     result = psy.dependability(wider, rng, columns=columns, n_effective=size, level=0.9, draws=300)
-    n, k, many = 9, 4, columns or 4
+    n, k, n_columns = 9, 4, columns or 4
     squares = psy.g_study(x, ["m", "f"])
     msr, msc, mse = (squares.component(*e).mean_square for e in (["m"], ["f"], ["m", "f"]))
     single = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-    assert result.value == pytest.approx(many * single / (1 + (many - 1) * single))
+    assert result.value == pytest.approx(n_columns * single / (1 + (n_columns - 1) * single))
     assert (result.n, result.level) == (9, 0.9)
     if size is not None and size < 3:
         assert math.isnan(result.low)
         return
-    of = 9.0 if size is None else size
-    tail = min(of - 1, 2 / log_variance_error(x.mean(axis=1), of))
+    n_effective = 9.0 if size is None else size
+    tail = min(n_effective - 1, 2 / log_variance_error(x.mean(axis=1), n_effective))
     draws = np.random.default_rng(7)
-    df = (of - 1) * (k - 1)
+    df = (n_effective - 1) * (k - 1)
     error = mse * df / draws.chisquare(df, 300)
     rows = msr * tail / draws.chisquare(tail, 300)
     shifts = np.maximum(msc * (k - 1) / draws.chisquare(k - 1, 300), error)
-    own = np.maximum(rows - error, 0)
-    drawn = own / (own + k * (error + (shifts - error) / n) / many)
-    assert result.low == pytest.approx(min(result.value, np.quantile(drawn, 0.1)))
+    true_variance = np.maximum(rows - error, 0)
+    coefficients = true_variance / (true_variance + k * (error + (shifts - error) / n) / n_columns)
+    assert result.low == pytest.approx(min(result.value, np.quantile(coefficients, 0.1)))
     assert result.high == math.inf
     assert result.method == "generalized pivots, 300, one-sided"
     assert result.fixed is None
@@ -274,16 +289,16 @@ def quantiles_of(x: np.ndarray, counts: range, size: float, draws: int, seed: in
     n, k = x.shape
     squares = psy.g_study(x, ["m", "f"])
     msr, msc, mse = (squares.component(*e).mean_square for e in (["m"], ["f"], ["m", "f"]))
-    most = max(0.0, (msc * (k - 1) / stats.chi2.ppf(0.2, k - 1) - mse) / n)
-    between, chances, quantiles = (msr - mse) / k, np.random.default_rng(seed), []
+    max_form_variance = max(0.0, (msc * (k - 1) / stats.chi2.ppf(0.2, k - 1) - mse) / n)
+    true_variance, chances, quantiles = (msr - mse) / k, np.random.default_rng(seed), []
     tail = min(size - 1, 2 / log_variance_error(x.mean(axis=1), size))
     for count in counts:
         df = (size - 1) * (count - 1)
         error = mse * df / chances.chisquare(df, draws)
-        rows = (count * between + mse) * tail / chances.chisquare(tail, draws)
-        shifts = (n * most + mse) * (count - 1) / chances.chisquare(count - 1, draws)
-        own = np.maximum(rows - error, 0)
-        phi = own / (own + error + np.maximum(shifts - error, 0) / n)
+        rows = (count * true_variance + mse) * tail / chances.chisquare(tail, draws)
+        shifts = (n * max_form_variance + mse) * (count - 1) / chances.chisquare(count - 1, draws)
+        true_variances = np.maximum(rows - error, 0)
+        phi = true_variances / (true_variances + error + np.maximum(shifts - error, 0) / n)
         quantiles.append(float(np.quantile(phi, 0.05)))
     return quantiles
 
@@ -294,19 +309,19 @@ def test_five_to_twenty_wordings_are_advised(size: float | None) -> None:
     wider = np.vstack([x, [nan, 0.1, 0.2]])
     reached = quantiles_of(x, range(5, 22), size or 10.0, 200, 10)
 
-    def needed(goal: float) -> WordingsNeeded:
+    def needed_wordings(goal: float) -> WordingsNeeded:
         rng = np.random.default_rng(10)
         return psy.wordings_needed(wider, goal, rng, n_effective=size, draws=200)
 
-    assert needed(reached[0] - 1e-9).needed == 5
-    assert needed(-1.0).needed == 5
+    assert needed_wordings(reached[0] - 1e-9).n_wordings == 5
+    assert needed_wordings(-1.0).n_wordings == 5
     best = max(reached[:16])
-    assert needed(best - 1e-9).needed == 5 + reached.index(best)
-    beyond = needed(best + 1e-9)
-    assert (beyond.needed, beyond.status) == (None, "ok")
+    assert needed_wordings(best - 1e-9).n_wordings == 5 + reached.index(best)
+    beyond = needed_wordings(best + 1e-9)
+    assert (beyond.n_wordings, beyond.status) == (None, "ok")
     assert "20" in beyond.reason
-    assert needed(best - 1e-9).reason == ""
-    assert needed(2.0).needed is None
+    assert needed_wordings(best - 1e-9).reason == ""
+    assert needed_wordings(2.0).n_wordings is None
 
 
 def test_a_twenty_first_wording_is_no_advice() -> None:
@@ -319,7 +334,7 @@ def test_a_twenty_first_wording_is_no_advice() -> None:
     )
     goal = max(quantiles_of(x, range(5, 21), 10.0, 30, seed)) + 1e-9
     rng = np.random.default_rng(seed)
-    assert psy.wordings_needed(x, goal, rng, draws=30).needed is None
+    assert psy.wordings_needed(x, goal, rng, draws=30).n_wordings is None
 
 
 def test_the_variance_of_wordings_is_none_below_the_noise() -> None:
@@ -327,12 +342,12 @@ def test_the_variance_of_wordings_is_none_below_the_noise() -> None:
     rng = np.random.default_rng(11)
     noise = rng.normal(size=(9, 3))
     noise -= noise.mean(axis=0)
-    needed = psy.wordings_needed(np.arange(9.0)[:, None] + noise, 0.5, rng, draws=50)
-    assert (needed.variance, needed.variance_high, needed.needed) == (0, 0, 5)
+    wordings = psy.wordings_needed(np.arange(9.0)[:, None] + noise, 0.5, rng, draws=50)
+    assert (wordings.variance, wordings.variance_high, wordings.n_wordings) == (0, 0, 5)
     alike = psy.wordings_needed(noise - noise.mean(axis=1, keepdims=True), 0.5, rng, draws=50)
-    assert (alike.status, alike.needed) == ("degenerate", None)
+    assert (alike.status, alike.n_wordings) == ("degenerate", None)
     assert math.isnan(alike.variance)
-    few = psy.wordings_needed(forms(9, 2), 0.5, rng)
-    assert few.status == "insufficient"
-    assert "2" in few.reason
-    assert math.isnan(few.variance_high)
+    small_study = psy.wordings_needed(forms(9, 2), 0.5, rng)
+    assert small_study.status == "insufficient"
+    assert "2" in small_study.reason
+    assert math.isnan(small_study.variance_high)

@@ -21,8 +21,8 @@ from tests.test_psychometrics_consistency import TABLE_5
 def test_the_items_of_millers_example() -> None:
     """Miller 2024 (arXiv 2411.00640): 969 items find a gap of .03 where the variance is 1/9."""
     assert psy.minimum_detectable_difference(1.0) == pytest.approx(2.8016, abs=5e-5)
-    least = [psy.minimum_detectable_difference(math.sqrt(1 / 9 / n)) for n in (968, 969)]
-    assert least[1] < 0.03 < least[0]
+    differences = [psy.minimum_detectable_difference(math.sqrt(1 / 9 / n)) for n in (968, 969)]
+    assert differences[1] < 0.03 < differences[0]
 
 
 def test_what_hqh_can_separate() -> None:
@@ -138,11 +138,11 @@ def test_order_shift_and_scale_do_not_matter(
     x: np.ndarray, items: list[int], rows: list[int], scale: float, shift: float
 ) -> None:
     original = psy.paired_differences(x)
-    other = psy.paired_differences(scale * x[rows][:, items] + shift)
-    p, q = np.array(original.p), np.array(other.p)
-    back = p[np.ix_(rows, rows)]
-    assert q == pytest.approx(back, abs=1e-7, nan_ok=True)
-    assert np.array(other.se) == pytest.approx(
+    transformed = psy.paired_differences(scale * x[rows][:, items] + shift)
+    p, q = np.array(original.p), np.array(transformed.p)
+    permuted = p[np.ix_(rows, rows)]
+    assert q == pytest.approx(permuted, abs=1e-7, nan_ok=True)
+    assert np.array(transformed.se) == pytest.approx(
         scale * np.array(original.se)[np.ix_(rows, rows)], abs=1e-9, nan_ok=True
     )
     assert all(low <= high for low, high in original.rank_intervals)
@@ -206,8 +206,8 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert (differences.tied_sets, differences.rank_intervals) == ((), ())
             assert differences.separable_pairs() == (0, 0)
             assert psy.saturation(x).status in ("insufficient", "ok")
-        same = psy.paired_differences(np.ones((3, 5)))
-        assert same.tied_sets == ((0, 1, 2),)
+        identical = psy.paired_differences(np.ones((3, 5)))
+        assert identical.tied_sets == ((0, 1, 2),)
         # all right against all wrong on five items: no variance, so the sign test over items, 2 /
         # 2^5
         opposed = psy.paired_differences(np.array([[1.0] * 5, [0.0] * 5]))
@@ -238,7 +238,7 @@ def test_after_holm_a_pair_shares_the_level_with_those_not_yet_decided() -> None
     assert psy.holm_tests(10, 0) == 10
     assert psy.holm_tests(10, 10) == 1
     assert psy.holm_tests(1, 0) == 1
-    shares = [psy.holm_tests(45, apart) for apart in range(46)]
+    shares = [psy.holm_tests(45, n_distinct) for n_distinct in range(46)]
     assert shares == sorted(shares, reverse=True)
 
 
@@ -252,28 +252,28 @@ def test_pairs_over_pictures_by_hand() -> None:
     x[1, 7] = np.nan
     pictures = [f"picture {i % 8}" for i in range(20)]
     study = psy.paired_differences(x, pictures, level=0.9)
-    kept = [i for i in range(20) if i != 7]
-    names = sorted({pictures[i] for i in kept})
+    retained = [i for i in range(20) if i != 7]
+    names = sorted({pictures[i] for i in retained})
     adjusted = {}
     for a, b in itertools.combinations(range(3), 2):
-        d = (x[a] - x[b])[kept]
+        d = (x[a] - x[b])[retained]
         squares = [
-            sum(d[k] - d.mean() for k, i in enumerate(kept) if pictures[i] == name) ** 2
+            sum(d[k] - d.mean() for k, i in enumerate(retained) if pictures[i] == name) ** 2
             for name in names
         ]
         error = math.sqrt(8 / 7 * sum(squares)) / 19
-        for row, other, sign in ((a, b, 1), (b, a, -1)):
-            assert study.difference[row][other] == pytest.approx(sign * d.mean())
-            assert study.se[row][other] == pytest.approx(error)
+        for row, opponent, sign in ((a, b, 1), (b, a, -1)):
+            assert study.difference[row][opponent] == pytest.approx(sign * d.mean())
+            assert study.se[row][opponent] == pytest.approx(error)
             p = 2 * stats.t.sf(abs(d.mean()) / error, 7)
-            assert study.p[row][other] == pytest.approx(p)
+            assert study.p[row][opponent] == pytest.approx(p)
         adjusted[a, b] = study.p[a][b]
     for pair, p in zip(adjusted, psy.holm(list(adjusted.values())), strict=True):
         assert study.adjusted[pair[0]][pair[1]] == pytest.approx(p)
     for table in (study.p, study.se, study.adjusted):
         assert np.isnan(np.diag(table)).all()
     assert (np.diag(study.difference) == 0).all()
-    assert study.scores == pytest.approx(np.nanmean(x[:, kept], axis=1))
+    assert study.scores == pytest.approx(np.nanmean(x[:, retained], axis=1))
     assert (study.n_items, study.n_clusters, study.level) == (19, 8, 0.9)
     assert study.higher_is_better
     refused = psy.paired_differences(x[:1], pictures, level=0.9, higher_is_better=False)
@@ -300,9 +300,9 @@ def test_published_scores_are_compared_with_the_normal_distribution() -> None:
         assert study.p[a][b] == pytest.approx(2 * stats.norm.sf(abs(difference) / error))
     assert (study.n_items, study.n_clusters, study.level) == (0, 0, 0.8)
     assert psy.independent_differences([0.5, 0.9], [0, 0]).p[0][1] == 1, "nothing is known"
-    few = psy.independent_differences([0.5], [0.1], level=0.8, higher_is_better=False)
-    assert (few.level, few.higher_is_better) == (0.8, False)
-    assert (few.n_items, few.n_clusters, few.scores) == (0, 0, ())
+    single_study = psy.independent_differences([0.5], [0.1], level=0.8, higher_is_better=False)
+    assert (single_study.level, single_study.higher_is_better) == (0.8, False)
+    assert (single_study.n_items, single_study.n_clusters, single_study.scores) == (0, 0, ())
 
 
 def test_an_order_and_its_groups_from_a_table_of_p_values() -> None:
@@ -341,14 +341,16 @@ def test_a_difference_that_is_found_with_the_wanted_power(
     if tests == 1:
         options = {}
     alpha = (1 - level) / tests
-    known = psy.minimum_detectable_difference(0.02, **options)
+    difference = psy.minimum_detectable_difference(0.02, **options)
     z = stats.norm.ppf([1 - alpha / 2, power])
-    assert known == pytest.approx(0.02 * z.sum())
+    assert difference == pytest.approx(0.02 * z.sum())
     for clusters in (2, 12):
-        least = psy.minimum_detectable_difference(0.02, clusters=clusters, **options)
+        clustered_difference = psy.minimum_detectable_difference(0.02, clusters=clusters, **options)
         critical = stats.t.ppf(1 - alpha / 2, clusters - 1)
-        assert stats.nct.sf(critical, clusters - 1, least / 0.02) == pytest.approx(power, abs=1e-4)
-        assert least > known
+        assert stats.nct.sf(critical, clusters - 1, clustered_difference / 0.02) == pytest.approx(
+            power, abs=1e-4
+        )
+        assert clustered_difference > difference
     assert math.isnan(psy.minimum_detectable_difference(math.nan, clusters=9))
     assert psy.holm_tests(0, 0) == 1
 
@@ -410,8 +412,12 @@ def test_the_best_blind_strategy_counts() -> None:
     perfect = psy.chance_corrected([0.8], {"yes": 1.0, "no": 0.0})
     assert (perfect.status, perfect.blind, perfect.strategy) == ("degenerate", 1, "yes")
     assert (perfect.values, perfect.not_above) == ((), ())
-    none = psy.chance_corrected([0.8], {"lost": math.nan})
-    assert (none.status, none.strategy, math.isnan(none.blind)) == ("insufficient", "", True)
+    without_blind = psy.chance_corrected([0.8], {"lost": math.nan})
+    assert (without_blind.status, without_blind.strategy, math.isnan(without_blind.blind)) == (
+        "insufficient",
+        "",
+        True,
+    )
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -436,9 +442,9 @@ def test_errors_along_the_scale_by_solving_for_the_ability(shared: bool) -> None
         p = chances(theta)
         return math.sqrt(float((p * (1 - p)).sum())) / 24
 
-    for score, own in zip(points, study.these_items, strict=True):
+    for score, standard_error in zip(points, study.these_items, strict=True):
         theta = optimize.brentq(lambda t, s=score: chances(t).mean() - s, -20, 20)
-        assert own == pytest.approx(error(theta), rel=1e-3)
+        assert standard_error == pytest.approx(error(theta), rel=1e-3)
     reach = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
     top = optimize.brentq(lambda t: 1 - chances(t).mean() - reach * error(t), -5, 9)
     bottom = optimize.brentq(lambda t: chances(t).mean() - reach * error(t), -9, 5)
@@ -449,21 +455,21 @@ def test_errors_along_the_scale_by_solving_for_the_ability(shared: bool) -> None
     assert study.in_top == tuple(np.flatnonzero(mean >= study.top))
     assert study.in_bottom == tuple(np.flatnonzero(mean <= study.bottom))
     assert study.in_top
-    alone = np.sqrt(mean * (1 - mean) / 23)
+    binomial_errors = np.sqrt(mean * (1 - mean) / 23)
     labels = np.arange(25) if pictures is None else pictures
     clustered = []
     for row, average in zip(x, mean, strict=True):
-        there = np.isfinite(row)
-        names = np.unique(labels[there])
-        sums = [float((row - average)[there & (labels == name)].sum()) for name in names]
+        scored = np.isfinite(row)
+        names = np.unique(labels[scored])
+        sums = [float((row - average)[scored & (labels == name)].sum()) for name in names]
         squares = len(names) / (len(names) - 1) * sum(s * s for s in sums)
-        clustered.append(math.sqrt(squares) / there.sum())
-    inner = alone > 0
-    wider = np.square(clustered)[inner].mean() / np.square(alone)[inner].mean()
+        clustered.append(math.sqrt(squares) / scored.sum())
+    inner = binomial_errors > 0
+    wider = np.square(clustered)[inner].mean() / np.square(binomial_errors)[inner].mean()
     assert (wider > 1.5) == shared
-    for score, own in zip(points, study.other_items, strict=True):
+    for score, standard_error in zip(points, study.other_items, strict=True):
         lord = math.sqrt(score * (1 - score) / 23)
-        assert own == pytest.approx(lord * math.sqrt(max(1.0, wider)))
+        assert standard_error == pytest.approx(lord * math.sqrt(max(1.0, wider)))
     assert (study.score, study.n_items) == (tuple(points), 24)
     usual = psy.conditional_errors(x).score
     assert list(usual) == sorted(set(usual))

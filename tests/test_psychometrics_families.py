@@ -10,7 +10,12 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.families import MOST_UNITS, left_out, log_variance_error, stretched
+from hqm.psychometrics.families import (
+    MAX_JACKKNIFE_UNITS,
+    add_disattenuated_bound,
+    jackknife_replicates,
+    log_variance_error,
+)
 from tests.fields import fields_of
 from tests.test_psychometrics_others import kurtosis_error
 
@@ -26,7 +31,7 @@ def test_nobody_is_left_out_where_nothing_can_be_said_of_others() -> None:
         (psy.Coefficient(0.5, n=7), None),
         (psy.Coefficient(0.5, 0.1, 0.9, n=11), four),
     ):
-        result = psy.at_least(value, refused, relatives=relatives)
+        result = psy.add_lower_bound(value, refused, relatives=relatives)
         assert (result.status, result.reason) == (value.status, value.reason)
         assert math.isnan(result.low)
         assert math.isnan(result.high)
@@ -40,60 +45,77 @@ def test_the_least_value_by_the_jackknife_of_logarithms() -> None:
         (11, tuple("aabbccddeef"), None, 1, 5),
         (11, tuple("aabbccddeef"), 4.0, 1, 5),
         (11, tuple("abcdefghijk"), None, 1, 10),
-        (MOST_UNITS + 3, (), None, 1, MOST_UNITS - 1),
-        (MOST_UNITS + 3, (), 150.0, (MOST_UNITS + 3) / 150, 149),
-        (2 * MOST_UNITS + 2, tuple(f"f{i // 2}" for i in range(2 * MOST_UNITS + 2)), None, 1, 200),
+        (MAX_JACKKNIFE_UNITS + 3, (), None, 1, MAX_JACKKNIFE_UNITS - 1),
+        (MAX_JACKKNIFE_UNITS + 3, (), 150.0, (MAX_JACKKNIFE_UNITS + 3) / 150, 149),
+        (
+            2 * MAX_JACKKNIFE_UNITS + 2,
+            tuple(f"f{i // 2}" for i in range(2 * MAX_JACKKNIFE_UNITS + 2)),
+            None,
+            1,
+            200,
+        ),
     ]:
 
         def value(rows: np.ndarray) -> float:
             return 0.4 + 0.1 * math.cos(float(rows.sum()))
 
-        names = list(families) or [m % MOST_UNITS for m in range(count)]
+        names = list(families) or [m % MAX_JACKKNIFE_UNITS for m in range(count)]
         units = sorted(set(names))
         logs = [
             math.log(1 - value(np.array([m for m in range(count) if names[m] != unit])))
             for unit in units
         ]
-        square = sum((each - np.mean(logs)) ** 2 for each in logs) * (len(units) - 1) / len(units)
-        bare = psy.Coefficient(0.45, n=count, level=0.9)
-        result = psy.at_least(bare, value, relatives=psy.Relatives(families, independent))
+        square = (
+            sum((log_value - np.mean(logs)) ** 2 for log_value in logs)
+            * (len(units) - 1)
+            / len(units)
+        )
+        unbounded = psy.Coefficient(0.45, n=count, level=0.9)
+        result = psy.add_lower_bound(
+            unbounded, value, relatives=psy.Relatives(families, independent)
+        )
         reach = stats.t.ppf(0.9, df) * math.sqrt(square * factor)
         assert result.low == pytest.approx(max(-1, 1 - 0.55 * math.exp(reach)))
         assert (result.value, result.high, result.n) == (0.45, math.inf, count)
         size = min(independent or len(set(names)) if families else independent or count, count)
         counted = f", n_eff {size:.4g}" if size < count else ""
-        whom = "families" if families and len(units) < count else "respondents"
-        assert result.method == f"{whom} left out, log(1 - r), one-sided{counted}"
+        unit = "families" if families and len(units) < count else "respondents"
+        assert result.method == f"{unit} left out, log(1 - r), one-sided{counted}"
 
 
 def test_two_independent_respondents_do_not_show_the_tail_of_scores() -> None:
     """The kurtosis of scores counts from more than two on, and where every variance is positive."""
     scores = np.linspace(0, 1, 11) ** 3
-    own = np.linspace(0.01, 0.02, 11)
+    shifts = np.linspace(0.01, 0.02, 11)
 
-    def both(rows: np.ndarray) -> tuple[float, float]:
+    def value_and_variance(rows: np.ndarray) -> tuple[float, float]:
         (lost,) = set(range(11)) - set(rows.tolist())
-        return 0.4 + own[lost], float(scores[rows].var(ddof=1))
+        return 0.4 + shifts[lost], float(scores[rows].var(ddof=1))
 
-    def alone(rows: np.ndarray) -> float:
-        return both(rows)[0]
+    def value_only(rows: np.ndarray) -> float:
+        return value_and_variance(rows)[0]
 
     def flat(rows: np.ndarray) -> tuple[float, float]:
-        return both(rows)[0], 0.0 if 0 in rows else 1.0
+        return value_and_variance(rows)[0], 0.0 if 0 in rows else 1.0
 
-    bare = psy.Coefficient(0.45, n=11)
-    for size, shown in ((2.0, False), (2.1, True), (11.0, True)):
+    unbounded = psy.Coefficient(0.45, n=11)
+    for size, has_bound in ((2.0, False), (2.1, True), (11.0, True)):
         related = psy.Relatives((), size)
-        plain = psy.at_least(bare, alone, scores, related)
-        assert (psy.at_least(bare, both, scores, related).low < plain.low) == shown
-        assert psy.at_least(bare, flat, scores, related).low == plain.low
+        plain = psy.add_lower_bound(unbounded, value_only, scores, related)
+        assert (
+            psy.add_lower_bound(unbounded, value_and_variance, scores, related).low < plain.low
+        ) == has_bound
+        assert psy.add_lower_bound(unbounded, flat, scores, related).low == plain.low
     # a tail that is lighter than the jackknife thinks takes nothing away
     even = np.array([0.0, 1] * 5 + [0.5])
 
     def light(rows: np.ndarray) -> tuple[float, float]:
-        return both(rows)[0], math.exp(100 * both(rows)[0])
+        return value_and_variance(rows)[0], math.exp(100 * value_and_variance(rows)[0])
 
-    assert psy.at_least(bare, light, even).low == psy.at_least(bare, alone).low
+    assert (
+        psy.add_lower_bound(unbounded, light, even).low
+        == psy.add_lower_bound(unbounded, value_only).low
+    )
 
 
 def test_a_bound_that_runs_away_is_the_lowest_value() -> None:
@@ -101,25 +123,35 @@ def test_a_bound_that_runs_away_is_the_lowest_value() -> None:
         (lost,) = set(range(11)) - set(rows.tolist())
         return 1 - 2.0**-53 if lost % 2 else -0.9
 
-    far = psy.Relatives((), 2.0)
-    assert psy.at_least(psy.Coefficient(0.5, n=11), value, relatives=far).low == -1
-    assert psy.at_least(psy.Coefficient(0.5, n=11), value, relatives=far, least=0.1).low == 0.1
+    relatives = psy.Relatives((), 2.0)
+    assert psy.add_lower_bound(psy.Coefficient(0.5, n=11), value, relatives=relatives).low == -1
+    assert (
+        psy.add_lower_bound(psy.Coefficient(0.5, n=11), value, relatives=relatives, minimum=0.1).low
+        == 0.1
+    )
     # nor does it lie above the value itself, whatever the range
-    assert psy.at_least(psy.Coefficient(0.05, n=11), value, relatives=far, least=0.1).low == 0.05
+    assert (
+        psy.add_lower_bound(
+            psy.Coefficient(0.05, n=11), value, relatives=relatives, minimum=0.1
+        ).low
+        == 0.05
+    )
 
 
 def test_a_correlation_without_attenuation_keeps_the_observed_bound_in_proportion() -> None:
-    true = psy.Coefficient(0.9, 0.1, 0.2, 9, fixed=psy.Bounds(0.7, 1.0, "items"))
+    true = psy.Coefficient(0.9, 0.1, 0.2, 9, fixed=psy.ConfidenceInterval(0.7, 1.0, "items"))
     for low, expected in ((0.5, 0.7), (0.4, 0.6), (-0.3, -0.45), (-0.8, -1.0)):
-        moved = stretched(true, psy.Coefficient(0.6, low, math.inf, method="one-sided"))
+        moved = add_disattenuated_bound(
+            true, psy.Coefficient(0.6, low, math.inf, method="one-sided")
+        )
         assert (moved.low, moved.high) == (pytest.approx(expected), math.inf)
         assert (moved.value, moved.method) == (0.9, "one-sided, disattenuated")
     for value, low in ((0.6, math.nan), (0.0, -0.5), (-0.1, -0.5)):
-        assert stretched(true, psy.Coefficient(value, low)) is true
+        assert add_disattenuated_bound(true, psy.Coefficient(value, low)) is true
 
 
 def test_a_bound_for_others_holds_that_for_these() -> None:
-    for own, fixed, expected in [
+    for interval, fixed, expected in [
         ((0.4, 0.6), (0.45, 0.55), (0.4, 0.6)),
         ((0.4, 0.6), (0.3, 0.7), (0.3, 0.7)),
         ((0.4, 0.6), (0.3, 0.5), (0.3, 0.6)),
@@ -127,8 +159,8 @@ def test_a_bound_for_others_holds_that_for_these() -> None:
         ((0.4, 0.6), (math.nan, 0.7), (0.4, 0.6)),
         ((math.nan, 0.6), (0.3, 0.7), (math.nan, 0.6)),
     ]:
-        value = psy.Coefficient(0.5, *own, fixed=psy.Bounds(*fixed, "items"))
-        wider = psy.never_narrower(value)
+        value = psy.Coefficient(0.5, *interval, fixed=psy.ConfidenceInterval(*fixed, "items"))
+        wider = psy.cover_fixed_interval(value)
         assert (wider.low, wider.high) == pytest.approx(expected, nan_ok=True)
         assert wider.fixed == value.fixed
 
@@ -136,29 +168,29 @@ def test_a_bound_for_others_holds_that_for_these() -> None:
 Sets = Callable[[np.ndarray], float]
 
 
-def of_sets(n: int, whole: float, without: dict[tuple[int, ...], float]) -> Sets:
-    """A statistic by who is missing: `whole` unless given."""
+def of_sets(n: int, full_value: float, values_without: dict[tuple[int, ...], float]) -> Sets:
+    """A statistic by who is missing: `full_value` unless given."""
 
     def statistic(rows: np.ndarray) -> float:
-        return without.get(tuple(sorted(set(range(n)) - set(rows.tolist()))), whole)
+        return values_without.get(tuple(sorted(set(range(n)) - set(rows.tolist()))), full_value)
 
     return statistic
 
 
-FAR = [9.0, *[0.0] * 7]
+OUTLYING = [9.0, *[0.0] * 7]
 """Scores of which the first respondent has nearly all the leverage."""
 
 
 def test_one_respondent_dominates_where_a_decision_hangs_on_it() -> None:
-    for whole, first, goal, scores, dominant in [
-        (0.91, 0.895, 0.9, FAR, True),
-        (0.9, 0.885, 0.9, FAR, True),
-        (0.885, 0.9, 0.9, FAR, True),
+    for full_value, first, goal, scores, dominant in [
+        (0.91, 0.895, 0.9, OUTLYING, True),
+        (0.9, 0.885, 0.9, OUTLYING, True),
+        (0.885, 0.9, 0.9, OUTLYING, True),
         (0.91, 0.895, 0.9, (), False),  # nobody has leverage
-        (0.93, 0.915, 0.9, FAR, False),  # both reach the goal
-        (0.88, 0.865, 0.9, FAR, False),  # neither does
-        (0.9, 0.8905, 0.9, FAR, False),  # less than .01
-        (0.0, 0.01, 0.01, FAR, True),  # .01
+        (0.93, 0.915, 0.9, OUTLYING, False),  # both reach the goal
+        (0.88, 0.865, 0.9, OUTLYING, False),  # neither does
+        (0.9, 0.8905, 0.9, OUTLYING, False),  # less than .01
+        (0.0, 0.01, 0.01, OUTLYING, True),  # .01
         (0.93, 0.3, 0.2, (), True),  # leaves its interval
         (0.3, 0.93, 0.2, (), True),
         (0.8, 0.45, 0.2, (), False),  # moves z by 1.3 standard errors
@@ -167,15 +199,17 @@ def test_one_respondent_dominates_where_a_decision_hangs_on_it() -> None:
         (1.0, 0.995, 0.2, (), False),
         (-0.93, 0.3, 0.9, (), True),
     ]:
-        result = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores, goal=goal)
+        result = psy.leave_one_out(
+            of_sets(8, full_value, {(0,): first}), 8, scores=scores, goal=goal
+        )
         assert result.flags == (("DOMINANT_MODEL",) if dominant else ())
-        assert (result.value, result.strongest, result.pair) == (whole, 0, (-1, -1))
-        assert (result.low, result.high) == (min(whole, first), max(whole, first))
-        assert result.change == pytest.approx(abs(whole - first))
-        assert result.without == (first, *[whole] * 7)
+        assert (result.value, result.strongest, result.pair) == (full_value, 0, (-1, -1))
+        assert (result.low, result.high) == (min(full_value, first), max(full_value, first))
+        assert result.change == pytest.approx(abs(full_value - first))
+        assert result.leave_one_out == (first, *[full_value] * 7)
         if goal == 0.9:
-            again = psy.leave_one_out(of_sets(8, whole, {(0,): first}), 8, scores=scores)
-            assert again.flags == result.flags
+            repeated = psy.leave_one_out(of_sets(8, full_value, {(0,): first}), 8, scores=scores)
+            assert repeated.flags == result.flags
 
 
 def test_two_respondents_dominate_together() -> None:
@@ -184,16 +218,16 @@ def test_two_respondents_dominate_together() -> None:
         result = psy.leave_one_out(of_sets(n, 0.93, lost), n)
         assert result.pair == ((2, 5) if looked and n > 5 else (-1, -1))
         assert result.flags == (("DOMINANT_MODEL",) if looked else ())
-        assert result.without_pair == pytest.approx(0.1 if looked else math.nan, nan_ok=True)
+        assert result.value_without_pair == pytest.approx(0.1 if looked else math.nan, nan_ok=True)
         assert (result.low, result.high, result.change) == (0.93, 0.93, 0)
-    for whole, pair in ((0.999, 0.99), (0.5, 0.4), (0.93, math.nan)):
-        calm = psy.leave_one_out(of_sets(8, whole, {(0, 1): pair}), 8)
+    for full_value, pair in ((0.999, 0.99), (0.5, 0.4), (0.93, math.nan)):
+        calm = psy.leave_one_out(of_sets(8, full_value, {(0, 1): pair}), 8)
         assert (calm.pair, calm.flags) == ((-1, -1), ())
     # a single one that dominates is enough, and both ends of the scale have a z
     single = psy.leave_one_out(of_sets(8, 0.93, {(0,): 0.1, (1, 2): 0.1}), 8)
     assert (single.pair, single.flags) == ((-1, -1), ("DOMINANT_MODEL",))
-    for whole, pair in ((1.0, 0.5), (0.5, 1.0), (-1.0, 0.0), (0.5, -1.0)):
-        assert psy.leave_one_out(of_sets(8, whole, {(3, 7): pair}), 8).pair == (3, 7)
+    for full_value, pair in ((1.0, 0.5), (0.5, 1.0), (-1.0, 0.0), (0.5, -1.0)):
+        assert psy.leave_one_out(of_sets(8, full_value, {(3, 7): pair}), 8).pair == (3, 7)
 
 
 def test_a_statistic_that_is_undefined_without_somebody_is_known_without_the_others() -> None:
@@ -208,18 +242,26 @@ def test_a_statistic_that_is_undefined_without_somebody_is_known_without_the_oth
 
 def test_relatives_that_are_less_alike_than_chance_count_in_full() -> None:
     """Families of unequal size take the formula below -1, where it is cut."""
-    apart = psy.family_dependence([0.0, 2, 1, 1], list("aabc"), np.random.default_rng(0))
-    assert (apart.icc.value, apart.icc.low, apart.icc.high) == (-1, -1, -1)
-    assert (apart.n_eff, apart.p, apart.flags) == (4, 1, ())
+    dependence = psy.family_dependence([0.0, 2, 1, 1], list("aabc"), np.random.default_rng(0))
+    assert (dependence.icc.value, dependence.icc.low, dependence.icc.high) == (-1, -1, -1)
+    assert (dependence.n_eff, dependence.p, dependence.flags) == (4, 1, ())
     missing = psy.family_dependence([0.0, 2, math.nan, 1, 1], list("aadbc"))
-    assert fields_of(missing.icc) == fields_of(apart.icc)
+    assert fields_of(missing.icc) == fields_of(dependence.icc)
     assert (missing.n, missing.families) == (4, 3)
     equal = psy.family_dependence([0.3] * 4, list("aabc"))
     assert (equal.icc.status, equal.n_eff, equal.n) == ("degenerate", 3, 4)
-    alone = psy.family_dependence([0.3, 0.4], list("aa"))
-    assert (alone.icc.status, alone.n_eff, alone.families) == ("not_applicable", 1, 1)
-    own = psy.family_dependence([0.3, 0.4, 0.5], list("abc"))
-    assert (own.icc.status, own.n_eff, own.families) == ("not_applicable", 3, 3)
+    single_family = psy.family_dependence([0.3, 0.4], list("aa"))
+    assert (single_family.icc.status, single_family.n_eff, single_family.families) == (
+        "not_applicable",
+        1,
+        1,
+    )
+    distinct_families = psy.family_dependence([0.3, 0.4, 0.5], list("abc"))
+    assert (distinct_families.icc.status, distinct_families.n_eff, distinct_families.families) == (
+        "not_applicable",
+        3,
+        3,
+    )
     with pytest.raises(ValueError, match="family label"):
         psy.family_dependence([0.3, 0.4], list("abc"))
 
@@ -242,11 +284,11 @@ def test_the_interval_of_a_family_correlation_has_the_level_that_is_asked_for() 
 
 def test_relatives_are_those_of_the_respondents_that_are_counted() -> None:
     nan = math.nan
-    of_both = psy.Relatives.of_pairs([1, nan, 3, 4], [1, 2, nan, 4], list("abca"), 1.5)
-    assert (of_both.families, of_both.independent) == (("a", "a"), 1.5)
-    alone = psy.Relatives((), 3.0)
-    assert alone.of([True, False]) is alone
-    assert psy.Relatives(("a", "b", "a")).of([True, False, True]).families == ("a", "a")
+    paired = psy.Relatives.from_pairs([1, nan, 3, 4], [1, 2, nan, 4], list("abca"), 1.5)
+    assert (paired.families, paired.n_effective) == (("a", "a"), 1.5)
+    single_relatives = psy.Relatives((), 3.0)
+    assert single_relatives.subset([True, False]) is single_relatives
+    assert psy.Relatives(("a", "b", "a")).subset([True, False, True]).families == ("a", "a")
     for relatives, size in (
         (psy.Relatives(), 3.0),
         (psy.Relatives(("a", "b", "a")), 2.0),
@@ -257,9 +299,11 @@ def test_relatives_are_those_of_the_respondents_that_are_counted() -> None:
         assert relatives.size(3) == size
     with pytest.raises(ValueError, match="one family label"):
         psy.Relatives(("a", "b")).units(3)
-    pairs = left_out(lambda rows: (float(rows.sum()), 1.0), 4, psy.Relatives(tuple("abab")))
+    pairs = jackknife_replicates(
+        lambda rows: (float(rows.sum()), 1.0), 4, psy.Relatives(tuple("abab"))
+    )
     assert pairs.tolist() == [[4, 1], [2, 1]]
-    assert left_out(lambda rows: float(rows.sum()), 3).tolist() == [3, 2, 1]
+    assert jackknife_replicates(lambda rows: float(rows.sum()), 3).tolist() == [3, 2, 1]
 
 
 def test_the_error_of_a_logarithm_of_a_variance_by_bonett() -> None:
@@ -271,8 +315,12 @@ def test_the_error_of_a_logarithm_of_a_variance_by_bonett() -> None:
 
 
 def test_five_families_and_eight_respondents_are_enough() -> None:
-    for names, enough in ((list("aabcd"), False), (list("aabcde"), True), (list("abcd"), True)):
-        assert (psy.too_few_families(names) == "") == enough
+    for names, is_sufficient in (
+        (list("aabcd"), False),
+        (list("aabcde"), True),
+        (list("abcd"), True),
+    ):
+        assert (psy.too_few_families(names) == "") == is_sufficient
     assert "2 families" in psy.too_few_families(list("aab"))
     assert psy.too_few_respondents(8) == ""
     for count, names in ((7, ()), (7, list("abcdefg")), (12, list("aaabbbcccddd"))):

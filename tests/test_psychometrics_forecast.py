@@ -9,7 +9,12 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics import study_forecast
-from hqm.psychometrics.study_forecast import PRECISIONS, error_parts, independent, slopes
+from hqm.psychometrics.study_forecast import (
+    PRECISIONS,
+    component_gradient,
+    effective_respondents,
+    error_components,
+)
 from tests.test_psychometrics_by_hand import EFFECTS, SIZE, VALUES, parts
 
 BLAMED = {
@@ -24,7 +29,7 @@ BLAMED = {
     "mean_sem": "family respondent picture item m-picture m-item m-form noise judge",
     "rho_g_half_width": "noise judge",
 }
-NEEDED = {
+REQUIRED_FIELDS = {
     "rho_g": ("runs",),
     "forms": ("forms",),
     "labelled_sem": ("labels",),
@@ -43,7 +48,7 @@ def test_what_stands_in_the_way_of_a_better_figure(name: str) -> None:
     blamed = [word for word, effect in zip(words, EFFECTS, strict=True) if precision.blames(effect)]
     blamed += ["judge"] if precision.blames(("judge",)) else []
     assert blamed == BLAMED[name].split()
-    assert precision.needs == NEEDED.get(name, ())
+    assert precision.needs == REQUIRED_FIELDS.get(name, ())
     assert precision.higher == (name in ("rho_g", "g", "phi", "forms"))
     assert precision.name == name
     figure = float(psy.forecast(parts(), name, SIZE))
@@ -60,22 +65,24 @@ def test_what_stands_in_the_way_of_a_better_figure(name: str) -> None:
 
 def test_forecasts_of_a_usual_study_and_of_none() -> None:
     """100 pictures of one item, ten respondents, everything once."""
-    simple = psy.StudyParts(
+    simple = psy.StudyComponents(
         effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), labels=None
     )
     usual = psy.StudySize()
     assert float(psy.forecast(simple, "sem", usual)) == pytest.approx(math.sqrt(0.002))
     assert float(psy.forecast(simple, "mean_sem", usual)) == pytest.approx(math.sqrt(0.0022))
-    asked = replace(simple, effects=(("respondent",), ("respondent", "item", "form", "run")))
-    judged = error_parts(replace(asked, judge=0.05), usual)
-    assert (judged["judge",], judged[asked.effects[-1]]) == pytest.approx((0.0005, 0.0015))
+    repeated_study = replace(
+        simple, effects=(("respondent",), ("respondent", "item", "form", "run"))
+    )
+    judged = error_components(replace(repeated_study, judge=0.05), usual)
+    assert (judged["judge",], judged[repeated_study.effects[-1]]) == pytest.approx((0.0005, 0.0015))
     # of more labels than answers none is missing, and without labels nothing is known to be
-    over = psy.StudySize(pictures=10, items=2, labels=40)
+    larger_study = psy.StudySize(pictures=10, items=2, labels=40)
     for labels in (None, 0.5):
-        labelled = psy.forecast(replace(simple, labels=labels), "labelled_sem", over)
+        labelled = psy.forecast(replace(simple, labels=labels), "labelled_sem", larger_study)
         assert float(labelled) == pytest.approx(math.sqrt(0.01))
-    some = psy.StudySize(pictures=10, labels=[0, 4, 10])
-    errors = psy.forecast(replace(simple, labels=0.5), "labelled_sem", some)
+    label_sizes = psy.StudySize(pictures=10, labels=[0, 4, 10])
+    errors = psy.forecast(replace(simple, labels=0.5), "labelled_sem", label_sizes)
     assert errors == pytest.approx([math.inf, math.sqrt(0.02 + 0.5 * (1 / 4 - 1 / 10)), 0.02**0.5])
     # pictures of one item in the audit become as uneven as it says with the second item
     uneven = replace(simple, effects=(("respondent",), ("picture",)), per_picture=1.0, crowd=1.5)
@@ -85,21 +92,23 @@ def test_forecasts_of_a_usual_study_and_of_none() -> None:
     # what wordings do to everybody is known from five on
     six, five = (psy.forecast(parts(forms=forms), "phi", SIZE) for forms in (6, 5))
     assert six == five
-    none = psy.StudyParts(status="degenerate", reason="why")
-    many = psy.forecast(none, "g", psy.StudySize(pictures=[10, 20, 30]))
-    assert many.shape == (3,)
-    assert np.isnan(many).all()
+    degenerate = psy.StudyComponents(status="degenerate", reason="why")
+    forecasts = psy.forecast(degenerate, "g", psy.StudySize(pictures=[10, 20, 30]))
+    assert forecasts.shape == (3,)
+    assert np.isnan(forecasts).all()
     single = psy.forecast(simple, "mdd", psy.StudySize(pictures=[1, 2]))
     assert single[0] / single[1] == pytest.approx(math.sqrt(2)), "one degree of freedom at least"
 
 
 def test_independent_respondents_by_kishs_design_effect() -> None:
     for respondents, families, size in ((0, 0, 0), (8, 0, 8), (8, 8, 8), (0, 3, 0)):
-        assert independent(parts(respondents=respondents, families=families)) == size
+        assert effective_respondents(parts(respondents=respondents, families=families)) == size
     alike = parts(respondents=9, families=3)
-    assert independent(alike) == pytest.approx(9 / (1 + 2 * 0.005 / 0.025))
+    assert effective_respondents(alike) == pytest.approx(9 / (1 + 2 * 0.005 / 0.025))
     flat = parts(effects=EFFECTS[2:], values=VALUES[2:], respondents=9, families=3)
-    assert independent(flat) == pytest.approx(3), "of respondents who are alike a family is one"
+    assert effective_respondents(flat) == pytest.approx(3), (
+        "of respondents who are alike a family is one"
+    )
     # nobody was counted: the mean's error is that of as many families as respondents
     nobody = parts(respondents=0, families=0)
     eight = parts(respondents=8, families=8)
@@ -112,34 +121,38 @@ def test_a_difference_of_very_many_pictures_is_that_of_the_normal(
 ) -> None:
     """Some releases of scipy have no noncentral t there."""
     z = stats.norm.ppf([0.975, 0.8]).sum()
-    many = psy.StudySize(pictures=[10**7, 10**7])
-    error = math.sqrt(2 * float(psy.forecast(parts(), "sem", many)[0]) ** 2)
+    large_studies = psy.StudySize(pictures=[10**7, 10**7])
+    error = math.sqrt(2 * float(psy.forecast(parts(), "sem", large_studies)[0]) ** 2)
     plain = parts(effects=EFFECTS[6:7], values=(0.03,))
     expected = z * math.sqrt(2 * 0.03 / 10**7)
     assert error > 0
-    assert psy.forecast(plain, "mdd", many) == pytest.approx([expected] * 2, rel=1e-5)
+    assert psy.forecast(plain, "mdd", large_studies) == pytest.approx([expected] * 2, rel=1e-5)
     monkeypatch.setattr(study_forecast, "nctdtrinc", lambda df, p, t: np.full(len(df), np.nan))
-    assert psy.forecast(plain, "mdd", many) == pytest.approx([expected] * 2)
+    assert psy.forecast(plain, "mdd", large_studies) == pytest.approx([expected] * 2)
 
 
 def test_forecasts_without_an_interval() -> None:
-    known = parts(covariance=tuple(map(tuple, (np.eye(9) * 1e-8).tolist())))
-    low, high = psy.forecast_bounds(known, "mdd", SIZE)
-    assert low < float(psy.forecast(known, "mdd", SIZE)) < high
-    none = parts(effects=(("respondent",),), values=(0.02,), covariance=((1e-6,),), judge=None)
+    certain = parts(covariance=tuple(map(tuple, (np.eye(9) * 1e-8).tolist())))
+    low, high = psy.forecast_interval(certain, "mdd", SIZE)
+    assert low < float(psy.forecast(certain, "mdd", SIZE)) < high
+    without_judge = parts(
+        effects=(("respondent",),), values=(0.02,), covariance=((1e-6,),), judge=None
+    )
     for name in ("sem", "g"):
-        assert all(map(math.isnan, psy.forecast_bounds(none, name, SIZE))), "no error at all"
+        assert all(map(math.isnan, psy.forecast_interval(without_judge, name, SIZE))), (
+            "no error at all"
+        )
     wide = parts(covariance=tuple(map(tuple, (np.eye(9) * 1e9).tolist())))
-    low, high = psy.forecast_bounds(wide, "sem", SIZE)
+    low, high = psy.forecast_interval(wide, "sem", SIZE)
     assert (low, math.isfinite(high)) == (0, True)
     still = parts(covariance=tuple(map(tuple, np.zeros((9, 9)).tolist())))
     sem = float(psy.forecast(still, "sem", SIZE))
-    assert psy.forecast_bounds(still, "se", SIZE) == pytest.approx((sem, sem))
+    assert psy.forecast_interval(still, "se", SIZE) == pytest.approx((sem, sem))
     # a component of nothing moves, too, and no step is taken below nothing
-    nothing = parts(values=(*VALUES[:-1], 0.0))
-    assert slopes(nothing, lambda p: 2 * p.values[-1] + p.values[3])[[3, 8]] == pytest.approx(
-        [1, 2], rel=1e-4
-    )
+    zero_residual = parts(values=(*VALUES[:-1], 0.0))
+    assert component_gradient(zero_residual, lambda p: 2 * p.values[-1] + p.values[3])[
+        [3, 8]
+    ] == pytest.approx([1, 2], rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -166,35 +179,37 @@ def test_who_wins_a_contest(difference: float, error: float, adjusted: float, ch
 
 def test_two_studies_that_cannot_be_compared_say_why() -> None:
     size = psy.StudySize(pictures=50, runs=2)
-    known = psy.StudyParts(
+    components = psy.StudyComponents(
         effects=(("respondent",), ("picture",), ("respondent", "item"), ("respondent", "run")),
         values=(0.02, 0.5, 0.2, 0.01),
         covariance=tuple(map(tuple, (np.eye(4) * 1e-7).tolist())),
         respondents=12, families=12, items=40, pictures=40, judge=0.002,
     )  # fmt: skip
-    nobody = replace(known, effects=(("family",), *known.effects[1:]), values=(0.0, 0.5, 0.2, 0.01))
-    for pair in ((known, nobody), (nobody, known)):
+    nobody = replace(
+        components, effects=(("family",), *components.effects[1:]), values=(0.0, 0.5, 0.2, 0.01)
+    )
+    for pair in ((components, nobody), (nobody, components)):
         compared = psy.compare_studies(*pair, (size, size), 0.9, 12)
-        assert compared.these.reason == compared.others.reason != ""
+        assert compared.fixed_respondents.reason == compared.other_respondents.reason != ""
         assert all(map(math.isnan, compared.g))
-    bare = replace(known, covariance=())
-    lacking = psy.compare_studies(bare, known, (size, size), 0.9, 12)
-    assert (lacking.these.choice, lacking.others.choice) == (0, 0)
-    assert lacking.these.reason == lacking.others.reason != ""
-    assert math.isnan(lacking.these.difference)
+    without_covariance = replace(components, covariance=())
+    lacking = psy.compare_studies(without_covariance, components, (size, size), 0.9, 12)
+    assert (lacking.fixed_respondents.choice, lacking.other_respondents.choice) == (0, 0)
+    assert lacking.fixed_respondents.reason == lacking.other_respondents.reason != ""
+    assert math.isnan(lacking.fixed_respondents.difference)
     # errors of pictures and of the judge count, those of runs or of all respondents alike do not
-    apart = 0.2 / 50 + 0.002 / 2
-    assert lacking.g[0] == pytest.approx(0.02 / (0.02 + apart))
-    for first, other, n in (
-        (known, known, 9.9),
-        (replace(known, respondents=9, families=9), known, 12),
+    error_variance = 0.2 / 50 + 0.002 / 2
+    assert lacking.g[0] == pytest.approx(0.02 / (0.02 + error_variance))
+    for first, second, n in (
+        (components, components, 9.9),
+        (replace(components, respondents=9, families=9), components, 12),
     ):
-        few = psy.compare_studies(first, other, (size, size), 0.9, n)
-        assert few.these.reason == ""
-        assert few.others.reason
-        assert math.isnan(few.others.p)
-        again = psy.compare_studies(other, first, (size, size), 0.9, n)
-        assert again.others.reason == few.others.reason
-    enough = psy.compare_studies(known, known, (size, size), 1.0, 10)
-    assert enough.others.reason == ""
-    assert enough.others.error == pytest.approx(enough.these.error)
+        comparison = psy.compare_studies(first, second, (size, size), 0.9, n)
+        assert comparison.fixed_respondents.reason == ""
+        assert comparison.other_respondents.reason
+        assert math.isnan(comparison.other_respondents.p)
+        swapped = psy.compare_studies(second, first, (size, size), 0.9, n)
+        assert swapped.other_respondents.reason == comparison.other_respondents.reason
+    certain = psy.compare_studies(components, components, (size, size), 1.0, 10)
+    assert certain.other_respondents.reason == ""
+    assert certain.other_respondents.error == pytest.approx(certain.fixed_respondents.error)

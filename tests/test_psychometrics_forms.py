@@ -137,10 +137,10 @@ def test_the_balanced_score_is_an_icc_of_two() -> None:
     rng = np.random.default_rng(3)
     a = rng.normal(size=10)
     b = a + rng.normal(0.3, 0.5, 10)
-    long = pd.DataFrame({"t": [*range(10)] * 2, "r": [0] * 10 + [1] * 10, "s": [*a, *b]})
-    table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")[
-        "ICC"
-    ]
+    long_table = pd.DataFrame({"t": [*range(10)] * 2, "r": [0] * 10 + [1] * 10, "s": [*a, *b]})
+    table = pingouin.intraclass_corr(long_table, targets="t", raters="r", ratings="s").set_index(
+        "Type"
+    )["ICC"]
     reliability = psy.balanced_score(a, b).reliability
     assert reliability.value == pytest.approx(float(table["ICC(A,k)"]), abs=1e-9)
     assert reliability.low < reliability.value < reliability.high
@@ -214,10 +214,10 @@ def test_the_correlation_of_forms_without_the_seeds() -> None:
     assert reliability.observed.value == pytest.approx(
         reliability.true.value * reliability.attenuation, abs=1e-12
     )
-    above = psy.form_reliability([1, 2, 3, 4], [1, 2, 3, 4.1], [0.2] * 4, [0.2] * 4)
-    assert above.true.value == 1.0
-    assert above.true.raw > 1
-    assert above.true.flags == ("ABOVE_ONE",)
+    overcorrected = psy.form_reliability([1, 2, 3, 4], [1, 2, 3, 4.1], [0.2] * 4, [0.2] * 4)
+    assert overcorrected.true.value == 1.0
+    assert overcorrected.true.raw > 1
+    assert overcorrected.true.flags == ("ABOVE_ONE",)
     noisy = psy.form_reliability([1, 2, 3, 4], [1, 2, 4, 3], [9] * 4, [9] * 4)
     assert noisy.true.status == "degenerate"
 
@@ -274,8 +274,8 @@ def test_the_elasticity_against_dummy_regression() -> None:
     ends = fit.conf_int().loc["x"]
     assert (elasticity.value, elasticity.se) == pytest.approx((fit.params["x"], fit.bse["x"]))
     assert (elasticity.low, elasticity.high) == pytest.approx((ends[0], ends[1]))
-    same = psy.length_elasticity(scores, np.broadcast_to([[10.0, 20.0, 30.0]], (6, 3)))
-    assert same.elasticity.status == "degenerate"
+    constant_lengths = psy.length_elasticity(scores, np.broadcast_to([[10.0, 20.0, 30.0]], (6, 3)))
+    assert constant_lengths.elasticity.status == "degenerate"
 
 
 # -- leans by hand
@@ -297,10 +297,10 @@ def test_a_lean_and_its_mean_by_hand() -> None:
     assert (single.mean.value, single.mean.n, single.mean.level) == (0, 1, 0.8)
     assert math.isnan(single.mean.low)
     assert math.isnan(single.deviation)
-    none = psy.acquiescence([math.nan], [0.5])
-    assert (none.mean.status, none.mean.n) == ("insufficient", 0)
-    for outside in (([-0.1], [0.1]), ([0.1], [1.1])):
-        refused = psy.acquiescence(*outside)
+    unanswered = psy.acquiescence([math.nan], [0.5])
+    assert (unanswered.mean.status, unanswered.mean.n) == ("insufficient", 0)
+    for invalid_rates in (([-0.1], [0.1]), ([0.1], [1.1])):
+        refused = psy.acquiescence(*invalid_rates)
         assert (refused.mean.status, refused.respondents) == ("not_applicable", ())
     for shapes in ((0.5, 0.5), ([0.5], [0.5, 0.5]), (np.ones((1, 1, 1)), np.ones((1, 1, 1)))):
         with pytest.raises(ValueError, match="needed"):
@@ -309,11 +309,11 @@ def test_a_lean_and_its_mean_by_hand() -> None:
 
 def cluster_error(values: np.ndarray, labels: np.ndarray) -> float:
     """The standard error of a mean over clusters, answers that are missing left out."""
-    known = np.isfinite(values)
-    v, labels = values[known], labels[known]
-    there = np.unique(labels)
-    sums = [float((v[labels == c] - v.mean()).sum()) for c in there]
-    return math.sqrt(len(there) / (len(there) - 1) * sum(s * s for s in sums)) / len(v)
+    finite = np.isfinite(values)
+    v, labels = values[finite], labels[finite]
+    clusters = np.unique(labels)
+    sums = [float((v[labels == c] - v.mean()).sum()) for c in clusters]
+    return math.sqrt(len(clusters) / (len(clusters) - 1) * sum(s * s for s in sums)) / len(v)
 
 
 def test_answers_of_two_opposite_forms_by_loops() -> None:
@@ -326,20 +326,20 @@ def test_answers_of_two_opposite_forms_by_loops() -> None:
     z, means, shares = stats.norm.ppf(0.95), [], []
     for m in (0, 1):
         a, b = first[m], second[m]
-        both = np.isfinite(a) & np.isfinite(b)
+        scored = np.isfinite(a) & np.isfinite(b)
         parts = (a + b) / 2 - 0.5
-        apart = np.where(both, a != b, np.nan)
-        for ours, values in ((lean.respondents[m], parts), (pairs.coherent[m], apart)):
+        differing = np.where(scored, a != b, np.nan)
+        for ours, values in ((lean.respondents[m], parts), (pairs.coherent[m], differing)):
             value, error = np.nanmean(values), cluster_error(values, labels)
             assert ours.fixed is not None
             assert (ours.value, ours.fixed.low, ours.fixed.high, ours.se) == pytest.approx(
                 (value, value - z * error, value + z * error, error)
             )
             assert (ours.n, ours.level, ours.fixed.method) == (1, 0.9, "cluster normal")
-        y, w = a[both].mean(), b[both].mean()
+        y, w = a[scored].mean(), b[scored].mean()
         chance = y * (1 - w) + (1 - y) * w
         assert pairs.chance[m] == pytest.approx(chance)
-        share = apart[both].mean()
+        share = differing[scored].mean()
         assert pairs.corrected[m] == pytest.approx((share - chance) / (1 - chance))
         means.append(np.nanmean(parts))
         shares.append(share)
@@ -355,8 +355,8 @@ def test_answers_of_two_opposite_forms_by_loops() -> None:
     always = psy.pair_coherence(np.ones((1, 5)), np.zeros((1, 5)))
     assert (always.coherent[0].value, always.chance[0]) == (1, 1)
     assert math.isnan(always.corrected[0])
-    nothing = psy.pair_coherence(np.full((2, 3), np.nan), np.ones((2, 3)))
-    assert (nothing.mean.status, nothing.mean.n) == ("insufficient", 0)
+    unanswered = psy.pair_coherence(np.full((2, 3), np.nan), np.ones((2, 3)))
+    assert (unanswered.mean.status, unanswered.mean.n) == ("insufficient", 0)
     for answer in (0.5, 2.0, -1.0):
         refused = psy.pair_coherence([[answer, 1]], [[0, 1]])
         assert (refused.mean.status, refused.coherent, refused.chance) == ("not_applicable", (), ())
@@ -370,13 +370,13 @@ def test_a_balanced_score_of_respondents_who_lack_one() -> None:
     gap = a.copy()
     gap[[0, 5]] = np.nan
     families = [str(i // 2) for i in range(13)]
-    kept = [i for i in range(13) if i not in (0, 5)]
+    retained = [i for i in range(13) if i not in (0, 5)]
     ours = psy.balanced_score(gap, b, families=families, level=0.9)
     rival = psy.icc(
-        np.stack([a, b], axis=1)[kept], families=[families[i] for i in kept], level=0.9
+        np.stack([a, b], axis=1)[retained], families=[families[i] for i in retained], level=0.9
     ).ak
     assert math.isnan(ours.scores[0])
-    assert [ours.scores[i] for i in kept] == pytest.approx(((a + b) / 2)[kept])
+    assert [ours.scores[i] for i in retained] == pytest.approx(((a + b) / 2)[retained])
     low = ours.reliability.value, ours.reliability.low, ours.reliability.n
     assert low == pytest.approx((rival.value, rival.low, 11))
     assert math.isfinite(rival.low)
@@ -511,17 +511,26 @@ def test_the_elasticity_of_some_answers() -> None:
     gap, lengths = scores.copy(), words.copy()
     gap[0, 1:], gap[1, 0], lengths[2, 2] = 0.0, -1.0, np.nan  # the first has one form
     lengths[3] = 0.0
-    rest = scores[[1, 2, 4, 5, 6]].copy()
-    rest[0, 0], rest[1, 2] = np.nan, np.nan
+    retained_scores = scores[[1, 2, 4, 5, 6]].copy()
+    retained_scores[0, 0], retained_scores[1, 2] = np.nan, np.nan
     ours = psy.length_elasticity(gap, lengths, level=0.9)
-    same = psy.length_elasticity(rest, words[[1, 2, 4, 5, 6]], level=0.9)
-    for some, other in ((ours.elasticity, same.elasticity), (ours.correlation, same.correlation)):
-        assert (some.value, some.low, some.high, some.se) == pytest.approx(
-            (other.value, other.low, other.high, other.se), nan_ok=True
+    refitted = psy.length_elasticity(retained_scores, words[[1, 2, 4, 5, 6]], level=0.9)
+    for estimate, refitted_estimate in (
+        (ours.elasticity, refitted.elasticity),
+        (ours.correlation, refitted.correlation),
+    ):
+        assert (estimate.value, estimate.low, estimate.high, estimate.se) == pytest.approx(
+            (
+                refitted_estimate.value,
+                refitted_estimate.low,
+                refitted_estimate.high,
+                refitted_estimate.se,
+            ),
+            nan_ok=True,
         )
     assert (ours.elasticity.n, ours.elasticity.level, ours.elasticity.method) == (5, 0.9, "t")
-    known = np.isfinite(rest)
-    r = np.corrcoef(np.log(rest[known]), np.log(words[[1, 2, 4, 5, 6]][known]))[0, 1]
+    scored = np.isfinite(retained_scores)
+    r = np.corrcoef(np.log(retained_scores[scored]), np.log(words[[1, 2, 4, 5, 6]][scored]))[0, 1]
     assert (ours.correlation.value, ours.correlation.n) == (pytest.approx(r), 13)
     nine = psy.length_elasticity(scores[[0, 1, 2] * 3], words[[0, 1, 2] * 3], level=0.9)
     counted = psy.pearson(
@@ -530,8 +539,8 @@ def test_the_elasticity_of_some_answers() -> None:
     )  # fmt: skip
     assert math.isfinite(counted.low)
     assert nine.correlation.low == pytest.approx(counted.low)
-    few = psy.length_elasticity(scores[:2], words[:2])
-    for absent in (few.elasticity, few.correlation):
+    small_study = psy.length_elasticity(scores[:2], words[:2])
+    for absent in (small_study.elasticity, small_study.correlation):
         assert (absent.status, absent.n) == ("insufficient", 2)
     exact = psy.length_elasticity(words**0.3, words).elasticity
     assert (exact.value, exact.n) == (pytest.approx(0.3), 7)
@@ -539,11 +548,11 @@ def test_the_elasticity_of_some_answers() -> None:
     level = psy.length_elasticity(scores, np.outer(np.arange(1.0, 8), [1.0, 2.0, 5.0])).elasticity
     assert (level.status, level.n) == ("degenerate", 7)
     # two respondents share two forms, and the third has others: the line takes what is left
-    apart = np.full((3, 4), np.nan)
-    apart[:2, :2], apart[2, 2:] = scores[:2, :2], scores[2, :2]
-    none_left = psy.length_elasticity(apart, rng.uniform(5, 50, (3, 4))).elasticity
-    assert (none_left.status, none_left.n) == ("ok", 3)
-    assert math.isnan(none_left.low)
+    disjoint_scores = np.full((3, 4), np.nan)
+    disjoint_scores[:2, :2], disjoint_scores[2, 2:] = scores[:2, :2], scores[2, :2]
+    without_common = psy.length_elasticity(disjoint_scores, rng.uniform(5, 50, (3, 4))).elasticity
+    assert (without_common.status, without_common.n) == ("ok", 3)
+    assert math.isnan(without_common.low)
 
 
 answers = arrays(float, (2, 5, 12), elements=st.integers(0, 1))
@@ -555,11 +564,11 @@ def test_order_and_direction_do_not_matter(
     x: np.ndarray, items: list[int], respondents: list[int]
 ) -> None:
     y = x[:, respondents][:, :, items]
-    original, other = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
+    original, transformed = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
     swapped = psy.shift_heterogeneity(x[1], x[0])
-    assert original.test.status == other.test.status == swapped.test.status
+    assert original.test.status == transformed.test.status == swapped.test.status
     if original.test.status == "ok":
-        assert other.test.statistic == pytest.approx(original.test.statistic)
+        assert transformed.test.statistic == pytest.approx(original.test.statistic)
         assert swapped.test.statistic == pytest.approx(original.test.statistic)
     assert psy.acquiescence(*y).mean.value == pytest.approx(
         psy.acquiescence(*x).mean.value, abs=1e-12

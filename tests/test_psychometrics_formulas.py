@@ -13,10 +13,14 @@ from hqm import psychometrics as psy
 from hqm.psychometrics import compare_reliability, type_strengths
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.correction import ppi_scores
-from hqm.psychometrics.criterion import FEWEST, with_raters
+from hqm.psychometrics.criterion import MIN_UNITS, with_raters
 from hqm.psychometrics.item_response_models import fit
-from hqm.psychometrics.variance_components import crowds_at_a_bound, half_width_without, solved
-from hqm.psychometrics.wrong_keys import USUAL
+from hqm.psychometrics.variance_components import (
+    corrected_half_width,
+    has_floor_or_ceiling_effect,
+    solve_equations,
+)
+from hqm.psychometrics.wrong_keys import USUAL_CONTRADICTION
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -26,59 +30,59 @@ def test_equations_are_solved_in_any_unit(size: int) -> None:
     matrices, totals = rng.normal(size=(5, size, size)), rng.normal(size=(5, size))
     units = 10.0 ** np.linspace(-9, 9, size)
     expected = np.linalg.solve(matrices, totals[..., None])[..., 0]
-    values, singular = solved(matrices, totals)
+    values, singular = solve_equations(matrices, totals)
     assert values == pytest.approx(expected, rel=1e-8)
     assert not singular
     for scaled, right, answers in (
         (matrices * units, totals, expected / units),
         (matrices * units[:, None], totals * units, expected),
     ):
-        values, singular = solved(scaled, right)
+        values, singular = solve_equations(scaled, right)
         assert not singular
         assert (values / answers) == pytest.approx(np.ones_like(answers), rel=1e-8)
 
 
 def test_equations_without_a_solution_have_none() -> None:
     good, bad = np.array([[2.0, 1], [1, 3]]), np.array([[1.0, 2], [2, 4]])
-    both, totals = np.stack([good, bad]), np.array([[3.0, 5], [1, 1]])
-    values, singular = solved(both, totals)
+    counts, totals = np.stack([good, bad]), np.array([[3.0, 5], [1, 1]])
+    values, singular = solve_equations(counts, totals)
     assert singular
     assert np.isnan(values).all()
-    values, singular = solved(both, totals, tolerant=True)
+    values, singular = solve_equations(counts, totals, skip_singular=True)
     assert values[0] == pytest.approx([0.8, 1.4])
     assert np.isnan(values[1]).all()
     assert not singular
-    values, singular = solved(np.zeros((2, 2)), np.zeros(2), tolerant=True)
+    values, singular = solve_equations(np.zeros((2, 2)), np.zeros(2), skip_singular=True)
     assert np.isnan(values).all()
     # what cancels to rounding is nothing
-    values, _ = solved(np.array([[1.0, 1], [1, -1]]), np.array([0.3, 0.1 + 0.2]))
+    values, _ = solve_equations(np.array([[1.0, 1], [1, -1]]), np.array([0.3, 0.1 + 0.2]))
     assert values[1] == 0
 
 
-@pytest.mark.parametrize("least", [0.25, 0.5])
+@pytest.mark.parametrize("min_share", [0.25, 0.5])
 @pytest.mark.parametrize("twice", [0.0, 0.1, 0.3, 0.9])
 @pytest.mark.parametrize("clusters", [3, 40])
 def test_half_of_students_interval_without_the_noise_that_is_found_twice(
-    twice: float, clusters: int, least: float
+    twice: float, clusters: int, min_share: float
 ) -> None:
-    left = max(0.4 - twice, 0.4 * least)
+    left = max(0.4 - twice, 0.4 * min_share)
     freedom = max((clusters - 1) * (left / 0.4) ** 2, 2)
     for level in (0.8, 0.95):
-        half = half_width_without(0.4, twice, clusters, level, least=least)
+        half = corrected_half_width(0.4, twice, clusters, level, min_share=min_share)
         assert half == pytest.approx(stats.t.ppf(0.5 + level / 2, freedom) * math.sqrt(left))
-    assert half_width_without(0.0, 0.0, 5, 0.95) == 0
+    assert corrected_half_width(0.0, 0.0, 5, 0.95) == 0
 
 
 def test_omega_needs_more_respondents_than_types() -> None:
     kinds = list("aaaabbbbcccc")
-    few = np.random.default_rng(0).random((3, 16))
-    study = psy.omega_of_types(few, list("aaaabbbbccccdddd"))
+    small_matrix = np.random.default_rng(0).random((3, 16))
+    study = psy.omega_of_types(small_matrix, list("aaaabbbbccccdddd"))
     assert (study.status, study.n) == ("not_applicable", 3)
-    assert psy.omega_of_types(few[:, :12], kinds).status == "not_applicable"
-    assert psy.omega_of_types(few[:2, :12], kinds).status == "insufficient"
-    assert psy.omega_of_types(few[:, :8], list("aaaabbbb")).status == "insufficient"
+    assert psy.omega_of_types(small_matrix[:, :12], kinds).status == "not_applicable"
+    assert psy.omega_of_types(small_matrix[:2, :12], kinds).status == "insufficient"
+    assert psy.omega_of_types(small_matrix[:, :8], list("aaaabbbb")).status == "insufficient"
     with pytest.raises(ValueError, match="3"):
-        psy.omega_of_types(few, list("abc"))
+        psy.omega_of_types(small_matrix, list("abc"))
 
 
 @pytest.mark.parametrize("counted", [None, 20])
@@ -90,21 +94,25 @@ def test_the_order_of_each_pair_of_runs(counted: int | None) -> None:
     squares, signs = [], []
     for a, b in itertools.permutations(range(6), 2):
         if 5 in (a, b):
-            assert math.isnan(study.above[a, b])
+            assert math.isnan(study.probability_above[a, b])
             assert math.isnan(study.flip[a, b])
             continue
 
-        def above(a: int, b: int) -> float:
+        def probability_above(a: int, b: int) -> float:
             gap, error = scores[a] - scores[b], math.sqrt(noise[a] + noise[b])
             return float(stats.norm.cdf((gap - step) / error)) if error else float(gap > 0)
 
-        assert study.above[a, b] == pytest.approx(above(a, b))
-        assert study.flip[a, b] == pytest.approx(2 * above(a, b) * above(b, a))
+        assert study.probability_above[a, b] == pytest.approx(probability_above(a, b))
+        assert study.flip[a, b] == pytest.approx(
+            2 * probability_above(a, b) * probability_above(b, a)
+        )
         if a < b:
-            signed = above(a, b) - above(b, a)
+            signed = probability_above(a, b) - probability_above(b, a)
             squares.append(signed**2)
             signs.append(signed * np.sign(scores[a] - scores[b]))
-    assert (study.above[3, 4], study.flip[3, 4]) == (0, 0), "a tie without noise is no order"
+    assert (study.probability_above[3, 4], study.flip[3, 4]) == (0, 0), (
+        "a tie without noise is no order"
+    )
     assert np.isnan(np.diag(study.flip)).all()
     assert study.expected_tau == pytest.approx(np.mean(squares))
     assert study.tau_to_truth == pytest.approx(np.mean(signs))
@@ -124,13 +132,13 @@ def test_the_sizes_of_top_sets(higher: bool) -> None:
         assert [top.chance for top in study.top] == [k / n for k in sizes]
         assert study.top[0].overlap == study.top[0].same_set == study.same_winner
     # the best alone has noise enough to lose its place
-    only = np.where(np.arange(12) == (11 if higher else 0), 0.02, 1e-9)
+    single_variance = np.where(np.arange(12) == (11 if higher else 0), 0.02, 1e-9)
     study = psy.rank_stability(
-        scores, only, np.random.default_rng(0), draws=200, higher_is_better=higher
+        scores, single_variance, np.random.default_rng(0), draws=200, higher_is_better=higher
     )
     assert study.same_winner < 0.9
     worst = psy.rank_stability(
-        scores, only[::-1], np.random.default_rng(0), draws=200, higher_is_better=higher
+        scores, single_variance[::-1], np.random.default_rng(0), draws=200, higher_is_better=higher
     )
     assert worst.same_winner == 1
 
@@ -193,8 +201,8 @@ def test_items_that_answers_and_people_accuse_by_loops() -> None:
     k = [int((np.abs(scored[:, i] - labels[:, i]) == 1).sum()) for i in range(30)]
     usual, p, error = [], [], []
     for i in range(30):
-        others = (sum(k) - k[i]) / (sum(n) - n[i])
-        usual.append(min(0.5, max(2 * others, USUAL)))
+        other_rate = (sum(k) - k[i]) / (sum(n) - n[i])
+        usual.append(min(0.5, max(2 * other_rate, USUAL_CONTRADICTION)))
         p.append(min(1.0, 20 * stats.binom.sf(k[i] - 1, n[i], usual[i])) if n[i] else 1.0)
         odds = chances[i] / (1 - chances[i]) * ((1 - usual[i]) / usual[i]) ** (2 * k[i] - n[i])
         # c' is the chance of a wrong key once the labels are read; what is left is that of none
@@ -213,16 +221,21 @@ def test_items_that_answers_and_people_accuse_by_loops() -> None:
         assert (row.contradicted, row.answers) == (k[i], n[i])
         assert row.p == pytest.approx(min(p[i], error[i]) if i in sure else p[i])
     assert [row.p for row in study.items] == sorted(row.p for row in study.items)
-    share = np.mean([u for u, many in zip(usual, n, strict=True) if many])
+    share = np.mean([u for u, n_items in zip(usual, n, strict=True) if n_items])
     assert study.usual == pytest.approx(share)
-    assert study.fewest == math.ceil(math.log(0.05 / 20) / math.log(share))
+    assert study.min_labels == math.ceil(math.log(0.05 / 20) / math.log(share))
     assert study.tested == 20
     turned = psy.contradicted_items(scored, 1 - scored)
-    assert (turned.status, turned.fewest, turned.tested, turned.items) == ("degenerate", 0, 30, ())
+    assert (turned.status, turned.min_labels, turned.tested, turned.items) == (
+        "degenerate",
+        0,
+        30,
+        (),
+    )
     assert math.isnan(turned.usual)
 
 
-def left_out_of(seed: int, respondents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def leave_one_out_samples(seed: int, respondents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scores of halves of types, abilities of halves, and the information of an answer."""
     rng = np.random.default_rng(seed)
     kinds = np.repeat(["a", "b", "c"], 12)
@@ -236,49 +249,55 @@ def left_out_of(seed: int, respondents: int) -> tuple[np.ndarray, np.ndarray, np
 def test_what_types_have_of_their_own_by_loops(
     respondents: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type_strengths, "_visible", lambda *_: 0.25)
+    monkeypatch.setattr(type_strengths, "_detectable_sd", lambda *_: 0.25)
     decided = set()
     for seed in range(15):
-        scores, kinds, _ = left_out_of(seed, respondents)
+        scores, kinds, _ = leave_one_out_samples(seed, respondents)
         scores = scores[[0 < row.mean() < 1 for row in scores]]
         m = len(scores)
         if m < 5:
             continue
         study = psy.dimensionality(scores, kinds, rng=np.random.default_rng(seed), permutations=9)
         side = np.random.default_rng(seed).permutation(36) % 2
-        of = type_strengths.rasch_residuals(scores).abilities
+        abilities_of = type_strengths.rasch_residuals(scores).abilities
         halves = []
         for half in (0, 1):
             columns = []
             for kind in "abc":
-                strength = of((side == half) & (kinds == kind)) - of(side == half)
-                line = stats.linregress(of((side == half) & (kinds != kind)), strength)
-                ability = of((side == half) & (kinds != kind))
+                strength = abilities_of((side == half) & (kinds == kind)) - abilities_of(
+                    side == half
+                )
+                line = stats.linregress(abilities_of((side == half) & (kinds != kind)), strength)
+                ability = abilities_of((side == half) & (kinds != kind))
                 columns.append(strength - line.intercept - line.slope * ability)
             halves.append(np.array(columns))
-        first, other = halves
-        own = [first[k] @ other[k] / ((m - 2) * (1 - 1 / 3)) for k in range(3)]
-        variance = max(0.0, float(np.mean(own)))
-        both = [of(side == half) for half in (0, 1)]
-        common = max(0.0, np.cov(*both)[0, 1] - variance / 3)
-        assert study.own == pytest.approx(math.sqrt(variance))
+        first, second = halves
+        covariances = [first[k] @ second[k] / ((m - 2) * (1 - 1 / 3)) for k in range(3)]
+        variance = max(0.0, float(np.mean(covariances)))
+        half_abilities = [abilities_of(side == half) for half in (0, 1)]
+        common = max(0.0, np.cov(*half_abilities)[0, 1] - variance / 3)
+        assert study.type_sd == pytest.approx(math.sqrt(variance))
         assert study.by_type == tuple(
             (kind, 12, pytest.approx(math.sqrt(max(0.0, value))))
-            for kind, value in zip("abc", own, strict=True)
+            for kind, value in zip("abc", covariances, strict=True)
         )
         if common + variance > 0:
             assert study.shared == pytest.approx(common / (common + variance))
         # what is common, less a type's own, without each respondent; the own part of both ability
         # and type is a third and a whole of (sum of products) / ((M - 3) (K - 1))
-        less = []
+        leave_one_out = []
         for i in range(m):
-            product = sum(np.delete(first[k], i) @ np.delete(other[k], i) for k in range(3))
-            own_part = product / ((m - 3) * 2)
-            less.append(
-                np.cov(*(np.delete(each, i) for each in both))[0, 1] - own_part - own_part / 3
+            product = sum(np.delete(first[k], i) @ np.delete(second[k], i) for k in range(3))
+            error_variance = product / ((m - 3) * 2)
+            leave_one_out.append(
+                np.cov(*(np.delete(abilities, i) for abilities in half_abilities))[0, 1]
+                - error_variance
+                - error_variance / 3
             )
-        error = math.sqrt((m - 1) / m * sum((x - np.mean(less)) ** 2 for x in less))
-        highest = np.mean(less) + stats.t.ppf(0.95, m - 1) * error
+        error = math.sqrt(
+            (m - 1) / m * sum((x - np.mean(leave_one_out)) ** 2 for x in leave_one_out)
+        )
+        highest = np.mean(leave_one_out) + stats.t.ppf(0.95, m - 1) * error
         assert study.mostly_own == (highest < 0)
         decided.add(study.mostly_own)
         assert (study.n, study.n_items, study.visible) == (m, 36, 0.25)
@@ -290,29 +309,29 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
     of five, and less is found less often.
     """
     rng = np.random.default_rng(4)
-    scores, kinds, _ = left_out_of(1, 10)
+    scores, kinds, _ = leave_one_out_samples(1, 10)
     fitted = type_strengths.rasch_residuals(scores)
     side = np.arange(36) % 2
-    size = type_strengths._visible(fitted, kinds, ["a", "b", "c"], side, rng)
+    size = type_strengths._detectable_sd(fitted, kinds, ["a", "b", "c"], side, rng)
     assert 0.1 < size < 2
     power = {}
-    for own in (size / 2, size):
+    for true_size in (size / 2, size):
         hits = 0
         for _ in range(150):
-            strength = own * math.sqrt(2 / 3) * rng.normal(size=(3, 10))
+            strength = true_size * math.sqrt(2 / 3) * rng.normal(size=(3, 10))
             halves = []
             for half in (0, 1):
                 noisy = []
                 for k, kind in enumerate("abc"):
-                    there = (side == half) & (kinds == kind)
-                    error = 1 / np.sqrt(fitted.information[:, there].sum(axis=1))
+                    in_half = (side == half) & (kinds == kind)
+                    error = 1 / np.sqrt(fitted.information[:, in_half].sum(axis=1))
                     value = strength[k] + error * rng.normal(size=10)
                     line = np.polynomial.Polynomial.fit(fitted.ability, value, 1)
                     noisy.append(value - line(fitted.ability))
                 halves.append(np.array(noisy).T)
             products = halves[0] @ halves[1].T
             hits += type_strengths._p_values(products[None], rng, 199)[0] <= 0.05
-        power[own] = hits / 150
+        power[true_size] = hits / 150
     assert power[size] == pytest.approx(0.83, abs=0.12)
     assert power[size / 2] < 0.65
 
@@ -320,15 +339,18 @@ def test_the_own_part_that_a_design_finds_by_drawing_it() -> None:
 def test_strata_that_cannot_be_judged_name_their_respondents() -> None:
     scores = np.random.default_rng(5).random((9, 6))
     scores[2] = np.nan
-    alone = psy.stratified_alpha(scores, list("aabbbc"))
-    assert (alone.status, alone.n) == ("insufficient", 8)
-    same = psy.stratified_alpha(np.ones((7, 6)), list("aaabbb"))
-    assert (same.status, same.n) == ("degenerate", 7)
+    with_single_item = psy.stratified_alpha(scores, list("aabbbc"))
+    assert (with_single_item.status, with_single_item.n) == ("insufficient", 8)
+    constant = psy.stratified_alpha(np.ones((7, 6)), list("aaabbb"))
+    assert (constant.status, constant.n) == ("degenerate", 7)
     parts = psy.stratified_alpha(scores, list("aaabbb"))
     x = np.delete(scores, 2, axis=0)
     error = 0.0
-    for of in (slice(3), slice(3, 6)):
-        stratum, items = x[:, of].sum(axis=1).var(ddof=1), x[:, of].var(axis=0, ddof=1).sum()
+    for columns_of_stratum in (slice(3), slice(3, 6)):
+        stratum, items = (
+            x[:, columns_of_stratum].sum(axis=1).var(ddof=1),
+            x[:, columns_of_stratum].var(axis=0, ddof=1).sum(),
+        )
         alpha = 3 / 2 * (1 - items / stratum)
         error += stratum * (1 - alpha)
     expected = 1 - error / x.sum(axis=1).var(ddof=1)
@@ -359,7 +381,7 @@ def test_two_measures_of_unequal_numbers_of_administrations_are_drawn_apart() ->
         scores = trait + 0.4 * rng.normal(size=(runs, 9))
         influence = 0.05 * rng.normal(size=(runs, 9, 12))
         measures.append(
-            psy.LeftOutScores(
+            psy.LeaveOneOutScores(
                 scores,
                 scores[:, :, None] - influence,
                 [str(c) for c in names],
@@ -367,26 +389,30 @@ def test_two_measures_of_unequal_numbers_of_administrations_are_drawn_apart() ->
                 None,
             )
         )
-    first, other = measures
-    error = compare_reliability._drawn(
-        first, other, "icc_a1", (1.0, 1.0), np.random.default_rng(0), 2000
+    first, second = measures
+    error = compare_reliability._bootstrap_error(
+        first, second, "icc_a1", (1.0, 1.0), np.random.default_rng(0), 2000
     )
-    apart = []
-    centres = [compare_reliability._shrunk(m.scores, m.influence) for m in measures]
+    differences = []
+    centres = [compare_reliability._shrink_scores(m.scores, m.influence) for m in measures]
     for _ in range(1000):
         g = dict(zip(map(str, range(18)), rng.standard_normal(18), strict=True))
         z = []
         for measure, centre in zip(measures, centres, strict=True):
-            drawn = np.array([g[name] for name in measure.clusters])
-            moved = centre + measure.influence @ drawn
+            multipliers = np.array([g[name] for name in measure.clusters])
+            moved = centre + measure.influence @ multipliers
             rows, columns = (moved.mean(axis=axis, keepdims=True) for axis in (0, 1))
             k, n = moved.shape
             msr, msc = k * rows.var(ddof=1), n * columns.var(ddof=1)
-            rest = ((moved - rows - columns + moved.mean()) ** 2).sum() / ((n - 1) * (k - 1))
-            a1 = (msr - rest) / (msr + (k - 1) * rest + k * (msc - rest) / n)
+            residual_mean_square = ((moved - rows - columns + moved.mean()) ** 2).sum() / (
+                (n - 1) * (k - 1)
+            )
+            a1 = (msr - residual_mean_square) / (
+                msr + (k - 1) * residual_mean_square + k * (msc - residual_mean_square) / n
+            )
             z.append(math.atanh(a1))
-        apart.append(z[0] - z[1])
-    assert error == pytest.approx(np.std(apart, ddof=1), rel=0.1)
+        differences.append(z[0] - z[1])
+    assert error == pytest.approx(np.std(differences, ddof=1), rel=0.1)
 
 
 @pytest.mark.parametrize(("respondents", "items"), [(60, 5), (5, 45)])
@@ -406,8 +432,8 @@ def test_a_model_of_answers_that_lack_some_is_the_likeliest(respondents: int, it
         p = 1 / (1 + np.exp(-(parameters[0] * nodes[:, None] + parameters[1:])))
         total = 0.0
         for row, count in zip(x, counts, strict=True):
-            there = np.isfinite(row)
-            passed = np.where(row[there] == 1, p[:, there], 1 - p[:, there]).prod(axis=1)
+            scored = np.isfinite(row)
+            passed = np.where(row[scored] == 1, p[:, scored], 1 - p[:, scored]).prod(axis=1)
             total += count * math.log(passed @ weights / weights.sum())
         return total
 
@@ -426,13 +452,13 @@ def test_cues_of_parts_are_looked_for_in_each_part() -> None:
     parts = ["first"] * 120 + ["second"] * 80
     ids = [f"q{i:04d}" for i in rng.permutation(200)]
     study = psy.leakage_cues(labels, rng=np.random.default_rng(0), parts=parts, ids=ids)
-    shown = {(s.part, s.cue) for s in study.strata if s.shown}
-    assert ("second", "odd or even place") in shown
-    assert "first" not in {part for part, _ in shown}
+    shown_strata = {(s.part, s.cue) for s in study.strata if s.shown}
+    assert ("second", "odd or even place") in shown_strata
+    assert "first" not in {part for part, _ in shown_strata}
     cues = {s.cue for s in study.strata if s.part == "second"}
     assert {"odd or even place", "odd or even number", "last digit"} <= cues
-    whole = psy.leakage_cues(labels, rng=np.random.default_rng(0))
-    assert {s.part for s in whole.strata} == {""}
+    unpartitioned = psy.leakage_cues(labels, rng=np.random.default_rng(0))
+    assert {s.part for s in unpartitioned.strata} == {""}
 
 
 def test_nothing_is_solved_of_nothing() -> None:
@@ -450,7 +476,7 @@ def test_raters_who_disagree_evenly_leave_an_answer_open() -> None:
 
 
 def test_scores_crowd_where_the_beta_of_their_moments_has_heavy_tails() -> None:
-    rng, seen, near = np.random.default_rng(10), set(), 0
+    rng, statuses, n_near_one = np.random.default_rng(10), set(), 0
     for _ in range(400):
         m = int(rng.integers(3, 12))
         scores = rng.beta(rng.uniform(2, 9), rng.uniform(0.3, 3), m)
@@ -458,18 +484,18 @@ def test_scores_crowd_where_the_beta_of_their_moments_has_heavy_tails() -> None:
         variance = ((scores - mean) ** 2).sum() / stats.chi2.ppf(0.25, m - 1)
         total = mean * (1 - mean) / variance - 1
         if total <= 0:
-            assert not crowds_at_a_bound(scores)
+            assert not has_floor_or_ceiling_effect(scores)
             continue
         excess = float(stats.beta.stats(mean * total, (1 - mean) * total, moments="k"))
-        assert crowds_at_a_bound(scores) == (excess > 1)
-        assert crowds_at_a_bound(1 - scores) == (excess > 1)
-        seen.add(excess > 1)
-        near += 0.95 < excess < 1.05
-    assert seen == {False, True}
-    assert near > 2
-    assert not crowds_at_a_bound([0.9, 0.9, 0.9])
-    assert not crowds_at_a_bound([0.99, 0.98, 1.02])
-    assert not crowds_at_a_bound([0.99, 0.94])
+        assert has_floor_or_ceiling_effect(scores) == (excess > 1)
+        assert has_floor_or_ceiling_effect(1 - scores) == (excess > 1)
+        statuses.add(excess > 1)
+        n_near_one += 0.95 < excess < 1.05
+    assert statuses == {False, True}
+    assert n_near_one > 2
+    assert not has_floor_or_ceiling_effect([0.9, 0.9, 0.9])
+    assert not has_floor_or_ceiling_effect([0.99, 0.98, 1.02])
+    assert not has_floor_or_ceiling_effect([0.99, 0.94])
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.08])
@@ -481,8 +507,8 @@ def test_residuals_of_respondents_and_items_are_those_of_least_squares(
     scores = rng.normal(size=(9, 1)) + rng.normal(size=24) + rng.normal(size=(9, 24))
     scores[rng.random(scores.shape) < missing] = np.nan
     pictures, strata = np.repeat(np.arange(12), 2), np.repeat(np.arange(kinds), 24 // kinds)
-    found_there = np.isfinite(scores)
-    m, i = np.nonzero(found_there)
+    scored = np.isfinite(scores)
+    m, i = np.nonzero(scored)
     design = np.hstack(
         [
             (i[:, None] == np.arange(24)),
@@ -497,7 +523,7 @@ def test_residuals_of_respondents_and_items_are_those_of_least_squares(
     expected = residual.reshape(9, 12, 2).sum(axis=2) * math.sqrt(parts / (parts - 1))
     assert result.residuals == pytest.approx(expected, abs=1e-9 if not missing else 2e-3)
     assert result.sums == pytest.approx(np.nansum(scores.reshape(9, 12, 2), axis=2))
-    assert result.sizes.tolist() == found_there.reshape(9, 12, 2).sum(axis=2).tolist()
+    assert result.sizes.tolist() == scored.reshape(9, 12, 2).sum(axis=2).tolist()
     assert result.factor == pytest.approx(9 / 8)
 
 
@@ -521,7 +547,9 @@ def test_omega_needs_three_respondents_and_three_items() -> None:
 @pytest.mark.parametrize("count", [19, 20])
 def test_raters_widen_an_interval_from_twenty_replicates_on(count: int) -> None:
     replicates = np.append(np.random.default_rng(13).normal(0.6, 0.05, count), np.nan)
-    plain = psy.Coefficient(0.6, 0.5, 0.75, level=0.9, fixed=psy.Bounds(0.4, 0.8, "items", 0.9))
+    plain = psy.Coefficient(
+        0.6, 0.5, 0.75, level=0.9, fixed=psy.ConfidenceInterval(0.4, 0.8, "items", 0.9)
+    )
     wider = with_raters(plain, replicates)
     if count < 20:
         assert wider == plain
@@ -534,8 +562,8 @@ def test_raters_widen_an_interval_from_twenty_replicates_on(count: int) -> None:
     ):
         ends = 0.6 - math.hypot(0.6 - low, extra), min(1.0, 0.6 + math.hypot(high - 0.6, extra))
         assert got == pytest.approx(ends)
-    same = with_raters(plain, np.full(30, 0.5))
-    assert same == plain
+    rated = with_raters(plain, np.full(30, 0.5))
+    assert rated == plain
 
 
 @pytest.mark.parametrize("higher", [True, False])
@@ -559,12 +587,12 @@ def test_items_are_described_by_the_answers_that_are_there() -> None:
     assert study.n.tolist() == [3, 4, 3, 3]
     assert study.difficulty.tolist() == pytest.approx([2 / 3, 1 / 2, 1 / 3, 1])
     assert np.isnan(study.item_rest[3]), "all score 1"
-    none = psy.item_analysis(np.where(np.arange(4) == 1, np.nan, x))
-    assert none.n[1] == 0
-    assert np.isnan([none.difficulty[1], none.item_rest[1]]).all()
+    without_item = psy.item_analysis(np.where(np.arange(4) == 1, np.nan, x))
+    assert without_item.n[1] == 0
+    assert np.isnan([without_item.difficulty[1], without_item.item_rest[1]]).all()
 
 
-@pytest.mark.parametrize("respondents", [FEWEST - 1, FEWEST, FEWEST + 1])
+@pytest.mark.parametrize("respondents", [MIN_UNITS - 1, MIN_UNITS, MIN_UNITS + 1])
 def test_a_corrected_correlation_has_an_interval_over_items_from_few_respondents_on(
     respondents: int,
 ) -> None:
@@ -574,7 +602,7 @@ def test_a_corrected_correlation_has_an_interval_over_items_from_few_respondents
     human = np.where(rng.random(automatic.shape) < 0.1, 1 - automatic, automatic)
     human[:, 60:] = np.nan
     study = psy.criterion_validity(automatic, human)
-    assert (study.disattenuated.fixed is not None) == (respondents >= FEWEST)
+    assert (study.disattenuated.fixed is not None) == (respondents >= MIN_UNITS)
 
 
 def test_shifts_that_are_all_alike_have_no_heterogeneity() -> None:

@@ -11,14 +11,14 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.cross_validation import (
     Questions,
     accuracy,
-    deal,
-    gain_over,
-    learnt_forward,
-    learnt_over_kinds,
-    majority,
-    without_gaps,
+    accuracy_gain,
+    compact_codes,
+    forward_predictor,
+    majority_hits,
+    naive_bayes_predictor,
+    split_folds,
 )
-from hqm.psychometrics.solvability import _by_length, _by_words, _threshold
+from hqm.psychometrics.solvability import _by_length, _naive_bayes, _threshold
 
 
 def world() -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
@@ -31,32 +31,32 @@ def world() -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
 
 def test_the_commonest_label_of_a_level_in_earlier_blocks() -> None:
     labels, kinds, level, block = world()
-    items = deal(labels, None, kinds, np.random.default_rng(0))
-    hits = learnt_forward(items, level)(block)
+    items = split_folds(labels, None, kinds, np.random.default_rng(0))
+    hits = forward_predictor(items, level)(block)
     order = list(dict.fromkeys(labels))
     for i in range(70):
-        seen = Counter(
+        earlier_counts = Counter(
             labels[j]
             for j in range(70)
             if kinds[j] == kinds[i] and level[j] == level[i] and block[j] < block[i]
         )
-        whole = Counter(
+        total_counts = Counter(
             label for label, kind in zip(labels, kinds, strict=True) if kind == kinds[i]
         )
-        best = max(order, key=lambda label: (seen[label], whole[label]))
+        best = max(order, key=lambda label: (earlier_counts[label], total_counts[label]))
         assert hits[i] == (best == labels[i])
-    first = majority(items)
+    first = majority_hits(items)
     for i in range(70):
-        whole = Counter(
+        total_counts = Counter(
             label for label, kind in zip(labels, kinds, strict=True) if kind == kinds[i]
         )
-        assert first[i] == (max(order, key=lambda label: whole[label]) == labels[i])
+        assert first[i] == (max(order, key=lambda label: total_counts[label]) == labels[i])
 
 
 def test_what_a_level_says_in_any_kind_is_added_to_the_kind() -> None:
     labels, kinds, level, block = world()
-    items = deal(labels, None, kinds, np.random.default_rng(0))
-    hits = learnt_over_kinds(items, level)(block)
+    items = split_folds(labels, None, kinds, np.random.default_rng(0))
+    hits = naive_bayes_predictor(items, level)(block)
     order = list(dict.fromkeys(labels))
     for i in range(70):
         before = [j for j in range(70) if block[j] < block[i]]
@@ -65,105 +65,110 @@ def test_what_a_level_says_in_any_kind_is_added_to_the_kind() -> None:
             kind = sum(a == label and k == kinds[i] for a, k in zip(labels, kinds, strict=True))
             log = math.log(kind + 0.5)
             if any(level[j] == level[i] for j in before):
-                own = [j for j in before if labels[j] == label]
-                here = sum(level[j] == level[i] for j in own)
-                log += math.log((here + 0.5) / (len(own) + 0.5 * 4))
+                same_label = [j for j in before if labels[j] == label]
+                n_same_level = sum(level[j] == level[i] for j in same_label)
+                log += math.log((n_same_level + 0.5) / (len(same_label) + 0.5 * 4))
             logs.append(log)
         assert hits[i] == (order[int(np.argmax(logs))] == labels[i])
 
 
 def test_words_are_learnt_from_earlier_blocks() -> None:
     rng = np.random.default_rng(2)
-    things = ["dog", "cat", "boat"]
-    texts = [f"is it a {things[k]}" for k in rng.integers(0, 3, 48)]
+    objects = ["dog", "cat", "boat"]
+    texts = [f"is it a {objects[k]}" for k in rng.integers(0, 3, 48)]
     answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.25) else "no" for t in texts]
     kinds, block = [str(i % 2) for i in range(48)], rng.integers(0, 4, 48)
-    items = deal(answers, None, kinds, np.random.default_rng(0))
-    item, feature, _ = Questions.of(texts).features()
-    hits = _by_words(items, item, feature, forward=True)(block)
-    of = [set(feature[item == i].tolist()) for i in range(48)]
+    items = split_folds(answers, None, kinds, np.random.default_rng(0))
+    item, feature, _ = Questions.parse(texts).features()
+    hits = _naive_bayes(items, item, feature, forward=True)(block)
+    feature_sets = [set(feature[item == i].tolist()) for i in range(48)]
     for i in range(48):
         kind = [j for j in range(48) if kinds[j] == kinds[i]]
-        width = len(set().union(*(of[j] for j in kind)))
+        width = len(set().union(*(feature_sets[j] for j in kind)))
         before = [j for j in kind if block[j] < block[i]]
         if block[i] == 0 or not before:
             assert hits[i] == 0 or block[i] > 0
             continue
         logs = {}
         for label in dict.fromkeys(answers):
-            own = [of[j] for j in before if answers[j] == label]
-            if own:
-                total = sum(map(len, own))
-                logs[label] = math.log(len(own) / len(before)) + sum(
-                    math.log((sum(f in some for some in own) + 1) / (total + width)) for f in of[i]
+            label_features = [feature_sets[j] for j in before if answers[j] == label]
+            if label_features:
+                total = sum(map(len, label_features))
+                logs[label] = math.log(len(label_features) / len(before)) + sum(
+                    math.log(
+                        (sum(f in features for features in label_features) + 1) / (total + width)
+                    )
+                    for f in feature_sets[i]
                 )
         assert hits[i] == (max(logs, key=lambda label: logs[label]) == answers[i])
 
 
 def test_questions_as_numbers() -> None:
-    asked = Questions.of(["Is it red?", "red", "", "is it", "Is it red?"])
-    names = [*asked.vocabulary, "-"]
-    assert [names[i] for i in asked.at(0)] == ["is", "red", "-", "is"]
-    assert [names[i] for i in asked.at(1)] == ["it", "-", "-", "it"]
-    assert [names[i] for i in asked.at(-1)] == ["red", "red", "-", "it"]
-    assert [names[i] for i in asked.at(-3)] == ["is", "-", "-", "-"]
-    assert asked.lengths.tolist() == [3, 1, 0, 2]
-    assert asked.text.tolist() == [0, 1, 2, 3, 0]
-    two = asked.beginning(2).tolist()
+    questions = Questions.parse(["Is it red?", "red", "", "is it", "Is it red?"])
+    names = [*questions.vocabulary, "-"]
+    assert [names[i] for i in questions.word_at(0)] == ["is", "red", "-", "is"]
+    assert [names[i] for i in questions.word_at(1)] == ["it", "-", "-", "it"]
+    assert [names[i] for i in questions.word_at(-1)] == ["red", "red", "-", "it"]
+    assert [names[i] for i in questions.word_at(-3)] == ["is", "-", "-", "-"]
+    assert questions.lengths.tolist() == [3, 1, 0, 2]
+    assert questions.text.tolist() == [0, 1, 2, 3, 0]
+    two = questions.prefix_codes(2).tolist()
     assert two[0] == two[3] != two[1] != two[2]
-    assert len(set(asked.beginning(3).tolist())) == 4
-    red = asked.which("red".__eq__)
-    assert asked.having(red).tolist() == [True, True, False, False]
-    short = asked.which(lambda word: word in ("it", "red"))
-    assert [names[i] for i in asked.first_of(short)] == ["it", "red", "-", "it"]
-    item, feature, size = Questions.of([]).features()
+    assert len(set(questions.prefix_codes(3).tolist())) == 4
+    red = questions.word_mask("red".__eq__)
+    assert questions.contains_any(red).tolist() == [True, True, False, False]
+    short = questions.word_mask(lambda word: word in ("it", "red"))
+    assert [names[i] for i in questions.first_match(short)] == ["it", "red", "-", "it"]
+    item, feature, size = Questions.parse([]).features()
     assert (len(item), len(feature), size) == (0, 0, 0)
-    codes, count = without_gaps(np.array([7, 2, 7, 2**25]))
+    codes, count = compact_codes(np.array([7, 2, 7, 2**25]))
     assert (codes.tolist(), count) == ([1, 0, 1, 2], 3)
-    assert without_gaps(np.zeros(0, dtype=np.int64))[1] == 0
+    assert compact_codes(np.zeros(0, dtype=np.int64))[1] == 0
 
 
 def test_clusters_are_dealt_whole_into_folds_of_one_size() -> None:
     labels, kinds, _, _ = world()
     clusters = [i // 3 for i in range(70)]
-    items = deal(labels, clusters, [None, *kinds[1:]], np.random.default_rng(3), 5)
+    items = split_folds(labels, clusters, [None, *kinds[1:]], np.random.default_rng(3), 5)
     folds: dict[int, set[int]] = {}
     for cluster, fold in zip(clusters, items.fold.tolist(), strict=True):
         folds.setdefault(cluster, set()).add(fold)
-    assert all(len(of) == 1 for of in folds.values())
-    sizes = Counter(next(iter(of)) for of in folds.values())
+    assert all(len(item_folds) == 1 for item_folds in folds.values())
+    sizes = Counter(next(iter(item_folds)) for item_folds in folds.values())
     assert sorted(sizes.values()) == [4, 5, 5, 5, 5]
     assert items.kinds[0] == "untyped"
     assert items.labels == tuple(dict.fromkeys(labels))
-    assert deal(["a", "b"], None, None, np.random.default_rng(0)).folds == 2
+    assert split_folds(["a", "b"], None, None, np.random.default_rng(0)).folds == 2
     table = items.table()
     assert table.sum() == 70
     assert items.table(items.fold == 0).sum() == (items.fold == 0).sum()
     for column in ({"clusters": [1]}, {"types": ["a"]}):
         with pytest.raises(ValueError, match="70 labels"):
-            deal(labels, column.get("clusters"), column.get("types"), np.random.default_rng(0))
+            split_folds(
+                labels, column.get("clusters"), column.get("types"), np.random.default_rng(0)
+            )
     with pytest.raises(ValueError, match="2 folds"):
-        deal(labels, None, None, np.random.default_rng(0), 1)
+        split_folds(labels, None, None, np.random.default_rng(0), 1)
 
 
 def test_a_gain_is_tested_over_clusters() -> None:
     rng = np.random.default_rng(4)
     hits, base = (rng.random(60) < 0.7).astype(float), (rng.random(60) < 0.5).astype(float)
     cluster = np.arange(60) // 4
-    gain, p = gain_over(hits, base, cluster, 0.9)
-    apart = hits - base
-    sums = [apart[cluster == c].sum() - 4 * apart.mean() for c in range(15)]
+    gain, p = accuracy_gain(hits, base, cluster, 0.9)
+    differences = hits - base
+    sums = [differences[cluster == c].sum() - 4 * differences.mean() for c in range(15)]
     error = math.sqrt(15 / 14 * sum(s * s for s in sums)) / 60
     half = stats.t.ppf(0.95, 14) * error
     assert (gain.value, gain.low, gain.high, gain.se) == pytest.approx(
-        (apart.mean(), apart.mean() - half, apart.mean() + half, error)
+        (differences.mean(), differences.mean() - half, differences.mean() + half, error)
     )
-    assert p == pytest.approx(stats.t.sf(apart.mean() / error, 14))
-    sure, least = gain_over(np.ones(6), np.zeros(6), np.arange(6) // 2, 0.95)
-    assert (sure.low, sure.high, least) == (1.0, 1.0, 2.0**-3)
-    assert gain_over(np.zeros(6), np.ones(6), np.arange(6) // 2, 0.95)[1] == 1.0
-    none, p = gain_over(np.ones(3), np.zeros(3), np.zeros(3, dtype=int), 0.95)
-    assert none.status == "insufficient"
+    assert p == pytest.approx(stats.t.sf(differences.mean() / error, 14))
+    sure, p_value = accuracy_gain(np.ones(6), np.zeros(6), np.arange(6) // 2, 0.95)
+    assert (sure.low, sure.high, p_value) == (1.0, 1.0, 2.0**-3)
+    assert accuracy_gain(np.zeros(6), np.ones(6), np.arange(6) // 2, 0.95)[1] == 1.0
+    no_gain, p = accuracy_gain(np.ones(3), np.zeros(3), np.zeros(3, dtype=int), 0.95)
+    assert no_gain.status == "insufficient"
     assert math.isnan(p)
 
 
@@ -178,22 +183,22 @@ def test_opposite_questions_by_loops() -> None:
     z = stats.norm.ppf(0.95)
     leans, shares = [], []
     for m in range(4):
-        both = np.isfinite(yes[0, m]) & np.isfinite(yes[1, m])
-        n = both.sum()
-        for result, values, kept in (
+        scored = np.isfinite(yes[0, m]) & np.isfinite(yes[1, m])
+        n = scored.sum()
+        for result, values, expected_values in (
             (lean.respondents[m], (yes[0, m] + yes[1, m]) / 2 - 0.5, leans),
             (pairs.coherent[m], (yes[0, m] != yes[1, m]).astype(float), shares),
         ):
-            mean = values[both].mean()
-            clusters = [both & (labels == c) for c in range(12) if (both & (labels == c)).any()]
-            square = sum((values[of] - mean).sum() ** 2 for of in clusters)
+            mean = values[scored].mean()
+            clusters = [scored & (labels == c) for c in range(12) if (scored & (labels == c)).any()]
+            square = sum((values[indices] - mean).sum() ** 2 for indices in clusters)
             error = math.sqrt(len(clusters) / (len(clusters) - 1) * square) / n
             assert result.fixed is not None
             assert (result.value, result.fixed.low, result.fixed.high, result.se) == pytest.approx(
                 (mean, mean - z * error, mean + z * error, error)
             )
-            kept.append(mean)
-        a, b = yes[0, m][both].mean(), yes[1, m][both].mean()
+            expected_values.append(mean)
+        a, b = yes[0, m][scored].mean(), yes[1, m][scored].mean()
         chance = a * (1 - b) + (1 - a) * b
         assert pairs.chance[m] == pytest.approx(chance)
         assert pairs.corrected[m] == pytest.approx((shares[-1] - chance) / (1 - chance))
@@ -240,33 +245,33 @@ def test_every_type_is_answered_blind_by_itself() -> None:
         folds=4,
         level=0.9,
     )
-    items = deal(answers, clusters, kinds.tolist(), np.random.default_rng(1), 4)
-    item, feature, size = Questions.of(texts).features()
-    hits = _by_words(items, item, feature, forward=False)(items.fold)
+    items = split_folds(answers, clusters, kinds.tolist(), np.random.default_rng(1), 4)
+    item, feature, size = Questions.parse(texts).features()
+    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
     assert study.features == size
     truth, base = np.array(answers), np.zeros(63)
     for kind in "abc":
-        inside = kinds == kind
-        commonest = Counter(truth[inside].tolist()).most_common(1)[0][0]
-        base[inside] = truth[inside] == commonest
+        of_kind = kinds == kind
+        commonest = Counter(truth[of_kind].tolist()).most_common(1)[0][0]
+        base[of_kind] = truth[of_kind] == commonest
     p = []
     for blind, kind, labels in zip(study.types, "abc", (2, 2, 1), strict=True):
-        inside = kinds == kind
-        own = np.unique(np.array(clusters)[inside], return_inverse=True)[1]
-        gain, chance = gain_over(hits[inside], base[inside], own, 0.9)
-        share = accuracy(hits[inside], own, 0.9)
-        assert (blind.name, blind.items, blind.labels) == (kind, inside.sum(), labels)
+        of_kind = kinds == kind
+        kind_clusters = np.unique(np.array(clusters)[of_kind], return_inverse=True)[1]
+        gain, chance = accuracy_gain(hits[of_kind], base[of_kind], kind_clusters, 0.9)
+        share = accuracy(hits[of_kind], kind_clusters, 0.9)
+        assert (blind.name, blind.items, blind.labels) == (kind, of_kind.sum(), labels)
         assert repr(blind.accuracy) == repr(share)
         assert repr(blind.gain) == repr(gain)
         assert blind.accuracy.level == blind.gain.level == 0.9
-        assert blind.baseline == pytest.approx(base[inside].mean())
+        assert blind.baseline == pytest.approx(base[of_kind].mean())
         assert blind.p == chance
         p.append(chance)
     assert [blind.q for blind in study.types[:2]] == pytest.approx(
         stats.false_discovery_control(p[:2])
     )
     assert math.isnan(study.types[2].q)
-    gain, chance = gain_over(hits, base, np.array(clusters), 0.9)
+    gain, chance = accuracy_gain(hits, base, np.array(clusters), 0.9)
     assert (repr(study.gain), study.p) == (repr(gain), chance)
     assert repr(study.accuracy) == repr(accuracy(hits, np.array(clusters), 0.9))
     assert study.baseline == pytest.approx(base.mean())
@@ -283,8 +288,8 @@ def test_every_type_is_answered_blind_by_itself() -> None:
 
 def test_what_cannot_be_answered_blind_says_why() -> None:
     def study(labels: list[str], types: list[str] | None = None) -> psy.Solvability:
-        asked = [f"is it {i}" for i in range(len(labels))]
-        return psy.blind_solvability(asked, labels, rng=np.random.default_rng(0), types=types)
+        prompts = [f"is it {i}" for i in range(len(labels))]
+        return psy.blind_solvability(prompts, labels, rng=np.random.default_rng(0), types=types)
 
     for result, status, baseline in (
         (study(["yes", "no"] * 9), "insufficient", math.nan),
@@ -312,12 +317,14 @@ def test_a_threshold_has_the_most_right_labels_the_lowest_of_equals() -> None:
         result = _threshold(np.array(label, dtype=np.int64), np.array(words, dtype=np.int64))
         best = max(
             (
-                sum((k if n <= most else 1 - k) == y for y, n in zip(label, words, strict=True)),
+                sum(
+                    (k if n <= candidate else 1 - k) == y for y, n in zip(label, words, strict=True)
+                ),
                 -k,
-                -most,
+                -candidate,
             )
             for k in (0, 1)
-            for most in range(max(words, default=0) + 1)
+            for candidate in range(max(words, default=0) + 1)
         )
         assert result == (threshold, short) == (-best[2], -best[1]), (label, words)
 
@@ -327,11 +334,11 @@ def test_a_threshold_is_learnt_from_other_turns(forward: bool) -> None:
     rng = np.random.default_rng(7)
     words, turn = rng.integers(1, 9, 50), rng.integers(0, 5, 50)
     labels = np.where((words <= 4) ^ (rng.random(50) < 0.25), "yes", "no").tolist()
-    items = deal(labels, None, None, np.random.default_rng(0))
+    items = split_folds(labels, None, None, np.random.default_rng(0))
     hits = _by_length(items, words, turn, forward=forward)
     for i in range(50):
-        seen = turn < turn[i] if forward else turn != turn[i]
-        threshold, short = _threshold(items.label[seen], words[seen])
+        training = turn < turn[i] if forward else turn != turn[i]
+        threshold, short = _threshold(items.label[training], words[training])
         right = items.label[i] == (short if words[i] <= threshold else 1 - short)
         assert hits[i] == (right and not (forward and turn[i] == 0))
 
@@ -349,51 +356,53 @@ def test_a_rule_of_length_is_learnt_in_types_and_parts() -> None:
     kinds, sections = np.array([t or "" for t in types]), np.array(parts)
     expected = []
     for part in ("", "p", "q"):
-        of_part = (sections == part) | (part == "")
+        in_section = (sections == part) | (part == "")
         for kind in ("a", "b"):
-            inside = of_part & ((kinds == kind) | ((kind == "b") & (kinds == "")))
-            expected.append((kind, part, inside))
+            in_stratum = in_section & ((kinds == kind) | ((kind == "b") & (kinds == "")))
+            expected.append((kind, part, in_stratum))
     rules = [(rule.stratum.type, rule.stratum.part, rule.stratum.items) for rule in study.rules]
-    assert rules == [(kind, part, inside.sum()) for kind, part, inside in expected]
-    for rule, (_, _, inside) in zip(study.rules, expected, strict=True):
-        common = Counter(labels[inside].tolist()).most_common(1)[0][1]
-        assert rule.baseline == pytest.approx(common / inside.sum())
+    assert rules == [(kind, part, in_stratum.sum()) for kind, part, in_stratum in expected]
+    for rule, (_, _, in_stratum) in zip(study.rules, expected, strict=True):
+        common = Counter(labels[in_stratum].tolist()).most_common(1)[0][1]
+        assert rule.baseline == pytest.approx(common / in_stratum.sum())
         assert rule.accuracy.level == pytest.approx(1 - 0.1 / 6)
-        assert rule.accuracy.n == inside.sum()
-        assert {rule.short, rule.long} == {"yes", "no"}
+        assert rule.accuracy.n == in_stratum.sum()
+        assert {rule.short_label, rule.long_label} == {"yes", "no"}
         assert rule.stratum.cue == "number of words"
-        threshold, short = _threshold((labels[inside] != labels[0]).astype(int), lengths[inside])
-        assert (rule.threshold, rule.short == labels[0]) == (threshold, short == 0)
+        threshold, short = _threshold(
+            (labels[in_stratum] != labels[0]).astype(int), lengths[in_stratum]
+        )
+        assert (rule.threshold, rule.short_label == labels[0]) == (threshold, short == 0)
     gains = [rule.accuracy.value - rule.baseline for rule in study.rules]
     assert study.strongest is study.rules[int(np.argmax(gains))]
     plain = psy.length_cue(lengths, labels.tolist(), rng=np.random.default_rng(1))
     assert [(r.stratum.type, r.stratum.part, r.accuracy.level) for r in plain.rules] == [
         ("", "", pytest.approx(0.95))
     ]
-    alone = psy.length_cue(
+    single_part = psy.length_cue(
         lengths, labels.tolist(), rng=np.random.default_rng(1), parts=["p"] * 128
     )
-    assert [rule.stratum.part for rule in alone.rules] == [""]
+    assert [rule.stratum.part for rule in single_part.rules] == [""]
 
 
 def test_lengths_that_cannot_tell_a_label_say_why() -> None:
-    def study(labels: list[str], **more: object) -> psy.LengthCue:
+    def study(labels: list[str], **options: object) -> psy.LengthCue:
         lengths = [i % 7 for i in range(len(labels))]
-        return psy.length_cue(lengths, labels, rng=np.random.default_rng(0), **more)  # type: ignore[arg-type]
+        return psy.length_cue(lengths, labels, rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
     assert study(["a", "b", "c"] * 10).status == "not_applicable"
     assert study(["a", "b", "c"] * 10).reason.endswith("there are 3")
     assert study(["a"] * 30).status == "not_informative"
     assert study(["a", "b"] * 15, types=["x", "y"] * 15).status == "not_informative"
-    few = study(["a", "b"] * 9)
-    assert (few.status, few.rules) == ("insufficient", ())
-    assert few.reason.endswith("there are 18 in 18")
+    small_study = study(["a", "b"] * 9)
+    assert (small_study.status, small_study.rules) == ("insufficient", ())
+    assert small_study.reason.endswith("there are 18 in 18")
     # of forty items none of four types has twenty
     split = study(["a", "b"] * 20, types=[str(i // 10) for i in range(40)])
     assert (split.status, split.reason.endswith("there are 10 in 10")) == ("insufficient", True)
-    for more in ({"types": ["x"]}, {"parts": ["x"]}):
+    for options in ({"types": ["x"]}, {"parts": ["x"]}):
         with pytest.raises(ValueError, match="30 labels have 1"):
-            study(["a", "b"] * 15, **more)
+            study(["a", "b"] * 15, **options)
     with pytest.raises(ValueError, match="2 labels have 1 lengths"):
         psy.length_cue([1], ["a", "b"], rng=np.random.default_rng(0))
 
@@ -412,4 +421,4 @@ def test_words_that_all_texts_share_at_their_ends_are_not_counted() -> None:
         (["a b"], [0]),
         ([], []),
     ):
-        assert psy.own_words(texts) == counts, texts
+        assert psy.unshared_word_counts(texts) == counts, texts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.generalizability import difference_bounds
+from hqm.psychometrics.generalizability import difference_interval
 from tests.test_psychometrics_consistency import BRENNAN_1
 
 # Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 3): ten persons, two
@@ -83,14 +83,14 @@ def test_components_against_a_mixed_model() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(12, 1)) + 0.8 * rng.normal(size=(1, 15)) + 0.6 * rng.normal(size=(12, 15))
     study = psy.g_study(x, ["p", "i"])
-    long = pd.DataFrame(
+    long_table = pd.DataFrame(
         [(p, i, x[p, i], 1) for p, i in product(range(12), range(15))],
         columns=["p", "i", "y", "one"],
     )
     parts = {"p": "0 + C(p)", "i": "0 + C(i)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0").fit(
+        fit = smf.mixedlm("y ~ 1", long_table, groups="one", vc_formula=parts, re_formula="0").fit(
             reml=True
         )
     rival = dict(zip(fit.model.exog_vc.names, fit.vcomp, strict=True))
@@ -108,9 +108,9 @@ def test_three_facets_against_loops_over_effects() -> None:
         axes = ["abcd".index(f) for f in component.effect]
         effect = np.zeros(x.shape)
         for keep in product([0, 1], repeat=len(axes)):
-            kept = [a for a, k in zip(axes, keep, strict=True) if k]
-            mean = x.mean(axis=tuple(a for a in range(4) if a not in kept), keepdims=True)
-            effect = effect + (-1) ** (len(axes) - len(kept)) * mean
+            retained_axes = [a for a, k in zip(axes, keep, strict=True) if k]
+            mean = x.mean(axis=tuple(a for a in range(4) if a not in retained_axes), keepdims=True)
+            effect = effect + (-1) ** (len(axes) - len(retained_axes)) * mean
         df = math.prod(x.shape[a] - 1 for a in axes)
         assert component.mean_square == pytest.approx(float((effect**2).sum()) / df)
         assert component.df == df
@@ -129,8 +129,8 @@ def test_planted_components_are_recovered() -> None:
         study = psy.g_study(x, list("mik"))
         for effect in truth:
             sums[effect] += study.component(*effect).raw / 60
-        who = study.component("m")
-        covered += who.low <= truth["m"] <= who.high
+        respondent_component = study.component("m")
+        covered += respondent_component.low <= truth["m"] <= respondent_component.high
     for effect, variance in truth.items():
         assert sums[effect] == pytest.approx(variance, abs=0.05), effect
     assert covered / 60 >= 0.85
@@ -141,14 +141,14 @@ def test_negative_components_are_kept_raw_and_used_as_zero() -> None:
     x = rng.normal(size=(5, 400))
     x -= x.mean(axis=1, keepdims=True)  # no respondent differs: less than chance would give
     study = psy.g_study(x, ["m", "i"])
-    who = study.component("m")
-    assert (who.value, who.flags, study.flags) == (
+    respondent_component = study.component("m")
+    assert (respondent_component.value, respondent_component.flags, study.flags) == (
         0.0,
         ("NEGATIVE_COMPONENT",),
         ("NEGATIVE_COMPONENT",),
     )
-    assert who.raw < 0
-    assert (who.low, who.high) == (0.0, 0.0)
+    assert respondent_component.raw < 0
+    assert (respondent_component.low, respondent_component.high) == (0.0, 0.0)
     assert psy.d_study(study).g == 0.0
 
 
@@ -195,9 +195,9 @@ def test_order_shift_and_scale(seed: int, scale: float, shift: float) -> None:
     original = psy.g_study(x, ["m", "i", "k"])
     assume(original.status == "ok")
     moved = scale * x[rng.permutation(5)][:, rng.permutation(6)][:, :, rng.permutation(3)] + shift
-    other = psy.g_study(moved.transpose(1, 2, 0), ["i", "k", "m"])
+    transformed = psy.g_study(moved.transpose(1, 2, 0), ["i", "k", "m"])
     for component in original.components:
-        assert other.component(*component.effect).raw == pytest.approx(
+        assert transformed.component(*component.effect).raw == pytest.approx(
             scale**2 * component.raw, abs=1e-9
         )
     assert sum(c.share for c in original.components) == pytest.approx(1)
@@ -206,18 +206,18 @@ def test_order_shift_and_scale(seed: int, scale: float, shift: float) -> None:
 def test_missing_cells() -> None:
     x = BRENNAN_3.copy()
     x[0, 1, 0] = np.nan
-    study, whole = (psy.g_study(y, ["p", "i", "o"]) for y in (x, BRENNAN_3))
+    study, complete_study = (psy.g_study(y, ["p", "i", "o"]) for y in (x, BRENNAN_3))
     assert (study.status, study.sizes, study.observations) == ("ok", (10, 4, 2), 79)
     # one cell of 80 moves no component by more than a tenth of the largest one
     assert [c.raw for c in study.components] == pytest.approx(
-        [c.raw for c in whole.components], abs=0.1
+        [c.raw for c in complete_study.components], abs=0.1
     )
     x[:, 2] = np.nan
-    without = psy.g_study(np.delete(x, 2, axis=1), ["p", "i", "o"])
-    assert psy.g_study(x, ["p", "i", "o"]) == without
+    reduced_study = psy.g_study(np.delete(x, 2, axis=1), ["p", "i", "o"])
+    assert psy.g_study(x, ["p", "i", "o"]) == reduced_study
     # every respondent answered items of its own: respondent, item and interaction are one
-    apart = np.where(np.eye(6, dtype=bool), np.arange(6.0), np.nan)
-    lost = psy.g_study(apart, ["m", "i"])
+    disconnected = np.where(np.eye(6, dtype=bool), np.arange(6.0), np.nan)
+    lost = psy.g_study(disconnected, ["m", "i"])
     assert (lost.status, "do not tell" in lost.reason) == ("not_applicable", True)
 
 
@@ -299,18 +299,18 @@ def test_a_difference_of_mean_squares_has_tings_ends() -> None:
             ([0.6, 0.0, -0.1], [9, 1, 81]),
             ([2.0, -0.01], [2, 3]),
         ]:
-            known = [(c, n) for c, n in zip(parts, df, strict=True) if c]
-            expected = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
-            assert difference_bounds(parts, df, level) == pytest.approx(expected)
+            nonzero = [(c, n) for c, n in zip(parts, df, strict=True) if c]
+            expected = ends_of_ting([c for c, _ in nonzero], [n for _, n in nonzero], level)
+            assert difference_interval(parts, df, level) == pytest.approx(expected)
             # alone, the ends are those of the chi-square
             if len(parts) == 1:
                 n, tail = df[0], (1 - level) / 2
                 chi = parts[0] * n / stats.chi2.ppf([1 - tail, tail], n)
-                assert difference_bounds(parts, df, level) == pytest.approx(tuple(chi))
+                assert difference_interval(parts, df, level) == pytest.approx(tuple(chi))
             if level == 0.95:
-                assert difference_bounds(parts, df) == pytest.approx(expected)
-            assert difference_bounds([0.0, 0.0], [3, 4], level) == (0, 0)
-            assert difference_bounds([-0.5], [3], level) == (0, 0)
+                assert difference_interval(parts, df) == pytest.approx(expected)
+            assert difference_interval([0.0, 0.0], [3, 4], level) == (0, 0)
+            assert difference_interval([-0.5], [3], level) == (0, 0)
 
 
 def test_components_have_the_errors_and_ends_of_a_balanced_design() -> None:
@@ -332,40 +332,51 @@ def test_components_have_the_errors_and_ends_of_a_balanced_design() -> None:
             cells = int(np.isfinite(x).sum())
             items = len(pictures)
             # what an effect's levels are, and which effects it lies in: an item implies its picture
-            inside = {"m": "m", "c": "c", "i": "ic", "mc": "mc", "mi": "mic"}
+            facets_of = {"m": "m", "c": "c", "i": "ic", "mc": "mc", "mi": "mic"}
             levels = {"m": 5, "c": 3, "i": items, "mc": 15, "mi": cells}
             df = {"m": 4, "c": 2, "i": items - 3, "mc": 8}
             df["mi"] = cells - 1 - sum(df.values())
-            raw = {name: study.component(*name).raw for name in inside}
-            above = {s: [t for t in inside if set(inside[s]) <= set(inside[t])] for s in inside}
-            squares = {
-                s: max(0.0, sum(cells / levels[t] * raw[t] for t in above[s])) for s in inside
+            raw = {name: study.component(*name).raw for name in facets_of}
+            containing_effects = {
+                s: [t for t in facets_of if set(facets_of[s]) <= set(facets_of[t])]
+                for s in facets_of
             }
-            names = list(inside)
+            squares = {
+                s: max(0.0, sum(cells / levels[t] * raw[t] for t in containing_effects[s]))
+                for s in facets_of
+            }
+            names = list(facets_of)
             matrix = np.array(
-                [[cells / levels[t] if t in above[s] else 0 for t in names] for s in names]
+                [
+                    [cells / levels[t] if t in containing_effects[s] else 0 for t in names]
+                    for s in names
+                ]
             )
             inverse = np.linalg.inv(matrix)
-            whole = sum(max(0.0, value) for value in raw.values())
-            for place, name in enumerate(names):
+            total_variance = sum(max(0.0, value) for value in raw.values())
+            for index, name in enumerate(names):
                 component = study.component(*name)
-                parts = [inverse[place, k] * squares[t] for k, t in enumerate(names)]
+                parts = [inverse[index, k] * squares[t] for k, t in enumerate(names)]
                 free = [df[t] for t in names]
                 assert (component.df, component.mean_square) == pytest.approx(
                     (df[name], squares[name])
                 )
-                variance = sum(2 * part**2 / (n + 2) for part, n in zip(parts, free, strict=True))
+                variance = sum(
+                    2 * coefficient**2 / (n + 2) for coefficient, n in zip(parts, free, strict=True)
+                )
                 assert component.se == pytest.approx(math.sqrt(variance))
-                known = [(c, n) for c, n in zip(parts, free, strict=True) if abs(c) > 1e-12]
-                low, high = ends_of_ting([c for c, _ in known], [n for _, n in known], level)
+                nonzero = [(c, n) for c, n in zip(parts, free, strict=True) if abs(c) > 1e-12]
+                low, high = ends_of_ting([c for c, _ in nonzero], [n for _, n in nonzero], level)
                 cut = max(0.0, component.raw)
                 assert (component.low, component.high) == pytest.approx(
                     (min(low, cut), max(high, cut))
                 )
-                assert (component.value, component.share) == pytest.approx((cut, cut / whole))
+                assert (component.value, component.share) == pytest.approx(
+                    (cut, cut / total_variance)
+                )
                 assert component.flags == (("NEGATIVE_COMPONENT",) if component.raw < 0 else ())
-            crowd = sum(n**2 for n in np.bincount(pictures)) / items
-            assert study.nested == (("i", "c", 3, pytest.approx(crowd)),)
+            mean_cluster_size = sum(n**2 for n in np.bincount(pictures)) / items
+            assert study.nested == (("i", "c", 3, pytest.approx(mean_cluster_size)),)
             assert (study.sizes, study.facets, study.level) == ((5, items), ("m", "i"), level)
             assert (study.observations, study.mean) == (cells, pytest.approx(np.nanmean(x)))
 
@@ -415,9 +426,9 @@ def test_a_decision_study_needs_something_that_varies() -> None:
         )
         return psy.d_study(a_study(components=parts, nested=()))
 
-    nothing = with_values(m=0.0, i=0.0, mi=0.0)
+    zero_study = with_values(m=0.0, i=0.0, mi=0.0)
     items_alone = with_values(m=0.0, i=1.2, mi=0.0)
-    for design, absolute in ((nothing, 0), (items_alone, 0.1)):
+    for design, absolute in ((zero_study, 0), (items_alone, 0.1)):
         assert (design.status, design.universe, design.relative) == ("degenerate", 0, 0)
         assert design.absolute == pytest.approx(absolute)
         assert np.isnan([design.g, design.phi]).all()
@@ -434,19 +445,25 @@ def test_of_designs_of_one_cost_the_more_reliable_is_taken() -> None:
     grid = {"k": [1, 2, 4], "i": [8, 4, 2]}
     phi = {(k, i): psy.d_study(study, {"k": k, "i": i}).phi for k in grid["k"] for i in grid["i"]}
     exact = phi[2, 4]
-    reached, all_of_it, none = psy.cheapest_designs(
+    reached, all_of_it, unreachable = psy.cheapest_designs(
         study, grid, lambda d: d["i"] * d["k"], targets=(0.1, exact, 0.99)
     )
     assert (reached.cost, reached.target, reached.status) == (2, 0.1, "ok")
     assert reached.design == psy.d_study(study, {"k": 1, "i": 2})
     among = [(k, i) for (k, i), value in phi.items() if value >= exact]
-    least = min(k * i for k, i in among)
-    best = max((pair for pair in among if pair[0] * pair[1] == least), key=lambda pair: phi[pair])
-    assert (all_of_it.cost, all_of_it.status) == (least, "ok")
+    min_cost = min(k * i for k, i in among)
+    best = max(
+        (pair for pair in among if pair[0] * pair[1] == min_cost), key=lambda pair: phi[pair]
+    )
+    assert (all_of_it.cost, all_of_it.status) == (min_cost, "ok")
     assert all_of_it.design == psy.d_study(study, dict(zip("ki", best, strict=True)))
-    assert (none.status, none.design, none.target) == ("insufficient", None, 0.99)
-    assert math.isnan(none.cost)
-    assert f"{max(phi.values()):.4g}" in none.reason
+    assert (unreachable.status, unreachable.design, unreachable.target) == (
+        "insufficient",
+        None,
+        0.99,
+    )
+    assert math.isnan(unreachable.cost)
+    assert f"{max(phi.values()):.4g}" in unreachable.reason
     flat = psy.cheapest_designs(study, grid, lambda d: 1.0, targets=(0.1,))[0]
     assert flat.design == psy.d_study(study, {"k": 4, "i": 8})
     assert [plan.target for plan in psy.cheapest_designs(study, grid, lambda d: 1.0)] == [
@@ -470,8 +487,11 @@ def test_a_study_says_which_facet_is_alone() -> None:
         assert words in study.reason
     assert psy.g_study(1e6 + x, ["m", "i"]).status == "ok"
     assert psy.g_study(1e-8 * x, ["m", "i"]).status == "ok"
-    alone = psy.g_study(x, ["m", "i"], nested={"i": ("c", [5, 5, 5, 5])})
-    assert (alone.status, "lie in one c" in alone.reason) == ("insufficient", True)
+    single_cluster = psy.g_study(x, ["m", "i"], nested={"i": ("c", [5, 5, 5, 5])})
+    assert (single_cluster.status, "lie in one c" in single_cluster.reason) == (
+        "insufficient",
+        True,
+    )
     for wrong in (["m"], ["m", "m"], ["m", "i", "k"]):
         with pytest.raises(ValueError, match="name each"):
             psy.g_study(x, wrong)
@@ -479,14 +499,14 @@ def test_a_study_says_which_facet_is_alone() -> None:
         psy.g_study(x[0], ["m"])
     # the labels of levels without a score go with them
     holes = np.column_stack([x[:, 0], np.full(3, np.nan), x[:, 1:]])
-    whole = psy.g_study(x, ["m", "i"], nested={"i": ("c", list("aabb"))})
-    assert psy.g_study(holes, ["m", "i"], nested={"i": ("c", list("azabb"))}) == whole
-    assert whole.component("i", "m") is whole.component("m", "i")
+    nested_study = psy.g_study(x, ["m", "i"], nested={"i": ("c", list("aabb"))})
+    assert psy.g_study(holes, ["m", "i"], nested={"i": ("c", list("azabb"))}) == nested_study
+    assert nested_study.component("i", "m") is nested_study.component("m", "i")
 
 
 def test_a_design_without_an_observation_to_spare_has_one_degree_of_freedom() -> None:
     x = [[1.0, 3, math.nan], [math.nan, 2, 7], [math.nan, math.nan, 4]]
     study = psy.g_study(x, ["m", "i"])
     assert (study.status, study.observations, study.mean) == ("ok", 5, pytest.approx(3.4))
-    assert [part.df for part in study.components] == [2, 2, 1]
+    assert [component.df for component in study.components] == [2, 2, 1]
     assert study.nested == ()

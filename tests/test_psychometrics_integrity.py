@@ -15,8 +15,8 @@ from hqm.psychometrics.table_integrity import (
     base_from_accuracy,
     common_base,
     f1_from,
-    rounded,
-    yes_from,
+    rounding_interval,
+    yes_rate_from,
 )
 
 COLUMNS = [
@@ -60,8 +60,8 @@ RATES = [line.split() for line in TABLE_5.split("\n") if line]
 MODELS = [f"model {i}" for i in range(21)]
 
 
-def check(table: list[list[str]], **more: object) -> psy.TableCheck:
-    return psy.check_table(MODELS, COLUMNS, table, n=[500] * 8 + [4000], **more)  # type: ignore[arg-type]
+def check(table: list[list[str]], **options: object) -> psy.TableCheck:
+    return psy.check_table(MODELS, COLUMNS, table, n=[500] * 8 + [4000], **options)  # type: ignore[arg-type]
 
 
 def test_table_5_holds() -> None:
@@ -108,9 +108,9 @@ def test_grim_passes_every_true_mean_and_is_exact(n: int, data: st.DataObject) -
     digits = data.draw(st.integers(1, 4))
     printed = f"{k / n:.{digits}f}"
     assert psy.grim(printed, n).possible is not False
-    other = data.draw(st.integers(0, 10**digits))
-    verdict = psy.grim(f"{other / 10**digits:.{digits}f}", n)
-    gap = min(abs(Fraction(j, n) - Fraction(other, 10**digits)) for j in range(n + 1))
+    numerator = data.draw(st.integers(0, 10**digits))
+    verdict = psy.grim(f"{numerator / 10**digits:.{digits}f}", n)
+    gap = min(abs(Fraction(j, n) - Fraction(numerator, 10**digits)) for j in range(n + 1))
     if verdict.possible is not None:
         assert verdict.possible == (gap <= Fraction(1, 2 * 10**digits))
     else:
@@ -140,9 +140,9 @@ def test_what_cannot_be_tested_says_so() -> None:
     assert verdict.status == "not_informative"
     assert "4000" in verdict.reason
     assert psy.check_table([], [], []).status == "insufficient"
-    alone = psy.check_table(["m"], ["a"], [["0.74"]])
-    assert alone.status == "not_informative"
-    assert alone.reason
+    single_cell = psy.check_table(["m"], ["a"], [["0.74"]])
+    assert single_cell.status == "not_informative"
+    assert single_cell.reason
     for wrong in (
         lambda: psy.grim("x", 3),
         lambda: psy.grim("nan", 3),
@@ -206,14 +206,14 @@ def test_steps_as_wide_as_the_printed_unit_tell_nothing() -> None:
 
 
 def test_a_number_leaves_the_scale_beyond_its_ends() -> None:
-    for scale, bounds, values, outside in (
+    for scale, bounds, values, invalid_values in (
         (1, None, ["0", "1", "-0.1", "1.1"], ["-0.1", "1.1"]),
         (100, None, ["0", "100", "-1", "101"], ["-1", "101"]),
         (1, (-1, "0.5"), ["-1", "0.5", "-1.1", "0.6"], ["-1.1", "0.6"]),
     ):
         checked = psy.check_table(["m"], list("abcd"), [values], scale=scale, bounds=bounds)
         assert [(v.kind, v.printed) for v in checked.violations] == [
-            ("OUT_OF_BOUNDS", value) for value in outside
+            ("OUT_OF_BOUNDS", value) for value in invalid_values
         ]
         assert checked.violations[0].column == "c"
         assert checked.violations[0].row == "m"
@@ -230,8 +230,8 @@ def test_rows_and_columns_are_equal_from_three_numbers_that_vary() -> None:
     assert kinds([["0.1", "0.2"], ["0.1", "0.2"]]) == []
     assert kinds([["0.1"] * 3, ["0.1"] * 3]) == []
     assert kinds([["0.1", "0.1", "0.2"], ["0.1", "0.1", "0.3"]]) == []
-    same = ["0.1", "0.1", "0.2"]
-    assert kinds([same, same, ["0.4", "0.5", "0.1"]]) == [
+    cells = ["0.1", "0.1", "0.2"]
+    assert kinds([cells, cells, ["0.4", "0.5", "0.1"]]) == [
         ("DUPLICATE_ROW", "m = n", "", "0.1, 0.1, 0.2")
     ]
     assert kinds([["0.1", "0.10", "0.3"], ["0.1", "0.1", "0.4"], ["0.2", "0.2", "0.5"]]) == [
@@ -254,8 +254,8 @@ def test_a_table_counts_what_could_have_been_refuted() -> None:
     assert psy.check_table(["m", "n"], ["a"], [["0.5"], ["0.6"]]).status == "ok"
     assert psy.check_table(["m"], ["a", "b"], [["0.5", "0.6"]]).status == "ok"
     assert psy.check_table(["m"], ["a"], [["0.50"]], n=4).status == "ok"
-    alone = psy.check_table(["m"], ["a"], [["1.5"]])
-    assert (alone.status, len(alone.violations)) == ("ok", 1)
+    single_cell = psy.check_table(["m"], ["a"], [["1.5"]])
+    assert (single_cell.status, len(single_cell.violations)) == ("ok", 1)
     for empty in (psy.check_table([], ["a"], []), psy.check_table(["m"], [], [[]])):
         assert (empty.status, empty.violations) == ("insufficient", ())
         assert (empty.grim_checked, empty.decimals) == (0, 0)
@@ -270,9 +270,9 @@ def test_a_printed_share_stands_for_half_a_unit_to_both_sides() -> None:
         (0.002, 2, 1.0, (0.0, 0.007)),
         (0.998, 2, 1.0, (0.993, 1.0)),
     ):
-        span = rounded(value, decimals, scale)
+        span = rounding_interval(value, decimals, scale)
         assert (span.low, span.high) == pytest.approx(ends)
-    assert rounded(0.73, 2) == rounded(0.73, 2, 1.0)
+    assert rounding_interval(0.73, 2) == rounding_interval(0.73, 2, 1.0)
 
 
 def test_spans_have_a_number_in_common_where_they_touch() -> None:
@@ -287,11 +287,11 @@ def test_spans_have_a_number_in_common_where_they_touch() -> None:
     ):
         assert middle.holds(Span(low, high)) == common
         assert Span(low, high).holds(middle) == common
-    near = Span(0.6 + 1e-8, 0.7)
-    assert not middle.holds(near)
-    assert not near.holds(middle)
-    assert middle.holds(near, 1e-7)
-    assert near.holds(middle, 1e-7)
+    close_span = Span(0.6 + 1e-8, 0.7)
+    assert not middle.holds(close_span)
+    assert not close_span.holds(middle)
+    assert middle.holds(close_span, 1e-7)
+    assert close_span.holds(middle, 1e-7)
     assert middle.holds(Span(0.6 + 5e-10, 0.7))
 
 
@@ -314,7 +314,7 @@ def test_one_rate_follows_from_the_others(counts: tuple[int, int, int, int]) -> 
     r = rates(*counts)
     for result, name in (
         (f1_from(r["precision"], r["recall"]), "f1"),
-        (yes_from(r["precision"], r["recall"], r["base"]), "yes"),
+        (yes_rate_from(r["precision"], r["recall"], r["base"]), "yes"),
         (accuracy_from(r["precision"], r["recall"], r["base"]), "accuracy"),
         (base_from_accuracy(r["accuracy"], r["precision"], r["recall"]), "base"),
         (accuracy_from_yes(r["precision"], r["recall"], r["yes"]), "accuracy"),
@@ -329,35 +329,35 @@ def test_the_span_of_a_rate_holds_all_that_its_parts_allow() -> None:
     ends = [(x, y, z) for x in (0.5, 0.6) for y in (0.7, 0.9) for z in (0.4, 0.45)]
     for result, values in (
         (f1_from(p, r), [2 * x * y / (x + y) for x, y, _ in ends]),
-        (yes_from(p, r, b), [z * y / x for x, y, z in ends]),
+        (yes_rate_from(p, r, b), [z * y / x for x, y, z in ends]),
         (accuracy_from(p, r, b), [1 - z * (1 + y / x - 2 * y) for x, y, z in ends]),
         (accuracy_from_yes(p, r, b), [1 - z * (1 + x / y - 2 * x) for x, y, z in ends]),
         (base_from_accuracy(b, p, r), [(1 - z) / (1 + y / x - 2 * y) for x, y, z in ends]),
     ):
         assert result is not None
         assert (result.low, result.high) == pytest.approx((min(values), max(values)))
-    nothing = Span(0.0, 0.5)
-    assert f1_from(nothing, nothing) is None
-    assert f1_from(nothing, r) is not None
-    assert yes_from(nothing, r, b) is None
-    assert accuracy_from(nothing, r, b) is None
-    assert accuracy_from_yes(p, nothing, b) is None
-    assert base_from_accuracy(b, nothing, r) is None
+    zero_span = Span(0.0, 0.5)
+    assert f1_from(zero_span, zero_span) is None
+    assert f1_from(zero_span, r) is not None
+    assert yes_rate_from(zero_span, r, b) is None
+    assert accuracy_from(zero_span, r, b) is None
+    assert accuracy_from_yes(p, zero_span, b) is None
+    assert base_from_accuracy(b, zero_span, r) is None
     # right and wrong answers weigh alike: precision 1 / 2 and recall 1 tell no base rate
-    whole = Span(1.0, 1.0)
-    assert base_from_accuracy(b, whole, whole) is None
+    full_span = Span(1.0, 1.0)
+    assert base_from_accuracy(b, full_span, full_span) is None
 
 
 def test_rows_share_a_base_rate_where_three_and_most_of_them_do() -> None:
     a, b, c = Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5, 0.7)
-    far, off = Span(0.1, 0.2), Span(0.8, 0.9)
+    low_span, high_span = Span(0.1, 0.2), Span(0.8, 0.9)
     assert common_base([a, b, c]) == (Span(0.5, 0.5), (0, 1, 2))
     assert common_base([a, b]) is None
-    assert common_base([far, a, b, off, c]) == (Span(0.5, 0.5), (1, 2, 4))
-    assert common_base([far, a, b, off, c, Span(0.95, 1.0)]) is None
+    assert common_base([low_span, a, b, high_span, c]) == (Span(0.5, 0.5), (1, 2, 4))
+    assert common_base([low_span, a, b, high_span, c, Span(0.95, 1.0)]) is None
     assert common_base([a, b, Span(0.51, 0.7)]) is None
     # two ends that rounding has moved apart by less than a billionth still meet
-    apart = common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-10, 0.7)])
-    assert apart == (Span(0.5, 0.5 + 5e-10), (0, 1, 2))
+    common = common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-10, 0.7)])
+    assert common == (Span(0.5, 0.5 + 5e-10), (0, 1, 2))
     assert common_base([Span(0.4, 0.5), Span(0.45, 0.6), Span(0.5 + 5e-9, 0.7)]) is None
     assert common_base([]) is None

@@ -17,30 +17,30 @@ import hqm.psychometrics as psy
 import hqm.scoring
 from hqm.psychometrics.resampling import (
     aggregate,
+    bootstrap_counts,
+    cluster_labels,
     cluster_sums,
-    jackknife_error,
+    jackknife_standard_error,
     jackknife_variance,
-    labels_of,
-    left_out_bounds,
+    label_order,
     mean_with_error,
-    multiplicities,
-    sorting,
+    reliability_jackknife_interval,
 )
 from hqm.psychometrics.result import (
+    effective_size,
+    equal_shape_arrays,
+    finite_mean,
+    float_array,
     is_constant,
-    mean_of_known,
     normal_quantile,
     ratio,
-    shaped,
-    shaped_alike,
-    size_of,
 )
 
 
 def jackknifed(left: np.ndarray) -> float:
     """The standard error from values with one group left out each (Tukey 1958)."""
-    many = len(left)
-    return math.sqrt((many - 1) / many * float(((left - left.mean()) ** 2).sum()))
+    n_values = len(left)
+    return math.sqrt((n_values - 1) / n_values * float(((left - left.mean()) ** 2).sum()))
 
 
 def test_correlations_over_answers_have_the_jackknife_over_pictures() -> None:
@@ -57,8 +57,8 @@ def test_correlations_over_answers_have_the_jackknife_over_pictures() -> None:
     ):
         result = getattr(study, name)
         left = [
-            theirs(automatic[pictures != each], human[pictures != each]).statistic
-            for each in range(7)
+            theirs(automatic[pictures != cluster], human[pictures != cluster]).statistic
+            for cluster in range(7)
         ]
         half = stats.t.ppf(0.95, 6) * jackknifed(np.arctanh(left))
         assert (result.fixed.low, result.fixed.high) == pytest.approx(
@@ -118,7 +118,7 @@ def test_the_correlation_of_forms_has_the_jackknife_over_pictures() -> None:
     noise = rng.uniform(1e-5, 1e-4, (2, 11))
 
     def without_noise(x: np.ndarray, y: np.ndarray) -> float:
-        true = [each.var(ddof=1) - v.mean() for each, v in zip((x, y), noise, strict=True)]
+        true = [scores.var(ddof=1) - v.mean() for scores, v in zip((x, y), noise, strict=True)]
         return float(np.cov(x, y)[0, 1] / math.sqrt(true[0] * true[1]))
 
     x, y = a.mean(axis=1), b.mean(axis=1)
@@ -126,11 +126,11 @@ def test_the_correlation_of_forms_has_the_jackknife_over_pictures() -> None:
         [(x * 12 - a[:, k]) / 11 for k in range(12)],
         [(y * 12 - b[:, k]) / 11 for k in range(12)],
     )
-    without = tuple(np.stack(each, axis=1) for each in left)
-    true = psy.form_reliability(x, y, *noise, without=without).true  # type: ignore[arg-type]
+    replicates = tuple(np.stack(pair, axis=1) for pair in left)
+    true = psy.form_reliability(x, y, *noise, replicates=replicates).true  # type: ignore[arg-type]
     value = without_noise(x, y)
     half = stats.t.ppf(0.975, 11) * jackknifed(
-        np.array([without_noise(*each) for each in zip(*left, strict=True)])
+        np.array([without_noise(*arguments) for arguments in zip(*left, strict=True)])
     )
     assert true.value == pytest.approx(value)
     assert true.fixed is not None
@@ -150,10 +150,12 @@ def test_omega_of_types_has_the_jackknife_over_pictures() -> None:
     x = (rng.random((30, 72)) < 1 / (1 + np.exp(-centre))).astype(float)
     omega = psy.omega_of_types(x, types.tolist(), pictures)
     left = []
-    for each in range(12):
-        kept = pictures != each
-        without = psy.omega_of_types(x[:, kept], types[kept].tolist(), pictures[kept])
-        left.append(math.log(1 - without.value))
+    for picture in range(12):
+        retained = pictures != picture
+        leave_one_out = psy.omega_of_types(
+            x[:, retained], types[retained].tolist(), pictures[retained]
+        )
+        left.append(math.log(1 - leave_one_out.value))
     assert omega.fixed is not None
     half = math.log((1 - omega.fixed.low) / (1 - omega.fixed.high)) / 2
     assert half == pytest.approx(stats.t.ppf(0.975, 11) * jackknifed(np.array(left)), rel=0.03)
@@ -172,17 +174,19 @@ def test_the_covariance_of_components_is_that_of_studies_without_each_picture() 
         + rng.normal(size=(12, count, 1, 1))
         + rng.normal(size=(12, count, 1, 2))
     )
-    parts = psy.study_parts(scores, pictures)
+    parts = psy.study_variance_components(scores, pictures)
     assert len(parts.covariance) == len(parts.effects) == 6
     sizes = np.bincount(pictures)
     assert parts.per_picture == pytest.approx(sizes.mean())
     assert parts.crowd == pytest.approx((sizes**2).sum() / sizes.sum()), "items beside an item"
     left = []
-    for each in range(12):
-        kept = pictures != each
-        without = psy.study_parts(scores[:, kept], pictures[kept], jackknife=False)
-        assert without.effects == parts.effects
-        left.append(without.values)
+    for cluster in range(12):
+        retained = pictures != cluster
+        leave_one_out = psy.study_variance_components(
+            scores[:, retained], pictures[retained], jackknife=False
+        )
+        assert leave_one_out.effects == parts.effects
+        left.append(leave_one_out.values)
     changes = np.array(left) - np.mean(left, axis=0)
     assert np.array(parts.covariance) == pytest.approx(11 / 12 * changes.T @ changes, rel=1e-6)
 
@@ -199,12 +203,14 @@ def test_of_many_labels_by_unlike_raters_three_hundred_are_fitted() -> None:
 DEFAULTS = {"level": 0.95, "alpha": 0.05, "higher_is_better": True, "hit": 1.0}
 """What a parameter or field of this name is where nothing else is said."""
 
-NAMED = {
+DEFAULTS_BY_NAME = {
     **dict.fromkeys(["StudySize.items", "StudySize.forms"], 1),
     **dict.fromkeys(["StudySize.runs", "StudySize.askings"], 1),
-    **dict.fromkeys(["StudyParts.forms", "StudyParts.runs", "StudyParts.askings"], 1),
-    **dict.fromkeys(["StudyParts.per_picture", "StudyParts.crowd", "Parser.version"], 1),
-    **dict.fromkeys(["TypeCoverage.labelled", "Part.descriptive", "Indicator.on_page"], True),
+    **dict.fromkeys(
+        ["StudyComponents.forms", "StudyComponents.runs", "StudyComponents.askings"], 1
+    ),
+    **dict.fromkeys(["StudyComponents.per_picture", "StudyComponents.crowd", "Parser.version"], 1),
+    **dict.fromkeys(["TypeCoverage.labelled", "AnswerPart.descriptive", "Indicator.on_page"], True),
     "StudySize.pictures": 100,
     "StudySize.respondents": 10,
     "Influence.strongest": -1,
@@ -237,7 +243,7 @@ def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
                     results += 1
                     for field in dataclasses.fields(value):
                         name, default = f"{value.__name__}.{field.name}", field.default
-                        expected = NAMED.get(name, DEFAULTS.get(field.name))
+                        expected = DEFAULTS_BY_NAME.get(name, DEFAULTS.get(field.name))
                         if default is not dataclasses.MISSING and expected is not None:
                             assert default == expected, name
                         elif default is not dataclasses.MISSING:
@@ -275,13 +281,13 @@ def test_edges_of_what_can_be_asked() -> None:
 
 def test_items_are_sorted_by_their_labels_or_stand_so_already() -> None:
     for labels in ([], [3], [1, 1, 2], ["a", "b", "b"]):
-        assert sorting(np.array(labels)) == slice(None)
-    assert sorting(np.array([2, 1, 2, 1])).tolist() == [1, 3, 0, 2]
-    assert labels_of(None, 3).tolist() == [0, 1, 2]
-    assert labels_of(["b", "a"], 2).tolist() == ["b", "a"]
+        assert label_order(np.array(labels)) == slice(None)
+    assert label_order(np.array([2, 1, 2, 1])).tolist() == [1, 3, 0, 2]
+    assert cluster_labels(None, 3).tolist() == [0, 1, 2]
+    assert cluster_labels(["b", "a"], 2).tolist() == ["b", "a"]
     for clusters, items in (([1, 2], 3), ([[1, 2]], 2), (5, 1)):
         with pytest.raises(ValueError, match="one label an item"):
-            labels_of(clusters, items)
+            cluster_labels(clusters, items)
 
 
 def test_sums_and_means_over_clusters_by_loops() -> None:
@@ -290,12 +296,14 @@ def test_sums_and_means_over_clusters_by_loops() -> None:
     values = rng.random((2, 3, 7))
     scored = rng.random((3, 7)) < 0.7
     scored[2] = False
-    for there in (scored, np.ones((3, 7), dtype=bool)):
-        sums, sizes = cluster_sums(values * there, there, labels)
+    for scored_cells in (scored, np.ones((3, 7), dtype=bool)):
+        sums, sizes = cluster_sums(values * scored_cells, scored_cells, labels)
         for c, name in enumerate([0, 1, 2, 5]):
-            inside = labels == name
-            assert sums[..., c] == pytest.approx((values * there)[..., inside].sum(axis=-1))
-            assert sizes[:, c].tolist() == there[:, inside].sum(axis=1).tolist()
+            in_cluster = labels == name
+            assert sums[..., c] == pytest.approx(
+                (values * scored_cells)[..., in_cluster].sum(axis=-1)
+            )
+            assert sizes[:, c].tolist() == scored_cells[:, in_cluster].sum(axis=1).tolist()
         mean, error = mean_with_error(sums[0], sizes)
         for m in range(3):
             n, clusters = sizes[m].sum(), np.flatnonzero(sizes[m])
@@ -308,8 +316,8 @@ def test_sums_and_means_over_clusters_by_loops() -> None:
             count = len(clusters)
             assert mean[m] == pytest.approx(middle)
             assert error[m] == pytest.approx(math.sqrt(count / (count - 1) * squares) / n)
-    empty, none = cluster_sums(np.zeros((2, 0)), np.ones((2, 0), dtype=bool), np.zeros(0))
-    assert empty.shape == none.shape == (2, 0)
+    empty, empty_sizes = cluster_sums(np.zeros((2, 0)), np.ones((2, 0), dtype=bool), np.zeros(0))
+    assert empty.shape == empty_sizes.shape == (2, 0)
     mean, error = mean_with_error(np.array([[0.3, 0.0], [0.1, 0.1]]), np.array([[1.0, 0], [1, 1]]))
     assert mean.tolist() == [0.3, 0.1]
     assert math.isnan(error[0]), "one cluster has no error"
@@ -330,9 +338,9 @@ def test_tallies_are_summed_in_the_order_of_the_labels() -> None:
 
 def test_the_jackknife_of_a_mean_is_its_variance() -> None:
     x = np.random.default_rng(32).normal(size=(3, 9))
-    without = (x.sum(axis=1, keepdims=True) - x) / 8
-    assert jackknife_variance(without) == pytest.approx(x.var(axis=1, ddof=1) / 9)
-    assert jackknife_error(without[0]) == pytest.approx(stats.sem(x[0]))
+    leave_one_out = (x.sum(axis=1, keepdims=True) - x) / 8
+    assert jackknife_variance(leave_one_out) == pytest.approx(x.var(axis=1, ddof=1) / 9)
+    assert jackknife_standard_error(leave_one_out[0]) == pytest.approx(stats.sem(x[0]))
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
@@ -354,14 +362,18 @@ def test_a_share_over_clusters_has_wilsons_interval(level: float) -> None:
     assert (plain.low, plain.high) == pytest.approx((value - half, value + half))
     assert (plain.value, plain.n, plain.level) == (value, 8, level)
     assert plain.method == "cluster jackknife"
-    wilson = psy.jackknife_interval(tallies, clusters, share, share=True, level=level)
+    wilson = psy.jackknife_interval(tallies, clusters, share, is_proportion=True, level=level)
     n = value * (1 - value) / error**2
     theirs = proportion_confint(value * n, n, alpha=1 - level, method="wilson")
     assert (wilson.low, wilson.high) == pytest.approx(theirs)
     assert (wilson.value, wilson.n, wilson.level) == (value, 8, level)
     for end in (0.0, 1.0):
         sure = psy.jackknife_interval(
-            {"k": np.full(20, end), "n": np.ones(20)}, clusters, share, share=True, level=level
+            {"k": np.full(20, end), "n": np.ones(20)},
+            clusters,
+            share,
+            is_proportion=True,
+            level=level,
         )
         theirs = proportion_confint(end * 8, 8, alpha=1 - level, method="wilson")
         assert (sure.low, sure.high) == pytest.approx(theirs, abs=1e-12)
@@ -369,7 +381,7 @@ def test_a_share_over_clusters_has_wilsons_interval(level: float) -> None:
         {"k": np.tile([1.0, 0], 8), "n": np.ones(16)},
         np.repeat(np.arange(8), 2),
         share,
-        share=True,
+        is_proportion=True,
         level=level,
     )
     theirs = proportion_confint(4, 8, alpha=1 - level, method="wilson")
@@ -381,37 +393,37 @@ def test_a_score_without_clusters_to_leave_out_has_no_interval() -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.divide(t["a"], t["b"])
 
-    def of(a: list[float], b: list[float], clusters: list[int]) -> psy.Coefficient:
+    def difference(a: list[float], b: list[float], clusters: list[int]) -> psy.Coefficient:
         tallies = {"a": np.array(a), "b": np.array(b)}
         return psy.jackknife_interval(tallies, np.array(clusters, dtype=np.int64), odds)
 
-    none = of([], [], [])
-    assert (none.status, none.n) == ("degenerate", 0)
-    assert of([1.0, 1], [0, 0], [0, 1]).n == 2
-    whole = of([1.0, 1], [1, 1], [0, 0])
-    assert (whole.value, whole.n, whole.status) == (1.0, 1, "ok")
-    assert math.isnan(whole.low)
+    empty_difference = difference([], [], [])
+    assert (empty_difference.status, empty_difference.n) == ("degenerate", 0)
+    assert difference([1.0, 1], [0, 0], [0, 1]).n == 2
+    single_cluster = difference([1.0, 1], [1, 1], [0, 0])
+    assert (single_cluster.value, single_cluster.n, single_cluster.status) == (1.0, 1, "ok")
+    assert math.isnan(single_cluster.low)
     # without the first of two clusters nothing is left to divide by
-    single = of([1.0, 1], [2, 0], [0, 1])
+    single = difference([1.0, 1], [2, 0], [0, 1])
     assert (single.value, single.n) == (1.0, 2)
     assert math.isnan(single.low)
     # of three, two are left: 4/3 and 1/3
-    pair = of([3.0, 1, 0], [3, 0, 0], [0, 1, 2])
+    pair = difference([3.0, 1, 0], [3, 0, 0], [0, 1, 2])
     half = 1.959964 * math.sqrt(1 / 2 * 2 * (1 / 6) ** 2)
     assert (pair.low, pair.high) == pytest.approx((4 / 3 - half, 4 / 3 + half), rel=1e-6)
 
 
 def test_respondents_are_drawn_with_their_families() -> None:
-    drawn = multiplicities(4, np.random.default_rng(34), 300)
-    assert drawn.shape == (300, 4)
-    assert (drawn.sum(axis=1) == 4).all()
-    assert drawn.mean(axis=0) == pytest.approx([1] * 4, abs=0.2)
-    assert drawn.max() >= 3
-    same = np.random.default_rng(34).integers(0, 4, (300, 4))
-    assert drawn.tolist() == [np.bincount(row, minlength=4).tolist() for row in same]
-    related = multiplicities(5, np.random.default_rng(35), 100, list("babcb"))
-    same = np.random.default_rng(35).integers(0, 3, (100, 3))
-    for row, units in zip(related, same, strict=True):
+    counts = bootstrap_counts(4, np.random.default_rng(34), 300)
+    assert counts.shape == (300, 4)
+    assert (counts.sum(axis=1) == 4).all()
+    assert counts.mean(axis=0) == pytest.approx([1] * 4, abs=0.2)
+    assert counts.max() >= 3
+    choices = np.random.default_rng(34).integers(0, 4, (300, 4))
+    assert counts.tolist() == [np.bincount(row, minlength=4).tolist() for row in choices]
+    related = bootstrap_counts(5, np.random.default_rng(35), 100, list("babcb"))
+    choices = np.random.default_rng(35).integers(0, 3, (100, 3))
+    for row, units in zip(related, choices, strict=True):
         times = np.bincount(units, minlength=3)
         assert row.tolist() == times[[1, 0, 1, 2, 1]].tolist()
 
@@ -421,7 +433,7 @@ def test_agreement_of_sets_by_pairs_and_tables() -> None:
     rng = np.random.default_rng(36)
     x = rng.normal(size=(6, 3))
     y = 0.5 * x + rng.normal(0.4, 0.5, (6, 3))
-    result = psy.agreement_left_out(x, y)
+    result = psy.agreement_coefficients(x, y)
     for s in range(3):
         a, b = x[:, s], y[:, s]
         assert result["pearson"][s] == pytest.approx(stats.pearsonr(a, b).statistic)
@@ -432,36 +444,36 @@ def test_agreement_of_sets_by_pairs_and_tables() -> None:
         table = np.stack([a, b], axis=1)
         rows = 2 * ((table.mean(axis=1) - table.mean()) ** 2).sum() / 5
         columns = 6 * ((table.mean(axis=0) - table.mean()) ** 2).sum()
-        rest = (5 * table.var() * 12 / 5 - 5 * rows - columns) / 5
-        assert result["icc_c1"][s] == pytest.approx((rows - rest) / (rows + rest))
+        residual = (5 * table.var() * 12 / 5 - 5 * rows - columns) / 5
+        assert result["icc_c1"][s] == pytest.approx((rows - residual) / (rows + residual))
         assert result["icc_a1"][s] == pytest.approx(
-            (rows - rest) / (rows + rest + 2 * (columns - rest) / 6)
+            (rows - residual) / (rows + residual + 2 * (columns - residual) / 6)
         )
-    lone = psy.agreement_left_out([[0.5]], [[0.75]])
+    lone = psy.agreement_coefficients([[0.5]], [[0.75]])
     assert lone["mean_shift"].tolist() == [0.25]
     assert all(np.isnan(lone[name]).all() for name in ("pearson", "icc_a1", "icc_c1", "ccc")[:3])
-    for first, other in (([1.0, 2], [1.0, 2]), ([[1.0, 2]], [[1.0]])):
+    for first, second in (([1.0, 2], [1.0, 2]), ([[1.0, 2]], [[1.0]])):
         with pytest.raises(ValueError, match="one shape"):
-            psy.agreement_left_out(first, other)
+            psy.agreement_coefficients(first, second)
 
 
 def test_a_reliability_has_the_jackknife_of_its_distance_from_one() -> None:
     left = np.random.default_rng(37).uniform(0.85, 0.92, 12)
     logs = np.log(1 - left)
     half = stats.norm.ppf(0.9) * jackknifed(logs)
-    result = left_out_bounds(0.9, left, level=0.8)
+    result = reliability_jackknife_interval(0.9, left, level=0.8)
     assert result is not None
-    assert result == psy.Bounds(
+    assert result == psy.ConfidenceInterval(
         pytest.approx(1 - 0.1 * math.exp(half)),
         pytest.approx(1 - 0.1 * math.exp(-half)),
         "cluster jackknife of log(1 - r)",
         0.8,
     )
-    default = left_out_bounds(0.9, left)
+    default = reliability_jackknife_interval(0.9, left)
     assert default is not None
     assert default.level == 0.95
     assert default.low < result.low
-    for value, without in (
+    for value, leave_one_out in (
         (1.0, left),
         (1.1, left),
         (math.nan, left),
@@ -470,33 +482,39 @@ def test_a_reliability_has_the_jackknife_of_its_distance_from_one() -> None:
         (0.9, np.append(left, math.nan)),
         (0.9, left[:9]),
     ):
-        assert left_out_bounds(value, without) is None
-    assert left_out_bounds(-0.5, -left) is not None
+        assert reliability_jackknife_interval(value, leave_one_out) is None
+    assert reliability_jackknife_interval(-0.5, -left) is not None
 
 
 def test_ends_are_moved_and_cut() -> None:
-    around = psy.Bounds.around(0.5, 0.25, "m", 0.9)
-    assert around == psy.Bounds(0.25, 0.75, "m", 0.9)
-    assert psy.Bounds.around(0.5, 2.0, "m", 0.9, least=0.1, most=0.7) == psy.Bounds(
-        0.1, 0.7, "m", 0.9
-    )
-    assert psy.Bounds(1.0, 2.0, "m").level == 0.95
-    open_end = psy.Bounds(1.0, math.inf, "m", 0.8).moved(lambda v: v + 1)
-    assert open_end == psy.Bounds(2.0, math.inf, "m", 0.8)
-    both = psy.Bounds(-math.inf, 3.0, "m", 0.8).moved(lambda v: v * 2)
-    assert both == psy.Bounds(-math.inf, 6.0, "m", 0.8)
-    whole = psy.Coefficient(0.5, 0.25, math.inf, n=7, level=0.9, fixed=around).moved(
+    interval = psy.ConfidenceInterval.symmetric(0.5, 0.25, "m", 0.9)
+    assert interval == psy.ConfidenceInterval(0.25, 0.75, "m", 0.9)
+    assert psy.ConfidenceInterval.symmetric(
+        0.5, 2.0, "m", 0.9, minimum=0.1, maximum=0.7
+    ) == psy.ConfidenceInterval(0.1, 0.7, "m", 0.9)
+    assert psy.ConfidenceInterval(1.0, 2.0, "m").level == 0.95
+    open_end = psy.ConfidenceInterval(1.0, math.inf, "m", 0.8).transformed(lambda v: v + 1)
+    assert open_end == psy.ConfidenceInterval(2.0, math.inf, "m", 0.8)
+    half_infinite = psy.ConfidenceInterval(-math.inf, 3.0, "m", 0.8).transformed(lambda v: v * 2)
+    assert half_infinite == psy.ConfidenceInterval(-math.inf, 6.0, "m", 0.8)
+    transformed = psy.Coefficient(0.5, 0.25, math.inf, n=7, level=0.9, fixed=interval).transformed(
         lambda v: 2 * v
     )
-    assert (whole.value, whole.low, whole.high, whole.n, whole.level) == (
+    assert (
+        transformed.value,
+        transformed.low,
+        transformed.high,
+        transformed.n,
+        transformed.level,
+    ) == (
         1.0,
         0.5,
         math.inf,
         7,
         0.9,
     )
-    assert whole.fixed == psy.Bounds(0.5, 1.5, "m", 0.9)
-    assert psy.Coefficient(0.5).moved(lambda v: 2 * v).fixed is None
+    assert transformed.fixed == psy.ConfidenceInterval(0.5, 1.5, "m", 0.9)
+    assert psy.Coefficient(0.5).transformed(lambda v: 2 * v).fixed is None
 
 
 def test_a_coefficient_over_items_has_an_interval_where_something_varies() -> None:
@@ -507,16 +525,20 @@ def test_a_coefficient_over_items_has_an_interval_where_something_varies() -> No
     assert (plain.fixed.low, plain.fixed.high) == pytest.approx((0.6 - half, 0.6 + half))
     assert (plain.fixed.method, plain.fixed.level) == ("m", 0.9)
     assert math.isnan(plain.low)
-    wide = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", reach=7.0, least=0.0, most=1.0)
-    assert wide.fixed == psy.Bounds(0.0, 1.0, "m", 0.9)
+    wide = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", multiplier=7.0, minimum=0.0, maximum=1.0)
+    assert wide.fixed == psy.ConfidenceInterval(0.0, 1.0, "m", 0.9)
     assert wide.n == 0
-    far = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", reach=2.0)
-    assert far.fixed == psy.Bounds(pytest.approx(0.4), pytest.approx(0.8), "m", 0.9)
+    estimate = psy.Coefficient.over_items(0.6, 0.1, 0.9, "m", multiplier=2.0)
+    assert estimate.fixed == psy.ConfidenceInterval(
+        pytest.approx(0.4), pytest.approx(0.8), "m", 0.9
+    )
     for error in (0.0, -0.1, math.nan):
-        none = psy.Coefficient.over_items(0.6, error, 0.9, "m", n=4)
-        assert none == psy.Coefficient(0.6, n=4, level=0.9) or math.isnan(none.se)
-        assert none.fixed is None
-        assert (none.value, none.n, none.level) == (0.6, 4, 0.9)
+        without_interval = psy.Coefficient.over_items(0.6, error, 0.9, "m", n=4)
+        assert without_interval == psy.Coefficient(0.6, n=4, level=0.9) or math.isnan(
+            without_interval.se
+        )
+        assert without_interval.fixed is None
+        assert (without_interval.value, without_interval.n, without_interval.level) == (0.6, 4, 0.9)
 
 
 def test_a_coefficient_is_printed_with_what_is_known() -> None:
@@ -548,24 +570,28 @@ def test_small_numbers_are_judged_by_their_size() -> None:
     assert ratio([1.0, 0, -2], [4.0, 0, 0]).tolist()[0] == 0.25
     assert np.isnan(ratio([1.0, 0, -2], [4.0, 0, 0])[1:]).all()
     assert ratio([-1.0], [-0.5]).tolist() == [2.0]
-    assert mean_of_known(np.array([1.0, math.nan, 3.0, math.inf])) == 2.0
-    assert math.isnan(mean_of_known(np.array([math.nan])))
-    assert math.isnan(mean_of_known(np.zeros(0)))
+    assert finite_mean(np.array([1.0, math.nan, 3.0, math.inf])) == 2.0
+    assert math.isnan(finite_mean(np.array([math.nan])))
+    assert math.isnan(finite_mean(np.zeros(0)))
     assert normal_quantile(0.95) == pytest.approx(1.959964)
     assert normal_quantile(0.0) == 0
-    assert (size_of(5, None), size_of(5, 3.5), size_of(5, 9.0)) == (5.0, 3.5, 5.0)
+    assert (effective_size(5, None), effective_size(5, 3.5), effective_size(5, 9.0)) == (
+        5.0,
+        3.5,
+        5.0,
+    )
 
 
 def test_arrays_have_the_axes_that_are_named() -> None:
-    assert shaped([[1, 2]], "respondents, items").tolist() == [[1.0, 2.0]]
-    assert shaped([1, 2], "items").dtype == np.float64
+    assert float_array([[1, 2]], "respondents, items").tolist() == [[1.0, 2.0]]
+    assert float_array([1, 2], "items").dtype == np.float64
     for values, shape in (([1], "respondents, items"), ([[1]], "items"), (1, "items")):
         with pytest.raises(ValueError, match=r"scores must have shape \(" + shape):
-            shaped(values, shape)
+            float_array(values, shape)
     with pytest.raises(ValueError, match="weights must"):
-        shaped([[1]], "items", "weights")
-    a, b = shaped_alike([1, 2], [3, 4], "items")
+        float_array([[1]], "items", "weights")
+    a, b = equal_shape_arrays([1, 2], [3, 4], "items")
     assert (a.tolist(), b.tolist()) == ([1, 2], [3, 4])
     for x, y in (([1, 2], [1]), ([[1]], [[1]]), ([1], [[1]])):
         with pytest.raises(ValueError, match=r"two arrays of shape \(items\)"):
-            shaped_alike(x, y, "items")
+            equal_shape_arrays(x, y, "items")

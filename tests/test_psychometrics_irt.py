@@ -98,11 +98,11 @@ def test_many_items_are_fitted_where_the_likelihood_is_largest() -> None:
                 p = 1 / (1 + np.exp(-(a * theta[:, None] + d)))
                 information = a * a * (p * (1 - p)).sum(1) + 1
                 theta = theta + (a * (row - p).sum(1) - theta) / information
-            at = theta + nodes / np.sqrt(information)
-            z = a * at[:, None] + d
-            log = (z @ row) - np.logaddexp(0, z).sum(1) - at**2 / 2 + nodes**2 / 2
-            part = float((weights * np.exp(log - log.max())).sum())
-            total += math.log(part / math.sqrt(2 * math.pi * information[0])) + log.max()
+            ability_points = theta + nodes / np.sqrt(information)
+            z = a * ability_points[:, None] + d
+            log = (z @ row) - np.logaddexp(0, z).sum(1) - ability_points**2 / 2 + nodes**2 / 2
+            likelihood = float((weights * np.exp(log - log.max())).sum())
+            total += math.log(likelihood / math.sqrt(2 * math.pi * information[0])) + log.max()
         return total
 
     assert fitted.log_likelihood == pytest.approx(own_points(best), abs=1e-3)
@@ -123,8 +123,8 @@ def test_missing_answers_are_left_out(data: Path) -> None:
     x = lsat(data, 7)
     holes = x.copy()
     holes[np.random.default_rng(6).random(x.shape) < 0.2] = math.nan
-    whole, part = psy.item_response(x), psy.item_response(holes)
-    assert part.intercept == pytest.approx(whole.intercept, abs=0.25)
+    complete, with_gaps = psy.item_response(x), psy.item_response(holes)
+    assert with_gaps.intercept == pytest.approx(complete.intercept, abs=0.25)
 
 
 @given(st.permutations(range(8)))
@@ -240,10 +240,10 @@ def test_models_that_do_not_exist_say_why() -> None:
         assert psy.item_response(np.full((50, 4), 0.5)).status == "not_applicable"
         assert psy.item_response(np.full((50, 4), math.nan)).status == "insufficient"
         assert psy.item_response(np.tile([1.0, 0, 1, 0], (50, 1))).status == "degenerate"
-        same = psy.item_response(np.array([[1.0, 0, 0, 1], [0, 1, 1, 0]] * 30))
-        assert same.reason == "the respondents do not differ"
-        nothing = psy.rasch((rng.random((60, 12)) < 0.5).astype(float))
-        assert nothing.status in ("ok", "degenerate")
+        equal_scores = psy.item_response(np.array([[1.0, 0, 0, 1], [0, 1, 1, 0]] * 30))
+        assert equal_scores.reason == "the respondents do not differ"
+        unrelated = psy.rasch((rng.random((60, 12)) < 0.5).astype(float))
+        assert unrelated.status in ("ok", "degenerate")
         assert psy.rasch(np.ones((50, 4))).status == "degenerate"
         x, _, _ = simulate(1, 60, 8)
         x[:, 2] = 1
@@ -289,10 +289,10 @@ def test_a_rasch_scale_by_loops(alpha: float) -> None:
     deviates = []
     for i in range(13):
         p = [1 / (1 + math.exp(-(theta[m] - b[i]))) for m in range(90) if x[m, i] == x[m, i]]
-        seen = [x[m, i] for m in range(90) if x[m, i] == x[m, i]]
+        observed = [x[m, i] for m in range(90) if x[m, i] == x[m, i]]
         n = len(p)
         w = [q * (1 - q) for q in p]
-        squares = [(v - q) ** 2 for v, q in zip(seen, p, strict=True)]
+        squares = [(v - q) ** 2 for v, q in zip(observed, p, strict=True)]
         outfit = sum(s / v for s, v in zip(squares, w, strict=True)) / n
         infit = sum(squares) / sum(w)
         assert (fitted.infit[i], fitted.outfit[i]) == pytest.approx((infit, outfit))
@@ -308,10 +308,10 @@ def test_a_rasch_scale_by_loops(alpha: float) -> None:
         )
     assert np.isnan([fitted.infit[13], fitted.outfit[13]]).all()
     q = benjamini_hochberg(np.array([min(1.0, 4 * stats.norm.sf(t)) for t in deviates]))
-    outside = [
+    is_misfit = [
         not (0.7 <= fitted.infit[i] <= 1.3 and 0.7 <= fitted.outfit[i] <= 1.3) for i in range(13)
     ]
-    assert fitted.misfit == tuple(i for i in range(13) if outside[i] and q[i] < alpha)
+    assert fitted.misfit == tuple(i for i in range(13) if is_misfit[i] and q[i] < alpha)
     assert 10 in fitted.misfit, "who guesses"
     if alpha > 0.9:
         assert {11, 12} < set(fitted.misfit), "who repeats another item"
@@ -326,8 +326,8 @@ def test_a_rasch_scale_by_loops(alpha: float) -> None:
             warm = passed - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum())
             assert warm == pytest.approx(0, abs=1e-6)
             errors.append(1 / w.sum())
-    known = np.array([t for t in theta if t == t])
-    assert fitted.separation == pytest.approx(1 - np.mean(errors) / known.var(ddof=1))
+    finite_theta = np.array([t for t in theta if t == t])
+    assert fitted.separation == pytest.approx(1 - np.mean(errors) / finite_theta.var(ddof=1))
 
 
 def one_step(seed: int) -> np.ndarray:
@@ -365,11 +365,11 @@ def test_misfit_is_named_beyond_each_of_the_four_bounds() -> None:
 def test_a_fit_takes_few_steps(respondents: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scale is set anew after every step, without which hundreds would be needed."""
     x = a_scale(16, respondents + 1)
-    whole = psy.item_response(x)
-    assert whole.flags == ()
+    unlimited = psy.item_response(x)
+    assert unlimited.flags == ()
     monkeypatch.setattr(item_response_models, "MAX_ITERATIONS", 40)
     soon = psy.item_response(x)
-    assert soon == whole or (soon.flags, soon.slope) == ((), whole.slope)
+    assert soon == unlimited or (soon.flags, soon.slope) == ((), unlimited.slope)
     monkeypatch.setattr(item_response_models, "MAX_ITERATIONS", 3)
     early = psy.item_response(x)
     assert (early.status, early.flags) == ("ok", ("NOT_CONVERGED",))
@@ -395,8 +395,8 @@ def test_a_model_is_refused_for_what_it_cannot_fit() -> None:
         wrong[0, 0] = value
         lost = psy.rasch(wrong)
         assert (lost.status, lost.n, lost.ability) == ("not_applicable", 39, ())
-    some = np.column_stack([x[:, :2], np.ones(40), np.zeros(40)])
-    two = psy.item_response(some)
+    two_varying = np.column_stack([x[:, :2], np.ones(40), np.zeros(40)])
+    two = psy.item_response(two_varying)
     assert (two.status, two.reason[-1]) == ("degenerate", "2")
     # items of which no two go together have no common slope
     against = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]] * 6)
@@ -414,5 +414,5 @@ def test_an_item_that_a_single_respondent_passes_or_fails_has_a_place() -> None:
     assert fitted.intercept[9] < min(fitted.intercept[:9])
     assert fitted.intercept[10] > max(fitted.intercept[:9])
     # nobody is asked the last item but those who pass it
-    some = np.where(np.arange(40) < 5, 1.0, math.nan)
-    assert math.isnan(psy.item_response(np.column_stack([x, some])).intercept[9])
+    passers_only = np.where(np.arange(40) < 5, 1.0, math.nan)
+    assert math.isnan(psy.item_response(np.column_stack([x, passers_only])).intercept[9])

@@ -59,12 +59,14 @@ def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.D
     analysis = psy.item_analysis(x)
     p = []
     for i, difficulty in enumerate(analysis.difficulty):
-        column, rest = x[:, i], np.array([[*row[:i], *row[i + 1 :]] for row in x])
-        means = [np.mean(r[np.isfinite(r)]) if np.isfinite(r).any() else math.nan for r in rest]
-        both = np.isfinite(column) & np.isfinite(means)
+        column, other_items = x[:, i], np.array([[*row[:i], *row[i + 1 :]] for row in x])
+        means = [
+            np.mean(r[np.isfinite(r)]) if np.isfinite(r).any() else math.nan for r in other_items
+        ]
+        complete = np.isfinite(column) & np.isfinite(means)
         if np.isfinite(column).any():
             assert difficulty == pytest.approx(np.nanmean(column))
-        a, b = column[both], np.array(means)[both]
+        a, b = column[complete], np.array(means)[complete]
         if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) < 1e-9:
             assert math.isnan(analysis.item_rest[i])
             continue
@@ -128,8 +130,8 @@ def lsat7() -> np.ndarray:
 
 
 def test_the_patterns_are_the_file(data: Path) -> None:
-    whole = np.loadtxt(data / "psychometrics" / "lsat7.csv", delimiter=",", skiprows=1)
-    assert np.array_equal(np.array(sorted(whole.tolist())), np.array(sorted(lsat7().tolist())))
+    patterns = np.loadtxt(data / "psychometrics" / "lsat7.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(np.array(sorted(patterns.tolist())), np.array(sorted(lsat7().tolist())))
 
 
 def test_planted_bad_items_are_found() -> None:
@@ -148,12 +150,12 @@ def test_planted_bad_items_are_found() -> None:
 def test_an_item_is_held_against_its_group_where_that_has_twenty_items() -> None:
     x = rasch(1, 120, 60)
     x[:, 3] = 1 - x[:, 3]
-    for size, others in ((20, np.arange(20)), (19, np.arange(60))):
+    for size, group_items in ((20, np.arange(20)), (19, np.arange(60))):
         groups = np.repeat(["a", "b"], [size, 60 - size]).tolist()
         errors = psy.label_error_candidates(x, groups=groups, rng=np.random.default_rng(0))
-        rest = x[:, others[others != 3]].mean(axis=1)
+        rest_score = x[:, group_items[group_items != 3]].mean(axis=1)
         of_item = {error.item: error.item_rest for error in errors.candidates}
-        assert of_item[3] == pytest.approx(stats.pearsonr(x[:, 3], rest).statistic)
+        assert of_item[3] == pytest.approx(stats.pearsonr(x[:, 3], rest_score).statistic)
 
 
 def test_good_items_are_not_accused() -> None:
@@ -239,9 +241,9 @@ def test_item_analysis_that_does_not_exist_says_why() -> None:
 
 def test_relatives_count_less() -> None:
     x = rasch(7, 60, 20)
-    all_, few = psy.item_analysis(x), psy.item_analysis(x, n_eff=15)
-    assert (all_.item_rest == few.item_rest).all()
-    assert (all_.q <= few.q).all()
+    unrelated, related = psy.item_analysis(x), psy.item_analysis(x, n_eff=15)
+    assert (unrelated.item_rest == related.item_rest).all()
+    assert (unrelated.q <= related.q).all()
     x = rasch(1, 120, 60)
     x[:, 3] = 1 - x[:, 3]
     suspects = psy.label_error_candidates(x, rng=np.random.default_rng(0))
@@ -252,9 +254,9 @@ def test_relatives_count_less() -> None:
 @pytest.mark.parametrize("p", [0.0, 0.3, 1.0, math.nan])
 def test_the_tail_of_a_binomial_is_scipys(p: float) -> None:
     k, n = np.arange(-2, 8)[:, None], np.array([1, 4, 6])
-    above = binomial_above(k, n, p)
-    assert above == pytest.approx(stats.binom.sf(k, n, p), nan_ok=True)
-    assert above.shape == (10, 3)
+    tail = binomial_above(k, n, p)
+    assert tail == pytest.approx(stats.binom.sf(k, n, p), nan_ok=True)
+    assert tail.shape == (10, 3)
     assert binomial_above(2.7, 6, p) == pytest.approx(stats.binom.sf(2, 6, p), nan_ok=True)
     assert binomial_above([1, 1], [4, 4], [0.5, p])[0] == pytest.approx(11 / 16)
 
@@ -307,7 +309,7 @@ def test_rank_sums_are_counted_out_up_to_sixty_respondents() -> None:
 def test_rank_sums_of_ties_gaps_and_single_groups() -> None:
     """Ranks of 1.5, 1.5, 3 and 4, held against the sums of two, or one, of 1, 2, 3 and 4."""
     tied = np.array([[1.0], [1.0], [2.0], [3.0]])
-    for chosen, p in (
+    for group, p in (
         # 3, 4.5 (taken as 5), 5.5 (taken as 6) and 7, among 3, 4, 5, 5, 6 and 7
         ([1, 1, 0, 0], 1 / 6),
         ([1, 0, 1, 0], 4 / 6),
@@ -317,8 +319,8 @@ def test_rank_sums_of_ties_gaps_and_single_groups() -> None:
         ([0, 0, 0, 0], math.nan),
         ([1, 1, 1, 1], math.nan),
     ):
-        flags = np.array(chosen, dtype=bool)[:, None]
-        assert rank_sum_p(flags, tied) == pytest.approx([p], nan_ok=True), chosen
+        flags = np.array(group, dtype=bool)[:, None]
+        assert rank_sum_p(flags, tied) == pytest.approx([p], nan_ok=True), group
     gap = np.vstack([tied, [[math.nan]]])
     for last in (True, False):
         flags = np.array([[True], [True], [False], [False], [last]])
@@ -337,12 +339,12 @@ def test_holm_is_that_of_statsmodels() -> None:
     assert adjusted.ravel() == pytest.approx(multipletests(p.ravel(), method="holm")[1])
     assert adjusted.shape == (3, 4)
     p[1, 1] = math.nan
-    known = np.isfinite(p)
-    assert holm(p)[known] == pytest.approx(multipletests(p[known], method="holm")[1])
+    finite = np.isfinite(p)
+    assert holm(p)[finite] == pytest.approx(multipletests(p[finite], method="holm")[1])
     assert math.isnan(holm(p)[1, 1])
     assert holm([]).shape == (0,)
     false = benjamini_hochberg(p)
-    assert false[known] == pytest.approx(multipletests(p[known], method="fdr_bh")[1])
+    assert false[finite] == pytest.approx(multipletests(p[finite], method="fdr_bh")[1])
     assert math.isnan(false[1, 1])
 
 
@@ -380,11 +382,11 @@ def test_relatives_shrink_the_sample_of_every_correlation() -> None:
     x[:2, 5] = math.nan
     p = []
     for i in range(7):
-        seen = np.isfinite(x[:, i])
-        rest = np.nanmean(np.delete(x, i, axis=1), axis=1)[seen]
-        passed = x[seen, i] == 1
-        total = math.ceil(stats.rankdata(rest)[passed].sum() - 1e-9)
-        p.append(share_of_sums(int(seen.sum()), int(passed.sum()), total))
+        scored = np.isfinite(x[:, i])
+        rest_scores = np.nanmean(np.delete(x, i, axis=1), axis=1)[scored]
+        passed = x[scored, i] == 1
+        total = math.ceil(stats.rankdata(rest_scores)[passed].sum() - 1e-9)
+        p.append(share_of_sums(int(scored.sum()), int(passed.sum()), total))
     for n_eff, size in ((None, 16), (9.0, 9), (60.0, 16)):
         result = psy.item_analysis(x, n_eff=n_eff)
         n = np.isfinite(x).sum(axis=0)
@@ -400,20 +402,20 @@ def test_relatives_shrink_the_sample_of_every_correlation() -> None:
         )
         order = [error.item_rest for error in errors.candidates]
         assert order == sorted(order) == sorted(r[expected < 1.0])
-        both = np.flatnonzero((q < 0.3) & (r < 0) & (expected < 0.3))
-        assert psy.item_analysis(x, n_eff=n_eff, alpha=0.3).reversed == tuple(both)
+        reversed_items = np.flatnonzero((q < 0.3) & (r < 0) & (expected < 0.3))
+        assert psy.item_analysis(x, n_eff=n_eff, alpha=0.3).reversed == tuple(reversed_items)
 
 
-def share_of_sums(n: int, k: int, most: int) -> float:
+def share_of_sums(n: int, k: int, max_sum: int) -> float:
     """Of all choices of k ranks out of n, the share whose sum is at most so large, by counting."""
-    ways = Counter({(0, 0): 1})
+    sum_counts = Counter({(0, 0): 1})
     for rank in range(1, n + 1):
-        for (taken, total), count in list(ways.items()):
-            if taken < k:
-                ways[taken + 1, total + rank] += count
-    return sum(c for (taken, total), c in ways.items() if taken == k and total <= most) / math.comb(
-        n, k
-    )
+        for (n_chosen, total), count in list(sum_counts.items()):
+            if n_chosen < k:
+                sum_counts[n_chosen + 1, total + rank] += count
+    return sum(
+        c for (n_chosen, total), c in sum_counts.items() if n_chosen == k and total <= max_sum
+    ) / math.comb(n, k)
 
 
 def test_graded_items_are_tested_one_sided() -> None:
@@ -429,17 +431,21 @@ def test_graded_items_are_tested_one_sided() -> None:
     assert {error.item: error.q for error in result.candidates} == pytest.approx(
         {i: q[i] for i in np.flatnonzero(r < 0)}
     )
-    every = psy.label_error_candidates(x, rng=rng, alpha=1.01, permutations=9)
-    assert {error.item: error.q for error in every.candidates} == pytest.approx(dict(enumerate(q)))
+    all_candidates = psy.label_error_candidates(x, rng=rng, alpha=1.01, permutations=9)
+    assert {error.item: error.q for error in all_candidates.candidates} == pytest.approx(
+        dict(enumerate(q))
+    )
     assert {error.item for error in result.candidates} >= {4}
     for error in result.candidates:
-        own, rest = x[:, error.item], np.delete(x, error.item, axis=1).mean(axis=1)
-        pairs = [(a, b) for a in range(12) for b in range(12) if own[a] > own[b]]
-        assert error.reversals == pytest.approx(np.mean([rest[a] < rest[b] for a, b in pairs]))
-    few = psy.label_error_candidates(x, rng=rng, alpha=0.9, permutations=400, n_eff=6.0)
+        item_scores, rest_scores = x[:, error.item], np.delete(x, error.item, axis=1).mean(axis=1)
+        pairs = [(a, b) for a in range(12) for b in range(12) if item_scores[a] > item_scores[b]]
+        assert error.reversals == pytest.approx(
+            np.mean([rest_scores[a] < rest_scores[b] for a, b in pairs])
+        )
+    related = psy.label_error_candidates(x, rng=rng, alpha=0.9, permutations=400, n_eff=6.0)
     halved = stats.t.cdf(r * np.sqrt((6 - 2) / (1 - r**2)), 6 - 2)
     q = stats.false_discovery_control(halved)
-    assert {error.item: error.q for error in few.candidates} == pytest.approx(
+    assert {error.item: error.q for error in related.candidates} == pytest.approx(
         {i: q[i] for i in np.flatnonzero(r < 0)}
     )
 

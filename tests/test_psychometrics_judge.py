@@ -45,8 +45,8 @@ def test_alpha_against_the_krippendorff_package(
     assume(alpha.status == "ok")
     assert alpha.value == pytest.approx(krippendorff.alpha(x, level_of_measurement=scale), abs=1e-9)
     order = np.random.default_rng(0).permutation(9)
-    again = psy.krippendorff_alpha(x[::-1][:, order], scale)
-    assert again.value == pytest.approx(alpha.value, abs=1e-12)
+    permuted = psy.krippendorff_alpha(x[::-1][:, order], scale)
+    assert permuted.value == pytest.approx(alpha.value, abs=1e-12)
     if alpha.fixed is not None:
         assert alpha.fixed.low <= alpha.value <= alpha.fixed.high
 
@@ -102,9 +102,9 @@ def test_the_flip_rate_against_pairs() -> None:
     x[1:, 5] = nan
     per_item = []
     for column in x.T:
-        known = column[np.isfinite(column)]
-        if len(known) > 1:
-            per_item.append(np.mean([a != b for a, b in combinations(known, 2)]))
+        verdicts = column[np.isfinite(column)]
+        if len(verdicts) > 1:
+            per_item.append(np.mean([a != b for a, b in combinations(verdicts, 2)]))
     rate = psy.flip_rate(x)
     assert rate.value == pytest.approx(np.mean(per_item))
     assert rate.n == 29
@@ -132,9 +132,9 @@ def noisy(
         np.stack([judged(g), judged(g)]),
         np.stack([judged(response()), judged(response())]),
     )
-    many = np.stack([response() for _ in range(200)])
-    judge = (many * (1 - many)).mean()
-    return rejudged, rerun, float(judge / (judge + many.var(axis=0, ddof=1).mean()))
+    responses = np.stack([response() for _ in range(200)])
+    judge = (responses * (1 - responses)).mean()
+    return rejudged, rerun, float(judge / (judge + responses.var(axis=0, ddof=1).mean()))
 
 
 def test_the_share_is_right_on_average_and_its_interval_covers() -> None:
@@ -161,13 +161,13 @@ def test_the_jackknife_of_the_share_against_brute_force() -> None:
     def log_share(keep: np.ndarray) -> float:
         total = []
         for x in (rejudged, rerun):
-            whole = 0.0
+            squares = 0.0
             for m in range(6):
                 usable = [i for i in np.flatnonzero(keep) if np.isfinite(rejudged[:, m, i]).all()]
                 for c in {int(clusters[i]) for i in usable}:
                     sums = [sum(x[k, m, i] for i in usable if clusters[i] == c) for k in (0, 1)]
-                    whole += (sums[0] - sums[1]) ** 2 / 2 / len(usable) ** 2
-            total.append(whole)
+                    squares += (sums[0] - sums[1]) ** 2 / 2 / len(usable) ** 2
+            total.append(squares)
         return math.log(total[0] / total[1])
 
     assert math.log(noise.share.value) == pytest.approx(
@@ -211,27 +211,32 @@ def test_shares_of_a_table_by_hand(
 ) -> None:
     a, b, c, d = counts
     table = psy.table_agreement(*counts)
-    assert (table.both, table.automatic_only, table.human_only, table.neither) == counts
+    assert (
+        table.both_positive,
+        table.automatic_only,
+        table.human_only,
+        table.both_negative,
+    ) == counts
     assert (table.status, table.n) == (status, a + b + c + d)
     assert [name in table.reason for name in gone] == [True] * len(gone)
     assert table.reason.count("no ") == len(gone)
 
-    def over(part: float, whole: float) -> float:
-        return part / whole if whole else nan
+    def ratio(numerator: float, denominator: float) -> float:
+        return numerator / denominator if denominator else nan
 
     observed, chance = (a + d) / table.n, 0.0
     for first, second in ((a + b, a + c), (c + d, b + d)):
         chance += first * second / table.n**2
     expected = {
         "agreement": observed,
-        "kappa": over(observed - chance, 1 - chance),
+        "kappa": ratio(observed - chance, 1 - chance),
         "ac1": psy.gwet_ac1(
             np.repeat([[1, 1, 0, 0], [1, 0, 1, 0]], counts, axis=1), categories=2
         ).value,
-        "positive": over(2 * a, 2 * a + b + c),
-        "negative": over(2 * d, 2 * d + b + c),
-        "sensitivity": over(a, a + c),
-        "specificity": over(d, b + d),
+        "positive": ratio(2 * a, 2 * a + b + c),
+        "negative": ratio(2 * d, 2 * d + b + c),
+        "sensitivity": ratio(a, a + c),
+        "specificity": ratio(d, b + d),
     }
     assert {name: getattr(table, name) for name in expected} == pytest.approx(expected, nan_ok=True)
 
@@ -239,16 +244,21 @@ def test_shares_of_a_table_by_hand(
 def test_an_empty_table_has_no_share() -> None:
     empty = psy.judge_errors([[nan, 1.0]], [[1.0, nan]])
     graded = psy.judge_errors([[1.0, 0.5]], [[1.0, 1.0]])
-    other = psy.judge_errors([[1.0, 0.0]], [[1.0, 2.0]])
+    out_of_scale = psy.judge_errors([[1.0, 0.0]], [[1.0, 2.0]])
     for study, status in (
         (empty, "insufficient"),
         (graded, "not_applicable"),
-        (other, "not_applicable"),
+        (out_of_scale, "not_applicable"),
     ):
         table = study.pooled
         assert (study.status, study.sensitivity.status, study.specificity.status) == (status,) * 3
         assert (table.status, table.n) == ("insufficient", 0)
-        assert (table.both, table.automatic_only, table.human_only, table.neither) == (0,) * 4
+        assert (
+            table.both_positive,
+            table.automatic_only,
+            table.human_only,
+            table.both_negative,
+        ) == (0,) * 4
         assert math.isnan(table.agreement)
         assert study.reason == study.sensitivity.reason
         assert (study.homogeneous, study.flags) == (None, ())
@@ -284,8 +294,8 @@ RATES = {
 def test_equal_rates_are_tested_as_scipy_does(name: str, turned: bool) -> None:
     """The likelihood ratio, and Pearson's statistic where an expected count is below 5."""
     right, wrong, sparse = RATES[name]
-    there = [m for m in range(len(right)) if right[m] + wrong[m]]
-    table = np.array([right, wrong])[:, there]
+    answered = [m for m in range(len(right)) if right[m] + wrong[m]]
+    table = np.array([right, wrong])[:, answered]
     p = stats.chi2_contingency(
         table, correction=False, lambda_="pearson" if sparse else "log-likelihood"
     )[1]
@@ -293,11 +303,11 @@ def test_equal_rates_are_tested_as_scipy_does(name: str, turned: bool) -> None:
     even = [30] * len(right), [10] * len(right)
     rates = (*even, right, wrong) if turned else (right, wrong, *even)
     study = psy.judge_errors(*answers_of(*rates))
-    tested, other = (study.p_sensitivity, study.p_specificity)[:: -1 if turned else 1]
+    tested, equal_p = (study.p_sensitivity, study.p_specificity)[:: -1 if turned else 1]
     ranges = (study.range_sensitivity, study.range_specificity)[:: -1 if turned else 1]
     # two tests by Benjamini and Hochberg, of which the other's p is 1
     assert tested == pytest.approx(min(1.0, 2 * p))
-    assert other == 1
+    assert equal_p == 1
     assert ranges == (pytest.approx(np.ptp(shares)), 0)
     assert study.homogeneous is bool(2 * p > 0.05)
     dif = () if study.homogeneous else ("JUDGE_DIF",)
@@ -319,9 +329,11 @@ def test_rates_that_are_all_one_do_not_differ() -> None:
         study = psy.judge_errors(*answers_of(right, wrong, *EVEN))
         assert (study.p_sensitivity, study.range_sensitivity, study.flags) == (1, 0, ())
         assert study.homogeneous
-    alone = psy.judge_errors(*answers_of([30, 0], [5, 0], [0, 20], [0, 2]))
-    assert alone.homogeneous is None
-    assert np.isnan([alone.p_sensitivity, alone.p_specificity, alone.range_sensitivity]).all()
+    separate = psy.judge_errors(*answers_of([30, 0], [5, 0], [0, 20], [0, 2]))
+    assert separate.homogeneous is None
+    assert np.isnan(
+        [separate.p_sensitivity, separate.p_specificity, separate.range_sensitivity]
+    ).all()
     single = psy.judge_errors(*answers_of([30, 0], [5, 0], *EVEN))
     assert math.isnan(single.p_sensitivity)
     assert (single.p_specificity, single.homogeneous) == (1, True)
@@ -340,8 +352,8 @@ def test_weights_count_as_so_many_equal_ones() -> None:
     for m in range(3):
         w = np.where(np.isfinite(judge[m]), weights[m], 0.0)
         cells = [
-            sum(w[(judge[m] == said) & (human[m] == true)])
-            for said, true in ((1, 1), (1, 0), (0, 1), (0, 0))
+            sum(w[(judge[m] == verdict) & (human[m] == true)])
+            for verdict, true in ((1, 1), (1, 0), (0, 1), (0, 0))
         ]
         tables.append((np.array(cells), w.sum(), (w**2).sum()))
     counts = np.array([cells * total / squares for cells, total, squares in tables])
@@ -354,19 +366,22 @@ def test_weights_count_as_so_many_equal_ones() -> None:
         stats.false_discovery_control(p)
     )
     totals, squares = (sum(table[k] for table in tables) for k in (1, 2))
-    whole = sum(table[0] for table in tables) * totals / squares
+    effective_counts = sum(table[0] for table in tables) * totals / squares
     pooled = study.pooled
-    assert (pooled.both, pooled.automatic_only, pooled.human_only, pooled.neither) == (
-        pytest.approx(whole)
-    )
+    assert (
+        pooled.both_positive,
+        pooled.automatic_only,
+        pooled.human_only,
+        pooled.both_negative,
+    ) == (pytest.approx(effective_counts))
     alike = psy.judge_errors(judge, human, np.full(human.shape, 7.0))
     plain = psy.judge_errors(judge, human)
-    assert (alike.p_sensitivity, alike.pooled.both) == pytest.approx(
-        (plain.p_sensitivity, plain.pooled.both)
+    assert (alike.p_sensitivity, alike.pooled.both_positive) == pytest.approx(
+        (plain.p_sensitivity, plain.pooled.both_positive)
     )
     unlabelled = np.where(np.arange(3)[:, None] == 1, nan, judge)
-    without = psy.judge_errors(unlabelled, human, weights)
-    assert without.range_sensitivity == pytest.approx(
+    reduced = psy.judge_errors(unlabelled, human, weights)
+    assert reduced.range_sensitivity == pytest.approx(
         abs(np.subtract(*(counts[m, 0] / counts[m, [0, 2]].sum() for m in (0, 2))))
     )
 
@@ -385,8 +400,8 @@ def test_the_rate_of_one_respondent_or_item_is_clustered_once(by_item: bool) -> 
     assert psy.judge_errors(*pair).specificity.n == len(pair[0])
     assert psy.judge_errors(*pair).specificity.status == "degenerate"
     weights = np.where(np.arange(20) < 15, 1.0, 3.0)[None]
-    none = (np.zeros((1, 20)), human, weights) if by_item else (human.T * 0, human.T, weights.T)
-    missed = psy.judge_errors(*none).sensitivity
+    table = (np.zeros((1, 20)), human, weights) if by_item else (human.T * 0, human.T, weights.T)
+    missed = psy.judge_errors(*table).sensitivity
     kish, z2 = 30**2 / (15 + 45), stats.norm.ppf(0.975) ** 2
     assert (missed.value, missed.low, missed.high) == pytest.approx((0, 0, z2 / (kish + z2)))
 
@@ -403,16 +418,16 @@ def test_agreement_and_kappa_are_left_out_by_picture() -> None:
     pictures = np.arange(24) // 3
     study = psy.weighted_agreement(judge, human, pictures, weights, level=0.9)
 
-    def both(used: np.ndarray) -> tuple[float, float]:
-        known = np.isfinite(judge) & used
-        w, x, y = weights[known], judge[known], human[known]
+    def agreement_and_kappa(used: np.ndarray) -> tuple[float, float]:
+        compared = np.isfinite(judge) & used
+        w, x, y = weights[compared], judge[compared], human[compared]
         w = w / w.sum()
         agreed = w[x == y].sum()
         chance = sum(w[x == k].sum() * w[y == k].sum() for k in (0, 1))
         return float(agreed), float((agreed - chance) / (1 - chance))
 
-    left = np.array([both(pictures != p) for p in range(8)])
-    values = both(pictures >= 0)
+    left = np.array([agreement_and_kappa(pictures != p) for p in range(8)])
+    values = agreement_and_kappa(pictures >= 0)
     for k, result in enumerate((study.agreement, study.kappa)):
         error = math.sqrt(7 / 8 * ((left[:, k] - left[:, k].mean()) ** 2).sum())
         half = stats.norm.ppf(0.95) * error
@@ -425,9 +440,9 @@ def test_agreement_and_kappa_are_left_out_by_picture() -> None:
 
 def test_agreement_over_few_pictures_has_no_interval() -> None:
     judge, human = [[1, 1, 0, 0, 1, 0]], [[1, 0, 0, 1, 1, 0]]
-    for pictures, known in (([0, 0, 0, 1, 1, 1], False), ([0, 0, 1, 1, 2, 2], True)):
+    for pictures, has_interval in (([0, 0, 0, 1, 1, 1], False), ([0, 0, 1, 1, 2, 2], True)):
         study = psy.weighted_agreement(judge, human, pictures)
-        assert (study.agreement.fixed is not None) == known
+        assert (study.agreement.fixed is not None) == has_interval
         assert (study.kappa.value, study.agreement.value) == pytest.approx((1 / 3, 2 / 3))
     # a picture without a pair is none
     lone = psy.weighted_agreement([[*judge[0], nan]], [[*human[0], 1]], [0, 0, 0, 1, 1, 1, 2])
@@ -447,56 +462,64 @@ def test_agreement_over_few_pictures_has_no_interval() -> None:
 
 def test_the_share_of_a_judge_by_counting() -> None:
     """Eight items; a verdict or answer that changes adds 1/2 to the sum over items, over n^2."""
-    same = np.array([[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]], dtype=float)
+    rejudged = np.array([[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]], dtype=float)
     new = np.array([[[1, 1, 1, 1, 0, 0, 0, 0]], [[0, 1, 1, 1, 1, 1, 0, 0]]], dtype=float)
-    plain = psy.judge_share(same, new)
+    plain = psy.judge_share(rejudged, new)
     assert (plain.judge, plain.total, plain.response) == (0.5 / 64, 1.5 / 64, 1 / 64)
     assert (plain.share.value, plain.share.n, plain.n_items) == (pytest.approx(1 / 3), 1, (8,))
     assert plain.share.flags == ()
     # where both changes lie in one picture they cancel or add up
     pictures = [0, 1, 2, 3, 0, 4, 5, 6]
-    assert psy.judge_share(same, new, pictures).total == pytest.approx([0.5 / 64])
+    assert psy.judge_share(rejudged, new, pictures).total == pytest.approx([0.5 / 64])
     # one who answered nothing twice is left out
-    absent = np.full_like(same, nan)
-    two = psy.judge_share(np.hstack([same, absent]), np.hstack([new, new]))
+    absent = np.full_like(rejudged, nan)
+    two = psy.judge_share(np.hstack([rejudged, absent]), np.hstack([new, new]))
     assert (two.share.value, two.share.n, two.n_items) == (pytest.approx(1 / 3), 1, (8, 0))
     assert math.isnan(two.judge[1])
     assert two.share.fixed == plain.share.fixed
-    still = psy.judge_share(np.stack([same[0]] * 2), new)
+    still = psy.judge_share(np.stack([rejudged[0]] * 2), new)
     assert (still.share.value, still.share.fixed, still.share.status) == (0, None, "ok")
-    every = psy.judge_share(new, new).share
-    assert (every.value, every.flags) == (1, ())
-    quiet = psy.judge_share(same, np.stack([new[0]] * 2))
+    full_share = psy.judge_share(new, new).share
+    assert (full_share.value, full_share.flags) == (1, ())
+    quiet = psy.judge_share(rejudged, np.stack([new[0]] * 2))
     assert (quiet.share.status, quiet.share.n) == ("not_informative", 1)
     assert quiet.judge == pytest.approx([0.5 / 64])
     assert (quiet.total, quiet.response, quiet.n_items) == (0, [-0.5 / 64], (8,))
-    few = psy.judge_share(same[:1], new)
-    assert (few.share.status, few.share.n, few.n_items) == ("insufficient", 1, (8,))
-    assert math.isnan(few.judge[0])
-    for wrong in (same[0], same[:, :, :4]):
+    one_judgement = psy.judge_share(rejudged[:1], new)
+    assert (one_judgement.share.status, one_judgement.share.n, one_judgement.n_items) == (
+        "insufficient",
+        1,
+        (8,),
+    )
+    assert math.isnan(one_judgement.judge[0])
+    for wrong in (rejudged[0], rejudged[:, :, :4]):
         with pytest.raises(ValueError, match="repetitions"):
-            psy.judge_share(same, wrong)
+            psy.judge_share(rejudged, wrong)
         with pytest.raises(ValueError, match="repetitions"):
-            psy.judge_share(wrong, same)
+            psy.judge_share(wrong, rejudged)
 
 
 def test_a_share_without_an_interval() -> None:
     """Where a picture left out takes all changes, or all items of a respondent, with it."""
     x = np.zeros((2, 1, 6))
     x[0, 0, 0] = 1
-    other = np.zeros((2, 1, 6))
-    other[0, 0, [1, 2]] = 1
-    assert psy.judge_share(x, other).share.fixed is None
-    both = x + np.roll(x, 3, axis=2)
-    assert psy.judge_share(both, other, level=0.9).share.fixed is not None
-    assert psy.judge_share(both, other, level=0.9).share.fixed.level == 0.9  # type: ignore[union-attr]
-    assert psy.judge_share(both, other, [0, 1, 1, 0, 0, 0]).share.fixed is None
-    pair = np.hstack([both, np.where(np.arange(6) < 2, both, nan)])
-    apart = np.hstack([other, other])
-    assert psy.judge_share(pair, apart, [0, 0, 1, 2, 3, 4]).share.fixed is None
-    assert psy.judge_share(pair, apart).share.fixed is not None
-    alone = psy.judge_share(both, other, [0] * 6)
-    assert (alone.share.status, alone.share.n, alone.n_items) == ("insufficient", 1, (6,))
+    rerun = np.zeros((2, 1, 6))
+    rerun[0, 0, [1, 2]] = 1
+    assert psy.judge_share(x, rerun).share.fixed is None
+    rejudged = x + np.roll(x, 3, axis=2)
+    assert psy.judge_share(rejudged, rerun, level=0.9).share.fixed is not None
+    assert psy.judge_share(rejudged, rerun, level=0.9).share.fixed.level == 0.9  # type: ignore[union-attr]
+    assert psy.judge_share(rejudged, rerun, [0, 1, 1, 0, 0, 0]).share.fixed is None
+    pair = np.hstack([rejudged, np.where(np.arange(6) < 2, rejudged, nan)])
+    two_reruns = np.hstack([rerun, rerun])
+    assert psy.judge_share(pair, two_reruns, [0, 0, 1, 2, 3, 4]).share.fixed is None
+    assert psy.judge_share(pair, two_reruns).share.fixed is not None
+    one_picture = psy.judge_share(rejudged, rerun, [0] * 6)
+    assert (one_picture.share.status, one_picture.share.n, one_picture.n_items) == (
+        "insufficient",
+        1,
+        (6,),
+    )
 
 
 # -- the stages of a judge
@@ -513,11 +536,11 @@ def test_every_share_of_a_stage_is_left_out_by_picture(weighted: bool) -> None:
     study = psy.stage_agreement(judge, human, pictures, weights if weighted else None, level=0.8)
     used = np.isfinite(judge) & np.isfinite(human)
 
-    def shares(inside: np.ndarray) -> dict[str, float]:
-        w = np.where(inside & used, weights, 0.0)
+    def shares(selected: np.ndarray) -> dict[str, float]:
+        w = np.where(selected & used, weights, 0.0)
         a, b, c, d = (
-            float(w[(judge == said) & (human == true)].sum())
-            for said, true in ((1, 1), (1, 0), (0, 1), (0, 0))
+            float(w[(judge == verdict) & (human == true)].sum())
+            for verdict, true in ((1, 1), (1, 0), (0, 1), (0, 0))
         )
         return {
             "agreement": (a + d) / (a + b + c + d),
@@ -529,11 +552,11 @@ def test_every_share_of_a_stage_is_left_out_by_picture(weighted: bool) -> None:
             "f1_no": 2 * d / (2 * d + b + c),
         }
 
-    there = sorted(set(pictures[used].tolist()))
-    left = [shares(pictures != p) for p in there]
+    labelled_pictures = sorted(set(pictures[used].tolist()))
+    left = [shares(pictures != p) for p in labelled_pictures]
     for name, value in shares(used).items():
         result = getattr(study, name)
-        values = np.array([each[name] for each in left])
+        values = np.array([replicate[name] for replicate in left])
         count = len(values)
         error = math.sqrt((count - 1) / count * ((values - values.mean()) ** 2).sum())
         reach = stats.t.ppf(0.9, count - 1) * error / (value * (1 - value))
@@ -543,14 +566,14 @@ def test_every_share_of_a_stage_is_left_out_by_picture(weighted: bool) -> None:
         assert (result.fixed.low, result.fixed.high) == pytest.approx(tuple(ends)), name
         assert (result.level, result.fixed.level) == (0.8, 0.8)
     assert study.n == 35
-    for name, said, true in (
-        ("both", 1, 1),
+    for name, verdict, true in (
+        ("both_yes", 1, 1),
         ("judge_only", 1, 0),
         ("people_only", 0, 1),
-        ("neither", 0, 0),
+        ("both_no", 0, 0),
     ):
         assert getattr(study, name) == pytest.approx(
-            weights[(judge == said) & (human == true)].sum()
+            weights[(judge == verdict) & (human == true)].sum()
         )
 
 
@@ -567,11 +590,11 @@ def test_a_stage_at_its_ends_has_wilsons_interval_over_pictures() -> None:
         assert (result.value, result.se) == (value, 0)
         assert (result.fixed.low, result.fixed.high) == pytest.approx(ends, abs=1e-12)
         assert result.fixed.level == 0.9
-    alone = psy.stage_agreement(labels, labels, [7] * 10, level=0.9).f1
-    assert (alone.value, alone.fixed, alone.level) == (1, None, 0.9)
-    never = psy.stage_agreement([0, 0, 0], [0, 1, 0])
-    assert (never.precision.status, never.precision.n) == ("degenerate", 3)
-    assert (never.recall.value, never.f1.value) == (0, 0)
+    one_picture = psy.stage_agreement(labels, labels, [7] * 10, level=0.9).f1
+    assert (one_picture.value, one_picture.fixed, one_picture.level) == (1, None, 0.9)
+    no_positive = psy.stage_agreement([0, 0, 0], [0, 1, 0])
+    assert (no_positive.precision.status, no_positive.precision.n) == ("degenerate", 3)
+    assert (no_positive.recall.value, no_positive.f1.value) == (0, 0)
     for arguments in (([1, 0], [1]), ([[1]], [[1]])):
         with pytest.raises(ValueError, match="one shape"):
             psy.stage_agreement(*arguments)

@@ -62,17 +62,19 @@ def test_weighted_agreement_has_the_kappa_of_statsmodels() -> None:
     )
     assert study.agreement.value == pytest.approx(np.trace(table) / table.sum())
     assert study.kappa.value == pytest.approx(cohens_kappa(table).kappa)
-    alone = psy.weighted_agreement(automatic, human, np.arange(200))
+    by_answer = psy.weighted_agreement(automatic, human, np.arange(200))
     plain = np.array([[((automatic == a) & (human == h)).sum() for h in (0, 1)] for a in (0, 1)])
     theirs = cohens_kappa(plain)
-    assert alone.kappa.fixed is not None
-    assert alone.kappa.fixed.high - alone.kappa.fixed.low == pytest.approx(
+    assert by_answer.kappa.fixed is not None
+    assert by_answer.kappa.fixed.high - by_answer.kappa.fixed.low == pytest.approx(
         theirs.kappa_upp - theirs.kappa_low, rel=0.2
     )
 
 
 def test_raters_widen_an_interval_by_their_own_variance() -> None:
-    narrow = psy.Coefficient(0.5, low=0.4, high=0.7, fixed=psy.Bounds(0.47, 0.53, "pictures", 0.95))
+    narrow = psy.Coefficient(
+        0.5, low=0.4, high=0.7, fixed=psy.ConfidenceInterval(0.47, 0.53, "pictures", 0.95)
+    )
     replicates = np.r_[np.tile([0.48, 0.52], 50), np.nan]
     wide = psy.with_raters(narrow, replicates)
     half = 1.959964 * np.std(replicates[:-1], ddof=1)
@@ -147,12 +149,12 @@ def test_a_systematic_sample_takes_an_answer_wherever_a_whole_number_is_passed()
     for seed in range(20):
         start = np.random.default_rng(seed).random()
         ends = [0.0, 0.5, 0.75, 1.5, 2.5, 2.6, 2.6, 3.0]
-        wanted = [
+        expected = [
             any(low <= start + k < high for k in range(3)) for low, high in itertools.pairwise(ends)
         ]
-        chosen = psy.systematic_sample(p, np.random.default_rng(seed))
-        assert chosen.tolist() == wanted
-        assert chosen.sum() == 3
+        sample = psy.systematic_sample(p, np.random.default_rng(seed))
+        assert sample.tolist() == expected
+        assert sample.sum() == 3
     thirds = [psy.systematic_sample([1 / 3] * 9, np.random.default_rng(k)).sum() for k in range(9)]
     assert set(thirds) == {3}, "dust of a sum takes no answer away"
     assert psy.systematic_sample([], np.random.default_rng(0)).shape == (0,)
@@ -179,8 +181,11 @@ def test_scores_are_trusted_from_not_at_all_to_in_full(
     assert psy.expected_width(a, q, p) == pytest.approx(math.sqrt(width), rel=1e-6)
     gap = np.append(a, [0.5, np.nan]), np.append(q, [np.nan, 0.5]), np.append(p, [0.5, 0.5])
     assert psy.expected_width(*gap) == psy.expected_width(a, q, p), "what is unknown is left out"
-    sampled, whole = (psy.expected_width(a, q, p, **{k: 0.0}) for k in ("alike", "together"))
-    assert math.hypot(sampled, whole) == pytest.approx(math.sqrt(width), rel=1e-6)
+    sampled, complete = (
+        psy.expected_width(a, q, p, **{k: 0.0})
+        for k in ("answer_design_effect", "label_design_effect")
+    )
+    assert math.hypot(sampled, complete) == pytest.approx(math.sqrt(width), rel=1e-6)
     narrow = psy.expected_width(a, q, p, level=0.5)
     assert narrow == pytest.approx(math.sqrt(width) * stats.norm.ppf(0.75) / stats.norm.ppf(0.975))
 
@@ -206,8 +211,8 @@ def test_verdicts_that_differ_tell_how_likely_each_is_wrong(
     differing: list[int], others: list[int]
 ) -> None:
     """By Bayes' theorem, from the share of pairs that differ, at most one half of them."""
-    apart = min(0.5, max(sum(differing) / sum(others), 1 / (2 * sum(others) + 2)))
-    e = (1 - math.sqrt(1 - 2 * apart)) / 2
+    differing_share = min(0.5, max(sum(differing) / sum(others), 1 / (2 * sum(others) + 2)))
+    e = (1 - math.sqrt(1 - 2 * differing_share)) / 2
     expected = []
     for k, n in zip(differing, others, strict=True):
         wrong, right = math.log(e) * (1 + n - k) + math.log(1 - e) * k, 0.0
@@ -232,37 +237,37 @@ def test_labels_are_compared_within_respondents_of_whom_some_answers_are_labelle
     human[1], human[3] = np.nan, 0.5
     clusters = np.array([f"p{i % 11}" for i in range(30)])
     result = psy.labels_at_random(scores, human, clusters)
-    weights, apart, parts = [], [], np.zeros(30)
+    weights, differences, parts = [], [], np.zeros(30)
     counts = [0, 0]
     for m in (0, 2):
-        there = np.isfinite(scores[m])
-        marked = there & np.isfinite(human[m])
-        rest = there & ~marked
-        n, u = marked.sum(), rest.sum()
+        scored = np.isfinite(scores[m])
+        marked = scored & np.isfinite(human[m])
+        unmarked = scored & ~marked
+        n, u = marked.sum(), unmarked.sum()
         counts[0] += n
         counts[1] += u
         weights.append(n * u / (n + u))
-        apart.append(scores[m, marked].mean() - scores[m, rest].mean())
-        mean = scores[m, there].mean()
-        parts[there] += (marked[there] - n / (n + u)) * (scores[m, there] - mean)
+        differences.append(scores[m, marked].mean() - scores[m, unmarked].mean())
+        mean = scores[m, scored].mean()
+        parts[scored] += (marked[scored] - n / (n + u)) * (scores[m, scored] - mean)
     sums = np.array([parts[clusters == name].sum() for name in np.unique(clusters)])
     z = sums.sum() / math.sqrt(11 / 10 * (sums**2).sum())
     assert (result.labelled, result.unlabelled) == tuple(counts)
-    assert result.difference == pytest.approx(np.average(apart, weights=weights))
+    assert result.difference == pytest.approx(np.average(differences, weights=weights))
     assert (result.z, result.p) == pytest.approx((z, 2 * stats.t.sf(abs(z), 10)))
     assert (result.status, result.reason) == ("ok", "")
-    for whole in (np.full((4, 30), np.nan), np.ones((4, 30))):
-        none = psy.labels_at_random(scores, whole)
-        assert (none.status, none.labelled, none.unlabelled) == ("not_applicable", 0, 0)
-        assert math.isnan(none.difference)
-        assert math.isnan(none.p)
-    few = psy.labels_at_random(scores, human, np.arange(30) % 9)
-    assert few.status == "insufficient"
-    assert few.reason.endswith("there are 9")
-    assert few.difference == pytest.approx(result.difference)
-    assert (few.labelled, few.unlabelled) == tuple(counts)
-    same = psy.labels_at_random(np.ones((4, 30)), human)
-    assert (same.status, same.difference) == ("insufficient", 0.0)
+    for uniform_labels in (np.full((4, 30), np.nan), np.ones((4, 30))):
+        absent = psy.labels_at_random(scores, uniform_labels)
+        assert (absent.status, absent.labelled, absent.unlabelled) == ("not_applicable", 0, 0)
+        assert math.isnan(absent.difference)
+        assert math.isnan(absent.p)
+    few_clusters = psy.labels_at_random(scores, human, np.arange(30) % 9)
+    assert few_clusters.status == "insufficient"
+    assert few_clusters.reason.endswith("there are 9")
+    assert few_clusters.difference == pytest.approx(result.difference)
+    assert (few_clusters.labelled, few_clusters.unlabelled) == tuple(counts)
+    equal_scores = psy.labels_at_random(np.ones((4, 30)), human)
+    assert (equal_scores.status, equal_scores.difference) == ("insufficient", 0.0)
     assert psy.labels_at_random(scores, human, np.zeros(30)).status == "insufficient"
 
 
@@ -299,23 +304,23 @@ AGREEMENT = {
 
 @pytest.mark.parametrize("name", AGREEMENT)
 def test_three_units_have_an_interval_and_two_have_none(name: str) -> None:
-    of = AGREEMENT[name]
+    statistic = AGREEMENT[name]
     three = np.array([[1, 2, 1, 2], [1, 2, 2, 1], [1, 2, 1, 2.0]])[:, [0, 1, 2]]
-    for ratings, known in ((three, True), (three[:, :2], False)):
-        result = of(ratings, level=0.9)
-        assert (result.fixed is not None) == known
+    for ratings, has_interval in ((three, True), (three[:, :2], False)):
+        result = statistic(ratings, level=0.9)
+        assert (result.fixed is not None) == has_interval
         assert (result.status, result.n, result.level) == ("ok", ratings.shape[1], 0.9)
-    assert of(three[:, :2]).value == 1
-    nobody = of([[1.0, nan], [nan, 1.0]])
+    assert statistic(three[:, :2]).value == 1
+    nobody = statistic([[1.0, nan], [nan, 1.0]])
     assert nobody.status == "insufficient"
     assert nobody.n == (2 if name == "gwet" else 0)
-    same = of(np.ones((2, 5)))
-    assert (same.status, same.n) == ("degenerate", 5)
+    equal_ratings = statistic(np.ones((2, 5)))
+    assert (equal_ratings.status, equal_ratings.n) == ("degenerate", 5)
     # systematic disagreement: the interval ends at -1 and 1
     opposed = np.array([[1, 2, 1, 2, 1], [2, 1, 2, 1, 2.0]])
-    assert of(opposed).value < 0
-    assert of(opposed).fixed is None or of(opposed).fixed.low >= -1  # type: ignore[union-attr]
-    shaky = of(np.array([[1, 2, 1, 2], [2, 2, 1, 1.0]]), level=0.999)
+    assert statistic(opposed).value < 0
+    assert statistic(opposed).fixed is None or statistic(opposed).fixed.low >= -1  # type: ignore[union-attr]
+    shaky = statistic(np.array([[1, 2, 1, 2], [2, 2, 1, 1.0]]), level=0.999)
     assert shaky.fixed is not None
     assert (shaky.fixed.low, shaky.fixed.high) == (-1, 1)
 
@@ -324,36 +329,36 @@ def test_alpha_of_what_is_left() -> None:
     """A category of units rated once is none; a unit that alone varies leaves no interval."""
     assert psy.krippendorff_alpha([[1, 1, 2], [1, 1, nan]]).status == "degenerate"
     assert psy.krippendorff_alpha([[1, 1, 2], [1, 1, nan]]).n == 2
-    alone = psy.krippendorff_alpha([[1, 1, 1, 2], [1, 1, 1, 1]])
-    assert (alone.status, alone.fixed) == ("ok", None)
+    one_deviant = psy.krippendorff_alpha([[1, 1, 1, 2], [1, 1, 1, 1]])
+    assert (one_deviant.status, one_deviant.fixed) == ("ok", None)
     kappa = psy.fleiss_kappa([[1, 1, 1, 2], [1, 1, 1, 1]])
     assert (kappa.status, kappa.fixed) == ("ok", None)
-    below = [[-1, 2, 3], [1, 2, 3]]
-    assert psy.krippendorff_alpha(below, "ratio").status == "not_applicable"
-    assert psy.krippendorff_alpha(below, "ratio").n == 3
-    assert psy.krippendorff_alpha(below, "interval").status == "ok"
+    negative = [[-1, 2, 3], [1, 2, 3]]
+    assert psy.krippendorff_alpha(negative, "ratio").status == "not_applicable"
+    assert psy.krippendorff_alpha(negative, "ratio").n == 3
+    assert psy.krippendorff_alpha(negative, "interval").status == "ok"
     # 0 and 2 are 1 apart on a ratio scale, 1 and 3 a half; of equal ones nothing
     value = psy.krippendorff_alpha([[0, 0, 1], [0, 2, 3]], "ratio").value
     ratings = [0, 0, 0, 2, 1, 3]
-    apart = [
+    distances = [
         ((a - b) / (a + b)) ** 2 if a + b else 0.0
         for i, a in enumerate(ratings)
         for j, b in enumerate(ratings)
         if i != j
     ]
-    assert value == pytest.approx(1 - (2 * (1 + 1 / 4) / 6) / (sum(apart) / 30))
+    assert value == pytest.approx(1 - (2 * (1 + 1 / 4) / 6) / (sum(distances) / 30))
 
 
 def test_fleiss_kappa_takes_the_commonest_number_of_ratings() -> None:
     """Of numbers that are equally common the larger one; single ratings do not count."""
     two, three = [[1, 2, 1], [1, 2, 2], [nan] * 3], [[1, 2, 2], [1, 2, 1], [1, 1, 2]]
     single = [[1] * 7, [nan] * 7, [nan] * 7]
-    both = np.hstack([two, three, single])
-    assert psy.fleiss_kappa(both).value == pytest.approx(psy.fleiss_kappa(three).value)
-    more = np.hstack([two, three, [[1], [2], [nan]], single])
-    alone = [[1, 2, 1, 1], [1, 2, 2, 2]]
-    assert psy.fleiss_kappa(more).value == pytest.approx(psy.fleiss_kappa(alone).value)
-    assert psy.fleiss_kappa(more).n == 4
+    combined = np.hstack([two, three, single])
+    assert psy.fleiss_kappa(combined).value == pytest.approx(psy.fleiss_kappa(three).value)
+    extended = np.hstack([two, three, [[1], [2], [nan]], single])
+    two_raters = [[1, 2, 1, 1], [1, 2, 2, 2]]
+    assert psy.fleiss_kappa(extended).value == pytest.approx(psy.fleiss_kappa(two_raters).value)
+    assert psy.fleiss_kappa(extended).n == 4
 
 
 @pytest.mark.parametrize(("categories", "q"), [(None, 2), (1, 2), (2, 2), (5, 5)])
@@ -372,10 +377,14 @@ def test_verdicts_flip_by_picture() -> None:
     verdicts = np.array([[1, 1, 0, 0, 2, 1, 0], [1, 0, 0, 1, 2, 1, 1], [0, 0, 0, 1, 2, nan, nan]])
     verdicts[:, 6] = [nan, 1, nan]
     pictures = [0, 0, 1, 1, 1, 2, 2]
-    apart = np.array([2 / 3, 2 / 3, 0, 2 / 3, 0, 0])
+    flip_rates = np.array([2 / 3, 2 / 3, 0, 2 / 3, 0, 0])
     result = psy.flip_rate(verdicts, pictures, level=0.9)
-    mean = apart.mean()
-    sums = [(apart[:2] - mean).sum(), (apart[2:5] - mean).sum(), (apart[5:] - mean).sum()]
+    mean = flip_rates.mean()
+    sums = [
+        (flip_rates[:2] - mean).sum(),
+        (flip_rates[2:5] - mean).sum(),
+        (flip_rates[5:] - mean).sum(),
+    ]
     error = math.sqrt(3 / 2 * sum(s**2 for s in sums)) / 6
     half = stats.norm.ppf(0.95) * error
     assert (result.value, result.se, result.n) == (pytest.approx(mean), pytest.approx(error), 6)
@@ -387,8 +396,8 @@ def test_verdicts_flip_by_picture() -> None:
     wide = psy.flip_rate([[1, 0, 1], [1, 1, 1]], level=0.9999)
     assert wide.fixed is not None
     assert (wide.fixed.low, wide.fixed.high) == (0, 1)
-    never = psy.flip_rate([[1, nan], [nan, 1]])
-    assert (never.status, never.n) == ("insufficient", 0)
+    unpaired = psy.flip_rate([[1, nan], [nan, 1]])
+    assert (unpaired.status, unpaired.n) == ("insufficient", 0)
 
 
 # -- raters' part of the variance, and labels made of theirs
@@ -401,13 +410,13 @@ def test_raters_who_labelled_nothing_twice_are_none() -> None:
     wider = np.full((4, 14), nan)
     wider[:3, :12] = labels
     wider[3, 12:], wider[0, 12] = 1.0, nan
-    plain, other = (psy.rater_share(each, rng) for each in (labels, wider))
-    assert fields_of(other) == fields_of(plain)
-    assert (other.n_raters, other.n_answers, other.n_labels) == (3, 12, 36)
+    plain, extended = (psy.rater_share(table, rng) for table in (labels, wider))
+    assert fields_of(extended) == fields_of(plain)
+    assert (extended.n_raters, extended.n_answers, extended.n_labels) == (3, 12, 36)
     total = plain.answers + plain.raters + plain.residual
     assert plain.share.value == pytest.approx(plain.raters / total)
-    for few, raters, answers in ((labels[:, :9], 3, 9), (labels[:1], 0, 0)):
-        study = psy.rater_share(few, rng)
+    for subset, raters, answers in ((labels[:, :9], 3, 9), (labels[:1], 0, 0)):
+        study = psy.rater_share(subset, rng)
         assert (study.share.status, study.n_raters, study.n_answers) == (
             "insufficient",
             raters,
@@ -420,8 +429,8 @@ def test_two_way_mean_squares_by_hand() -> None:
     """(MS - MSE) / n of both effects."""
     x = np.random.default_rng(6).normal(size=(4, 15)) + np.arange(15) + 5 * np.arange(4)[:, None]
     answers, raters = x.mean(axis=0), x.mean(axis=1)
-    rest = x - answers - raters[:, None] + x.mean()
-    residual = (rest**2).sum() / (3 * 14)
+    residuals = x - answers - raters[:, None] + x.mean()
+    residual = (residuals**2).sum() / (3 * 14)
     study = psy.rater_share(x, np.random.default_rng(0))
     assert study.residual == pytest.approx(residual)
     assert study.raters == pytest.approx(raters.var(ddof=1) - residual / 15)
@@ -450,16 +459,20 @@ def test_replicates_of_labels_that_are_no_yes_or_no() -> None:
     assert (rows[:, 1] == 4).all()
     assert np.isnan(rows[:, 2]).all()
     assert (rows[:, 0] == 2).mean() == pytest.approx(0.5, abs=4 * math.sqrt(0.25 / 200))
-    kept = psy.rater_replicates(labels, "majority", np.random.default_rng(7), replicates=9)
-    assert np.isnan(kept[:, 0]).all(), "without a majority there is no label to change"
-    assert (kept[:, 1] == 4).all()
+    majority_replicates = psy.rater_replicates(
+        labels, "majority", np.random.default_rng(7), replicates=9
+    )
+    assert np.isnan(majority_replicates[:, 0]).all(), (
+        "without a majority there is no label to change"
+    )
+    assert (majority_replicates[:, 1] == 4).all()
 
 
 # -- correlations over answers, and agreement in one study
 
 
-def left_out_by(picture: np.ndarray, of: Callable[[np.ndarray], float]) -> np.ndarray:
-    return np.array([of(picture != p) for p in np.unique(picture)])
+def leave_out_each(picture: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:
+    return np.array([statistic(picture != p) for p in np.unique(picture)])
 
 
 CORRELATIONS = {
@@ -484,10 +497,10 @@ def test_a_correlation_is_left_out_by_picture_or_group_of_pictures(
     result = getattr(psy.answer_correlations(a, h, labels, level=0.9), name)
     groups = min(pictures, 100)
     group = member[order] * groups // pictures
-    of = CORRELATIONS[name]
-    z = np.arctanh(left_out_by(group, lambda stay: of(a[stay], h[stay])))
+    statistic = CORRELATIONS[name]
+    z = np.arctanh(leave_out_each(group, lambda stay: statistic(a[stay], h[stay])))
     error = math.sqrt((groups - 1) / groups * ((z - z.mean()) ** 2).sum())
-    value = of(a, h)
+    value = statistic(a, h)
     half = stats.t.ppf(0.95, groups - 1) * error
     ends = [math.tanh(math.atanh(value) + side * half) for side in (-1, 1)]
     assert result.value == pytest.approx(value)
@@ -500,8 +513,8 @@ def test_a_correlation_is_left_out_by_picture_or_group_of_pictures(
 
 def test_which_answers_have_a_correlation() -> None:
     x, y = [1.0, 2, 3, nan, 4], [1.0, 3, 2, 4, nan]
-    few = psy.answer_correlations(x[:2], y[:2])
-    assert (few.tau_b.status, few.tau_b.n) == ("insufficient", 2)
+    two_answers = psy.answer_correlations(x[:2], y[:2])
+    assert (two_answers.tau_b.status, two_answers.tau_b.n) == ("insufficient", 2)
     three = psy.answer_correlations(x, y)
     assert (three.pearson.value, three.tau_b.value) == pytest.approx((0.5, 1 / 3))
     lost = psy.answer_correlations(x, y, weights=[1, 1, nan, 1, 1])
@@ -515,8 +528,8 @@ def test_which_answers_have_a_correlation() -> None:
         )
     perfect = psy.answer_correlations([1, 2, 3, 4, 5], [2, 4, 6, 8, 10])
     assert (perfect.tau_b.value, perfect.tau_b.fixed, perfect.pearson.fixed) == (1, None, None)
-    many = psy.answer_correlations(np.arange(20_001.0), np.arange(20_001.0))
-    assert (many.pearson.status, many.pearson.n) == ("insufficient", 20_001)
+    large_study = psy.answer_correlations(np.arange(20_001.0), np.arange(20_001.0))
+    assert (large_study.pearson.status, large_study.pearson.n) == ("insufficient", 20_001)
 
 
 def test_the_difference_of_two_metrics_by_leaving_out_pictures() -> None:
@@ -527,29 +540,34 @@ def test_the_difference_of_two_metrics_by_leaving_out_pictures() -> None:
     study = psy.metrics_beside_people(metrics, labels, pictures)
     assert (study.n, study.pictures, study.status) == (60, 20, "ok")
     rows = iter(study.differences)
-    for statistic, of in CORRELATIONS.items():
-        r = {name: of(values, labels) for name, values in metrics.items()}
+    for statistic, correlation in CORRELATIONS.items():
+        r = {name: correlation(values, labels) for name, values in metrics.items()}
         left = {
-            name: left_out_by(pictures, lambda stay, v=values, of=of: of(v[stay], labels[stay]))
+            name: leave_out_each(
+                pictures,
+                lambda stay, v=values, correlation=correlation: correlation(v[stay], labels[stay]),
+            )
             for name, values in metrics.items()
         }
         order = sorted(r, key=lambda name: -r[name])
         expected = []
-        for first, other in ((0, 1), (0, 2), (1, 2)):
-            near, far = order[first], order[other]
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            first_name, second_name = order[first], order[second]
 
             def error(values: np.ndarray) -> float:
                 return math.sqrt(19 / 20 * ((values - values.mean()) ** 2).sum())
 
-            z = math.atanh(r[near]) - math.atanh(r[far])
-            p = 2 * stats.t.sf(abs(z) / error(np.arctanh(left[near]) - np.arctanh(left[far])), 19)
-            half = stats.t.ppf(0.975, 19) * error(left[near] - left[far])
-            expected.append((near, far, r[near] - r[far], half, p))
-        sorted_p = sorted(each[-1] for each in expected)
+            z = math.atanh(r[first_name]) - math.atanh(r[second_name])
+            p = 2 * stats.t.sf(
+                abs(z) / error(np.arctanh(left[first_name]) - np.arctanh(left[second_name])), 19
+            )
+            half = stats.t.ppf(0.975, 19) * error(left[first_name] - left[second_name])
+            expected.append((first_name, second_name, r[first_name] - r[second_name], half, p))
+        sorted_p = sorted(comparison[-1] for comparison in expected)
         steps = np.minimum(np.maximum.accumulate(np.array(sorted_p) * [3, 2, 1]), 1)
-        for near, far, gap, half, p in expected:
+        for first_name, second_name, gap, half, p in expected:
             row = next(rows)
-            assert (row.statistic, row.first, row.other) == (statistic, near, far)
+            assert (row.statistic, row.first, row.second) == (statistic, first_name, second_name)
             assert (row.difference.value, row.difference.low, row.difference.high) == (
                 pytest.approx((gap, gap - half, gap + half))
             )
@@ -559,31 +577,40 @@ def test_the_difference_of_two_metrics_by_leaving_out_pictures() -> None:
 
 def test_metrics_that_cannot_be_told_apart_have_no_p() -> None:
     labels = np.random.default_rng(10).normal(size=12)
-    near = labels + np.random.default_rng(11).normal(size=12)
-    twice = psy.metrics_beside_people({"a": near, "b": near.copy()}, labels)
+    noisy_labels = labels + np.random.default_rng(11).normal(size=12)
+    twice = psy.metrics_beside_people({"a": noisy_labels, "b": noisy_labels.copy()}, labels)
     row = twice.differences[0]
     assert (row.difference.value, row.first) == (0, "a")
     assert math.isnan(row.p)
     assert math.isnan(row.difference.low)
-    few = psy.metrics_beside_people({"a": near, "b": labels**3}, labels, np.arange(12) % 3)
-    assert math.isnan(few.differences[0].p)
-    assert few.pictures == 3
-    enough = psy.metrics_beside_people({"a": near, "b": labels**3}, labels, np.arange(12) % 4)
-    assert math.isfinite(enough.differences[0].p)
-    level = psy.metrics_beside_people({"a": near, "b": np.ones(12)}, labels)
+    three_pictures = psy.metrics_beside_people(
+        {"a": noisy_labels, "b": labels**3}, labels, np.arange(12) % 3
+    )
+    assert math.isnan(three_pictures.differences[0].p)
+    assert three_pictures.pictures == 3
+    four_pictures = psy.metrics_beside_people(
+        {"a": noisy_labels, "b": labels**3}, labels, np.arange(12) % 4
+    )
+    assert math.isfinite(four_pictures.differences[0].p)
+    level = psy.metrics_beside_people({"a": noisy_labels, "b": np.ones(12)}, labels)
     assert (level.status, level.n, level.pictures) == ("degenerate", 12, 12)
     assert level.correlations["a"].pearson.status == "ok"
 
 
 def test_a_score_that_one_picture_alone_moves_has_no_interval() -> None:
     labels = np.random.default_rng(13).normal(size=12)
-    alone = np.where(np.arange(12) < 2, labels, 0.0)
-    study = psy.metrics_beside_people({"a": labels**3, "b": alone}, labels, np.arange(12) // 2)
+    single_picture = np.where(np.arange(12) < 2, labels, 0.0)
+    study = psy.metrics_beside_people(
+        {"a": labels**3, "b": single_picture}, labels, np.arange(12) // 2
+    )
     assert [math.isnan(row.p) for row in study.differences] == [True] * 3
-    for name, known in (("a", True), ("b", False)):
-        each = study.correlations[name]
-        assert (each.pearson.fixed is not None) == known
-        assert (each.tau_b.fixed is not None, each.spearman.value > 0) == (False, True)
+    for name, has_interval in (("a", True), ("b", False)):
+        correlations = study.correlations[name]
+        assert (correlations.pearson.fixed is not None) == has_interval
+        assert (correlations.tau_b.fixed is not None, correlations.spearman.value > 0) == (
+            False,
+            True,
+        )
 
 
 def test_raters_widen_what_is_known_and_no_end_beyond_1() -> None:
@@ -596,13 +623,15 @@ def test_raters_widen_what_is_known_and_no_end_beyond_1() -> None:
         math.inf,
     )
     assert wide.fixed is None
-    far = psy.Coefficient(0.2, low=-0.9, high=0.95, fixed=psy.Bounds(-0.95, 0.9, "items", 0.95))
-    cut = psy.with_raters(far, values)
+    wide_interval = psy.Coefficient(
+        0.2, low=-0.9, high=0.95, fixed=psy.ConfidenceInterval(-0.95, 0.9, "items", 0.95)
+    )
+    cut = psy.with_raters(wide_interval, values)
     assert (cut.low, cut.high) == (-1, 1)
     assert cut.fixed is not None
     assert (cut.fixed.low, cut.fixed.high, cut.fixed.level) == (-1, 1, 0.95)
     assert cut.fixed.method == "items, raters' errors"
-    bare = psy.with_raters(psy.Coefficient(0.2), values)
-    assert np.isnan([bare.low, bare.high]).all()
+    without_interval = psy.with_raters(psy.Coefficient(0.2), values)
+    assert np.isnan([without_interval.low, without_interval.high]).all()
     absent = psy.Coefficient.absent("insufficient", "why")
     assert psy.with_raters(absent, values) is absent

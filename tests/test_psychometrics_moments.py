@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.generalizability import difference_bounds
-from hqm.psychometrics.score_dependability import spread_of_these
+from hqm.psychometrics.generalizability import difference_interval
+from hqm.psychometrics.score_dependability import fixed_score_variances
 from hqm.psychometrics.variance_components import Design
 from tests.conftest import NIGHTLY
 
@@ -200,10 +200,10 @@ def test_the_published_examples_of_lme4_and_nlme() -> None:
         ["machine", "worker", "time"],
         effects=[["machine"], ["worker"], ["machine", "worker"]],
     )
-    seen = deviations(workers)
-    assert seen["worker"] == pytest.approx(4.781, abs=5e-4)
-    assert seen["machine x worker"] == pytest.approx(3.7295, abs=2e-4)
-    assert seen["machine x worker x time"] == pytest.approx(0.96158, abs=5e-6)
+    estimates = deviations(workers)
+    assert estimates["worker"] == pytest.approx(4.781, abs=5e-4)
+    assert estimates["machine x worker"] == pytest.approx(3.7295, abs=2e-4)
+    assert estimates["machine x worker x time"] == pytest.approx(0.96158, abs=5e-6)
 
 
 def test_pastes_is_the_file_that_statsmodels_compares_with_lme4() -> None:
@@ -263,7 +263,7 @@ def test_the_printed_components_come_from_these_numbers(name: str) -> None:
     import pandas as pd
     import statsmodels.formula.api as smf
 
-    numbers, codes, fixed, printed, within = REML_BY_STATSMODELS[name]
+    numbers, codes, fixed, printed, tolerance = REML_BY_STATSMODELS[name]
     scale = numbers.std()  # the optimiser needs numbers near 1
     table = pd.DataFrame(
         {
@@ -279,13 +279,13 @@ def test_the_printed_components_come_from_these_numbers(name: str) -> None:
             variances = [simple.cov_re.iloc[0, 0], simple.scale]
         else:
             parts = {key: f"0 + C({key})" for key in codes}
-            whole = smf.mixedlm(
+            model = smf.mixedlm(
                 f"y ~ {fixed}", table, groups=np.ones(len(table)), vc_formula=parts, re_formula="0"
             )
-            fitted = whole.fit(reml=True, method=["lbfgs", "bfgs", "powell"])
-            order = [whole.exog_vc.names.index(key) for key in codes]
+            fitted = model.fit(reml=True, method=["lbfgs", "bfgs", "powell"])
+            order = [model.exog_vc.names.index(key) for key in codes]
             variances = [*fitted.vcomp[order], fitted.scale]
-    assert scale * np.sqrt(variances) == pytest.approx(printed, abs=within)
+    assert scale * np.sqrt(variances) == pytest.approx(printed, abs=tolerance)
 
 
 def test_a_nested_design_against_reml() -> None:
@@ -296,8 +296,8 @@ def test_a_nested_design_against_reml() -> None:
     import statsmodels.formula.api as smf
 
     rng = np.random.default_rng(4)
-    respondents, pictures, each = 8, 7, 3
-    label = np.repeat(np.arange(pictures), each)
+    respondents, pictures, items_per_picture = 8, 7, 3
+    label = np.repeat(np.arange(pictures), items_per_picture)
     x = (
         rng.normal(size=(respondents, 1))
         + rng.normal(size=pictures)[label]
@@ -308,11 +308,11 @@ def test_a_nested_design_against_reml() -> None:
     moments = psy.crossed_components(x, ["m", "i"], nested={"i": ("c", label)})
     ours = {"".join(e): float(v) for e, v in zip(moments.effects, moments.values, strict=True)}
     rows = [(m, label[i], i, x[m, i], 1) for m, i in product(range(respondents), range(label.size))]
-    long = pd.DataFrame(rows, columns=["m", "c", "i", "y", "one"])
+    long_table = pd.DataFrame(rows, columns=["m", "c", "i", "y", "one"])
     parts = {"m": "0 + C(m)", "c": "0 + C(c)", "i": "0 + C(i)", "mc": "0 + C(m):C(c)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0").fit(
+        fit = smf.mixedlm("y ~ 1", long_table, groups="one", vc_formula=parts, re_formula="0").fit(
             reml=True
         )
     rival = dict(zip(fit.model.exog_vc.names, fit.vcomp, strict=True))
@@ -340,11 +340,13 @@ def test_unbalanced_components_are_unbiased_whatever_the_effects_are_drawn_from(
         def effect(size: int, variance: float) -> np.ndarray:
             return (rng.exponential(size=size) - 1) * math.sqrt(variance)
 
-        who = effect(6, planted["family"])[family] + effect(10, planted["respondent"])
-        what = effect(8, planted["picture"])[picture] + effect(24, planted["item"])
+        respondent_effects = effect(6, planted["family"])[family] + effect(
+            10, planted["respondent"]
+        )
+        item_effects = effect(8, planted["picture"])[picture] + effect(24, planted["item"])
         x = (
-            who[:, None, None]
-            + what[None, :, None]
+            respondent_effects[:, None, None]
+            + item_effects[None, :, None]
             + effect(2, planted["run"])
             + rng.normal(size=filled.shape)
         )
@@ -372,33 +374,33 @@ def test_leaving_out_a_picture_is_estimating_without_it(nested: bool) -> None:
     names, nested_in = ["m", "i", "k"], {"i": ("c", label)}
     design = Design(x, names, nested_in, None)
     study = psy.crossed_components(x, names, nested=nested_in, design=design)
-    left = design.without_each("i")
+    left = design.jackknife_components("i")
     for row, block in zip(left, np.unique(label), strict=True):
         keep = label != block
-        again = psy.crossed_components(
+        refit = psy.crossed_components(
             x[:, keep], ["m", "i", "k"], nested={"i": ("c", label[keep])}
         )
-        assert again.effects == study.effects
-        assert row == pytest.approx(again.values, abs=1e-9)
+        assert refit.effects == study.effects
+        assert row == pytest.approx(refit.values, abs=1e-9)
 
 
 def test_the_interval_of_a_difference_of_mean_squares_keeps_its_promise() -> None:
     """A component of one way: (MSA - MSE) / n, barely positive, small and large."""
     rng = np.random.default_rng(7)
     for component in (0.0, 0.02, 1.0):
-        between = (1 + 5 * component) * rng.chisquare(9, 4000) / 9
-        within = rng.chisquare(40, 4000) / 40
-        held = [
+        ms_between = (1 + 5 * component) * rng.chisquare(9, 4000) / 9
+        ms_within = rng.chisquare(40, 4000) / 40
+        covered = [
             low <= component <= high
             for low, high in (
-                difference_bounds([a / 5, -w / 5], [9, 40])
-                for a, w in zip(between, within, strict=True)
+                difference_interval([a / 5, -w / 5], [9, 40])
+                for a, w in zip(ms_between, ms_within, strict=True)
             )
         ]
-        assert 0.94 <= np.mean(held) <= 0.985, component
+        assert 0.94 <= np.mean(covered) <= 0.985, component
     # a component of barely more than nothing has bounds, where Satterthwaite's degrees of freedom
     # run to 0
-    low, high = difference_bounds([1e-12 + 0.1, -0.1], [9, 40])
+    low, high = difference_interval([1e-12 + 0.1, -0.1], [9, 40])
     assert low == 0.0
     assert 0.05 < high < 1
 
@@ -406,23 +408,27 @@ def test_the_interval_of_a_difference_of_mean_squares_keeps_its_promise() -> Non
 def test_the_spread_of_these_is_the_noncentral_chi_square() -> None:
     error, respondents = 0.01, 12
     for variance in (0.012, 0.03, 0.5):
-        values = np.quantile(spread_of_these(variance, error, respondents), [0.025, 0.975])
+        values = np.quantile(fixed_score_variances(variance, error, respondents), [0.025, 0.975])
         for value, tail in zip(values, (0.975, 0.025), strict=True):
             noncentral = (respondents - 1) * (value - error) / error
             if noncentral > 1e-6:
-                at = stats.ncx2.cdf(
+                probability = stats.ncx2.cdf(
                     (respondents - 1) * variance / error, respondents - 1, noncentral
                 )
-                assert at == pytest.approx(tail, abs=4e-3)
+                assert probability == pytest.approx(tail, abs=4e-3)
 
 
 def world(
-    rng: np.random.Generator, respondents: int, pictures: int, each: int, picture: float
+    rng: np.random.Generator,
+    respondents: int,
+    pictures: int,
+    items_per_picture: int,
+    picture: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of right answers from a logistic model, which is not the estimators' own, and
     the pictures.
     """
-    label = np.repeat(np.arange(pictures), each)
+    label = np.repeat(np.arange(pictures), items_per_picture)
     logit = (
         0.8
         + 0.8 * rng.normal(size=(respondents, 1))
@@ -442,28 +448,44 @@ def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
     items = 120
     p, label = world(rng, 1500, 400, each, picture)
     bank = psy.crossed_components(p, ["m", "i"], nested={"i": ("c", label)})
-    part = dict(zip(bank.effects, bank.values, strict=True))
+    component_values = dict(zip(bank.effects, bank.values, strict=True))
     noise = float((p * (1 - p)).mean()) / items
     pictures = items // each
-    relative = noise + (part[("m", "i")]) / items + part.get(("m", "c"), 0.0) / pictures
-    absolute = relative + part[("i",)] / items + part.get(("c",), 0.0) / pictures
-    universe = part[("m",)]
+    relative = (
+        noise
+        + (component_values[("m", "i")]) / items
+        + component_values.get(("m", "c"), 0.0) / pictures
+    )
+    absolute = (
+        relative + component_values[("i",)] / items + component_values.get(("c",), 0.0) / pictures
+    )
+    universe = component_values[("m",)]
     truth = {
         "g": universe / (universe + relative),
         "phi": universe / (universe + absolute),
         "rho": 1 - noise / (universe + relative),
     }
-    held = dict.fromkeys(truth, 0)
+    n_covered = dict.fromkeys(truth, 0)
     repeats = 150 if NIGHTLY else 50
     for _ in range(repeats):
         p, label = world(rng, respondents, pictures, each, picture)
         runs = (rng.random((2, *p.shape)) < p).astype(float)
-        both = psy.g_and_phi(np.moveaxis(runs, 0, 2), "run", label, replicated=True)
-        for name, seen in (("g", both.g), ("phi", both.phi), ("rho", psy.rho_g(runs, label).rho)):
-            assert seen.fixed is not None
-            assert seen.low <= seen.fixed.low <= seen.value <= seen.fixed.high <= seen.high
-            held[name] += seen.low <= truth[name] <= seen.high
-    for name, count in held.items():
+        study = psy.g_and_phi(np.moveaxis(runs, 0, 2), "run", label, replicated=True)
+        for name, estimate in (
+            ("g", study.g),
+            ("phi", study.phi),
+            ("rho", psy.rho_g(runs, label).rho),
+        ):
+            assert estimate.fixed is not None
+            assert (
+                estimate.low
+                <= estimate.fixed.low
+                <= estimate.value
+                <= estimate.fixed.high
+                <= estimate.high
+            )
+            n_covered[name] += estimate.low <= truth[name] <= estimate.high
+    for name, count in n_covered.items():
         # the goal is .93 to .97; two Monte Carlo standard errors of 150 replicates are .036
         slack = 2 * math.sqrt(0.95 * 0.05 / repeats)
         assert 0.93 - slack <= count / repeats <= 1, (name, count / repeats)

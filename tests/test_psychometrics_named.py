@@ -104,18 +104,18 @@ def test_the_six_forms_against_pingouin(data: str) -> None:
     n, k = ratings.shape
     import pandas as pd
 
-    long = pd.DataFrame(
+    long_table = pd.DataFrame(
         {
             "who": np.repeat(range(n), k),
             "rater": np.tile(range(k), n),
             "score": ratings.ravel().astype(float),
         }
     )
-    theirs = pingouin.intraclass_corr(long, "who", "rater", "score").set_index("Type")
+    theirs = pingouin.intraclass_corr(long_table, "who", "rater", "score").set_index("Type")
     ours = psy.icc(ratings)
     for form, name in zip(FORMS, PINGOUIN, strict=True):
-        own = getattr(ours, form)
-        assert own.value == pytest.approx(theirs.loc[name, "ICC"], abs=1e-9), name
+        estimate = getattr(ours, form)
+        assert estimate.value == pytest.approx(theirs.loc[name, "ICC"], abs=1e-9), name
     if data == "wine":
         # pingouin's page prints the same example
         assert [round(getattr(ours, form).value, 3) for form in FORMS] == [
@@ -159,7 +159,7 @@ def test_least_values_hold_what_they_promise(form: str) -> None:
     respondent, noise = 1.0, 0.8
     error = noise**2 + (rater_sd**2 if form in ("a1", "ak") else 0.0)
     truth = respondent**2 / (respondent**2 + error / (k if form.endswith("k") else 1))
-    inside = 0
+    n_covered = 0
     for _ in range(draws):
         scores = (
             rng.normal(0, respondent, (n, 1))
@@ -167,8 +167,8 @@ def test_least_values_hold_what_they_promise(form: str) -> None:
             + rng.normal(0, noise, (n, k))
         )
         value = getattr(psy.icc(scores), form)
-        inside += value.low <= truth
-    assert inside / draws == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / draws) ** 0.5)
+        n_covered += value.low <= truth
+    assert n_covered / draws == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / draws) ** 0.5)
 
 
 def test_what_has_no_mean_form_says_so() -> None:
@@ -178,7 +178,9 @@ def test_what_has_no_mean_form_says_so() -> None:
     low = psy.icc_of_mean(psy.Coefficient(0.1, -1.0, 0.9, 5), 2)
     assert np.isnan(low.low)
     assert low.value == pytest.approx(2 * 0.1 / 1.1)
-    fixed = psy.icc_of_mean(psy.Coefficient(0.5, fixed=psy.Bounds(0.4, 0.6, "jackknife")), 2).fixed
+    fixed = psy.icc_of_mean(
+        psy.Coefficient(0.5, fixed=psy.ConfidenceInterval(0.4, 0.6, "jackknife")), 2
+    ).fixed
     assert fixed is not None
     assert (fixed.low, fixed.high) == pytest.approx((0.8 / 1.4, 1.2 / 1.6))
 
@@ -197,15 +199,15 @@ def test_phi_covers_where_columns_are_few(respondents: int, columns: int) -> Non
     parts = []
     for _ in range(10):
         study = psy.icc(world(2000, 40))
-        between = study.c1.value / (1 - study.c1.value) * study.ms_error
-        parts.append((between, study.ms_error, (study.ms_columns - study.ms_error) / 2000))
-    between, error, column = np.mean(parts, axis=0)
-    truth = between / (between + (error + column) / columns)
-    inside = 0
+        between_variance = study.c1.value / (1 - study.c1.value) * study.ms_error
+        parts.append((between_variance, study.ms_error, (study.ms_columns - study.ms_error) / 2000))
+    between_variance, error, column = np.mean(parts, axis=0)
+    truth = between_variance / (between_variance + (error + column) / columns)
+    n_covered = 0
     for _ in range(draws):
         phi = psy.dependability(world(respondents, columns), rng, draws=2000)
-        inside += phi.low <= truth <= phi.high
-    assert inside / draws >= 0.92
+        n_covered += phi.low <= truth <= phi.high
+    assert n_covered / draws >= 0.92
 
 
 def test_advice_on_wordings_comes_from_their_upper_end() -> None:
@@ -213,10 +215,12 @@ def test_advice_on_wordings_comes_from_their_upper_end() -> None:
     respondents = rng.normal(0.6, 0.1, (12, 1))
     noise = 0.01 * rng.normal(size=(12, 3))
     calm, moved = (respondents + shift + noise for shift in (0.01, np.array([0.0, 0.08, -0.06])))
-    few, many = (psy.wordings_needed(x, 0.75, np.random.default_rng(0)) for x in (calm, moved))
-    assert few.needed == 5, "fewer decide nothing"
-    assert many.needed is None or many.needed > few.needed
-    assert many.variance < many.variance_high
+    calm_advice, moved_advice = (
+        psy.wordings_needed(x, 0.75, np.random.default_rng(0)) for x in (calm, moved)
+    )
+    assert calm_advice.n_wordings == 5, "fewer decide nothing"
+    assert moved_advice.n_wordings is None or moved_advice.n_wordings > calm_advice.n_wordings
+    assert moved_advice.variance < moved_advice.variance_high
     assert psy.wordings_needed(moved[:, :2], 0.75, rng).status == "insufficient"
     # of more wordings the mean is the more dependable
     means = [psy.dependability(moved, rng, columns=k) for k in (1, 3, 9)]
@@ -269,8 +273,8 @@ def test_fleiss_kappa_with_gaps_and_where_it_does_not_exist() -> None:
     assert psy.fleiss_kappa(gaps).n == 4
     assert psy.fleiss_kappa([[1, 1, 1], [1, 1, 1]]).status == "degenerate"
     assert psy.fleiss_kappa([[1, 0, 1]]).status == "insufficient"
-    same = psy.fleiss_kappa([[0, 1, 0, 1], [0, 1, 0, 1]])
-    assert same.value == 1
+    unanimous = psy.fleiss_kappa([[0, 1, 0, 1], [0, 1, 0, 1]])
+    assert unanimous.value == 1
 
 
 def test_the_interval_of_fleiss_kappa_covers() -> None:
@@ -278,15 +282,15 @@ def test_the_interval_of_fleiss_kappa_covers() -> None:
     .6 for even categories.
     """
     rng, draws, units, raters = np.random.default_rng(7), 400, 60, 4
-    inside = 0
+    n_covered = 0
     for _ in range(draws):
         hidden = rng.integers(0, 3, units)
         copied = rng.random((raters, units)) < 0.6
         table = np.where(copied, hidden, rng.integers(0, 3, (raters, units)))
         bounds = psy.fleiss_kappa(table).fixed
         assert bounds is not None
-        inside += bounds.low <= 0.36 <= bounds.high
-    assert inside / draws == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / draws) ** 0.5)
+        n_covered += bounds.low <= 0.36 <= bounds.high
+    assert n_covered / draws == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / draws) ** 0.5)
 
 
 def pingouin_alpha(scores: np.ndarray) -> float:
@@ -342,13 +346,13 @@ def test_a_margin_is_declared_or_comes_from_seeds() -> None:
     """
     rng = np.random.default_rng(10)
     first = rng.uniform(20, 95, 20)
-    other = first - 32 + rng.normal(0, 1.5, 20)
+    second = first - 32 + rng.normal(0, 1.5, 20)
     assert psy.equivalence_margin().status == "not_applicable"
     assert "margin" in psy.equivalence_margin().reason
     assert psy.equivalence_margin(mdc95=0.0).status == "degenerate"
     assert psy.equivalence_margin(-1).status == "not_applicable"
     for margin in (0.5, 2.0, 5.0):
-        assert psy.equivalence(first, other, psy.equivalence_margin(margin).value).p > 0.99
+        assert psy.equivalence(first, second, psy.equivalence_margin(margin).value).p > 0.99
     # the noise of the seeds takes the place of a declared margin, and a declared one leads
     assert psy.equivalence_margin(mdc95=1.2).value == 1.2
     assert psy.equivalence_margin(0.5, 1.2).value == 0.5
@@ -370,9 +374,9 @@ def test_items_agree_where_both_scores_are_there() -> None:
     assert study.kappa == pytest.approx((0.5, NAN, NAN, 0.0), nan_ok=True)
     assert (study.mean, study.worst, study.mean_kappa) == pytest.approx((2.15 / 3, 0.4, 0.25))
     for a, b in (([[1, 0.5]], [[1, 1]]), ([[1, 1]], [[1, 2]]), ([[-1, 1]], [[1, 1]])):
-        none = psy.item_agreement(a, b)
-        assert (none.status, none.agreement, none.kappa) == ("not_applicable", (), ())
-        assert np.isnan([none.mean, none.worst, none.mean_kappa]).all()
+        absent = psy.item_agreement(a, b)
+        assert (absent.status, absent.agreement, absent.kappa) == ("not_applicable", (), ())
+        assert np.isnan([absent.mean, absent.worst, absent.mean_kappa]).all()
     # what only one of them scored is not looked at
     assert psy.item_agreement([[1, 7]], [[1, NAN]]).agreement == (1,)
 
@@ -399,8 +403,10 @@ def test_an_icc_is_made_of_mean_squares() -> None:
     rows, columns, grand = x.mean(axis=1), x.mean(axis=0), x.mean()
     msr = k * sum((row - grand) ** 2 for row in rows) / (n - 1)
     msc = n * sum((column - grand) ** 2 for column in columns) / (k - 1)
-    rest = [(x[m, j] - rows[m] - columns[j] + grand) ** 2 for m in range(n) for j in range(k)]
-    mse = sum(rest) / ((n - 1) * (k - 1))
+    squared_residuals = [
+        (x[m, j] - rows[m] - columns[j] + grand) ** 2 for m in range(n) for j in range(k)
+    ]
+    mse = sum(squared_residuals) / ((n - 1) * (k - 1))
     msw = sum((x[m, j] - rows[m]) ** 2 for m in range(n) for j in range(k)) / (n * (k - 1))
     study = psy.icc(x)
     assert (study.ms_columns, study.ms_error, study.n, study.k) == pytest.approx((msc, mse, n, k))
@@ -428,7 +434,7 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
     holes = np.vstack([x[:4], [[1, NAN, 2]], x[4:], [[NAN, 0, 0]]])
     names = list("aabbccddeeff")
     with_holes = [*names[:4], "g", *names[4:], "h"]
-    for whole, part in (
+    for complete, with_gaps in (
         (psy.icc(x, families=names).a1, psy.icc(holes, families=with_holes).a1),
         (psy.kendall_w(x, families=names).w, psy.kendall_w(holes, families=with_holes).w),
         (
@@ -438,9 +444,9 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
             ).ccc,
         ),
     ):
-        assert fields_of(part) == fields_of(whole)
-        assert (part.n, math.isfinite(part.low)) == (12, True)
-        assert part.method.startswith("families")
+        assert fields_of(with_gaps) == fields_of(complete)
+        assert (with_gaps.n, math.isfinite(with_gaps.low)) == (12, True)
+        assert with_gaps.method.startswith("families")
     # of W there is a bound from eight respondents on, for which 0 is the lowest
     orders = np.array([rng.permutation(9) for _ in range(3)]).T.astype(float)
     assert psy.kendall_w(orders).w.low == 0
@@ -449,14 +455,14 @@ def test_respondents_without_a_score_leave_with_their_labels() -> None:
 
 
 def test_respondents_who_do_not_differ_have_no_icc() -> None:
-    same = psy.icc(np.full((5, 3), 0.1))
+    equal_scores = psy.icc(np.full((5, 3), 0.1))
     # the same three scores in another order: their means are equal up to rounding
     turned = psy.icc([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2], [0.2, 0.3, 0.1], [0.3, 0.2, 0.1]])
-    for study in (same, turned):
+    for study in (equal_scores, turned):
         forms = {name: getattr(study, name) for name in FORMS}
         assert {form.status for form in forms.values()} == {"degenerate"}
         assert math.isnan(study.mdc95)
-    assert same.a1.reason != turned.a1.reason
+    assert equal_scores.a1.reason != turned.a1.reason
     assert (turned.n, turned.k) == (4, 3)
     for scores in ([[1, 2], [3, 4]], [[1], [2], [3]]):
         assert psy.icc(scores).a1.status == "insufficient"
@@ -482,7 +488,7 @@ def test_the_mean_of_scores_is_lengthened_by_spearman_and_brown() -> None:
                 9,
                 0.9,
                 "m",
-                fixed=psy.Bounds(-0.02, 0.9, "f"),
+                fixed=psy.ConfidenceInterval(-0.02, 0.9, "f"),
                 se=0.1,
                 raw=0.2,
             )
@@ -494,19 +500,20 @@ def test_the_mean_of_scores_is_lengthened_by_spearman_and_brown() -> None:
             assert np.isnan([mean.se, mean.raw]).all()
             lowest = -1 / (k - 1)
             open_ended = psy.icc_of_mean(
-                psy.Coefficient(value, lowest, 0.9, fixed=psy.Bounds(lowest, 0.9, "f")), k
+                psy.Coefficient(value, lowest, 0.9, fixed=psy.ConfidenceInterval(lowest, 0.9, "f")),
+                k,
             )
             assert np.isnan([open_ended.low, open_ended.high]).all()
             assert open_ended.fixed is None
-            none = psy.icc_of_mean(psy.Coefficient(lowest, n=9), k)
-            assert (none.status, none.n) == ("degenerate", 9)
+            absent = psy.icc_of_mean(psy.Coefficient(lowest, n=9), k)
+            assert (absent.status, absent.n) == ("degenerate", 9)
             for untouched in (psy.Coefficient.absent("insufficient", "few", 2), single):
                 assert psy.icc_of_mean(untouched, 1) is untouched
             doubtful = psy.Coefficient(0.4, n=9, status="not_informative", reason="why")
             assert psy.icc_of_mean(doubtful, k).value == pytest.approx(longer(0.4))
             assert psy.icc_of_mean(doubtful, k).status == "not_informative"
-            few = psy.Coefficient.absent("insufficient", "few", 2)
-            assert psy.icc_of_mean(few, k) is few
+            insufficient = psy.Coefficient.absent("insufficient", "few", 2)
+            assert psy.icc_of_mean(insufficient, k) is insufficient
 
 
 def test_concordance_is_correlation_times_accuracy() -> None:
@@ -520,13 +527,13 @@ def test_concordance_is_correlation_times_accuracy() -> None:
         r = stats.pearsonr(x, y).statistic
         assert study.ccc.value == pytest.approx(r * accuracy)
     for _ in range(20):
-        again = rng.normal(size=9)
-        study = psy.concordance(again, again)
+        scores = rng.normal(size=9)
+        study = psy.concordance(scores, scores)
         assert (study.ccc.value, study.bias_correction) == (1.0, pytest.approx(1.0))
         assert math.isnan(study.ccc.low)
-    none = psy.concordance([1, 2, NAN, 3], [1, NAN, 2, 3])
-    assert (none.ccc.status, none.ccc.n) == ("insufficient", 2)
-    assert math.isnan(none.bias_correction)
+    absent = psy.concordance([1, 2, NAN, 3], [1, NAN, 2, 3])
+    assert (absent.ccc.status, absent.ccc.n) == ("insufficient", 2)
+    assert math.isnan(absent.bias_correction)
     assert psy.concordance(x, x + rng.normal(size=9), level=0.8).ccc.level == 0.8
 
 
@@ -544,9 +551,9 @@ def test_w_stands_for_the_mean_rank_correlation() -> None:
             friedman = stats.friedmanchisquare(*tied).statistic
             expected = friedman / (administrations * (respondents - 1))
             assert psy.kendall_w(tied).w.value == pytest.approx(expected)
-        few = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
-        assert {study.w.status for study in few} == {"insufficient"}
-        assert [study.w.n for study in few] == [2, respondents]
+        small_studies = psy.kendall_w(x[:2]), psy.kendall_w(x[:, :1])
+        assert {study.w.status for study in small_studies} == {"insufficient"}
+        assert [study.w.n for study in small_studies] == [2, respondents]
         equal = psy.kendall_w(np.column_stack([x, np.ones(respondents)]))
         assert (equal.w.status, equal.w.n) == ("degenerate", respondents)
         assert math.isnan(equal.mean_spearman)
@@ -558,8 +565,8 @@ def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_sa
             x = np.array([1.0, 2.0, 4.0, 5.0, 9.0, NAN, 7.0, 3.0])
             y = np.array([1.5, 2.0, 4.7, 5.2, 9.9, 4.0, NAN, 2.8])
             study = psy.bland_altman(x, y, n_effective=size, level=level, multiplier=multiplier)
-            both = [0, 1, 2, 3, 4, 7]
-            d, mean = y[both] - x[both], (x[both] + y[both]) / 2
+            complete = [0, 1, 2, 3, 4, 7]
+            d, mean = y[complete] - x[complete], (x[complete] + y[complete]) / 2
             s, size = d.std(ddof=1), min(size, 6)
             ends = study.bias.value, study.lower.value, study.upper.value, study.deviation
             assert ends == pytest.approx(
@@ -569,8 +576,10 @@ def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_sa
             assert (study.slope.value, study.slope.n, study.slope.level) == pytest.approx(
                 (line.slope, 6, level)
             )
-            assert {part.n for part in (study.bias, study.lower, study.upper)} == {6}
-            assert {part.level for part in (study.bias, study.lower, study.upper)} == {level}
+            assert {estimate.n for estimate in (study.bias, study.lower, study.upper)} == {6}
+            assert {estimate.level for estimate in (study.bias, study.lower, study.upper)} == {
+                level
+            }
             if size > 2:
                 half = stats.t.ppf(0.5 + level / 2, size - 2) * line.stderr * math.sqrt(6 / size)
                 assert (
@@ -580,23 +589,23 @@ def test_limits_of_agreement_are_known_as_well_as_the_independent_respondents_sa
             else:
                 assert np.isnan([study.slope.low, study.slope.high, study.slope.se]).all()
             if size < 2:
-                for part in (study.bias, study.lower, study.upper):
-                    assert np.isnan([part.low, part.high]).all()
+                for estimate in (study.bias, study.lower, study.upper):
+                    assert np.isnan([estimate.low, estimate.high]).all()
                 continue
             root = math.sqrt(size)
             half = stats.t.ppf(0.5 + level / 2, size - 1) * s / root
             assert (study.bias.low, study.bias.high) == pytest.approx(
                 (d.mean() - half, d.mean() + half)
             )
-            near, far = (
+            t_low, t_high = (
                 s * stats.nct.ppf(tail, size - 1, multiplier * root) / root
                 for tail in (0.5 - level / 2, 0.5 + level / 2)
             )
             assert (study.upper.low, study.upper.high) == pytest.approx(
-                (d.mean() + near, d.mean() + far)
+                (d.mean() + t_low, d.mean() + t_high)
             )
             assert (study.lower.low, study.lower.high) == pytest.approx(
-                (d.mean() - far, d.mean() - near)
+                (d.mean() - t_high, d.mean() - t_low)
             )
 
 
@@ -612,7 +621,7 @@ def test_differences_without_spread_have_a_bias_and_no_limits() -> None:
         assert (study.slope.value, study.slope.status) == (pytest.approx(0, abs=1e-12), "ok")
     moved = psy.bland_altman(x, x + np.array([0.3, 0.3, 0.3, 0.3, 0.3 + 1e-9]))
     assert moved.status == "ok"
-    few = psy.bland_altman(x[:4], x[:4] + np.array([0.1, 0.2, 0.1, 0.3]))
-    parts = few.bias, few.lower, few.upper, few.slope
-    assert {part.status for part in parts} == {few.status} == {"insufficient"}
-    assert (few.bias.n, math.isnan(few.deviation)) == (4, True)
+    small_study = psy.bland_altman(x[:4], x[:4] + np.array([0.1, 0.2, 0.1, 0.3]))
+    parts = small_study.bias, small_study.lower, small_study.upper, small_study.slope
+    assert {estimate.status for estimate in parts} == {small_study.status} == {"insufficient"}
+    assert (small_study.bias.n, math.isnan(small_study.deviation)) == (4, True)

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.resampling import jackknife_variance
-from hqm.psychometrics.variance_components import half_width_without
+from hqm.psychometrics.variance_components import corrected_half_width
 from tests.fields import fields_of
 from tests.test_psychometrics_consistency import with_covariance
 
@@ -22,24 +22,31 @@ def world(seed: int, noise: float, respondents: int = 9) -> np.ndarray:
     rng = np.random.default_rng(seed)
     ability = np.linspace(-0.3, 0.3, respondents)[:, None]
     shared = 0.2 * noise * rng.normal(size=(respondents, 12))[:, PICTURES]
-    own = np.where(KINDS == "c", 0.3, 1.0) * noise * rng.normal(size=(respondents, len(KINDS)))
-    return np.asarray(0.5 + ability + shared + own)
+    item_noise = (
+        np.where(KINDS == "c", 0.3, 1.0) * noise * rng.normal(size=(respondents, len(KINDS)))
+    )
+    return np.asarray(0.5 + ability + shared + item_noise)
 
 
 def scaled_residuals(x: np.ndarray) -> np.ndarray:
     """(types, respondents, pictures): what is left of the scores without respondent and item, over
     the number of items.
     """
-    made = np.zeros((3, len(x), 12))
-    for place, kind in enumerate("abc"):
+    residuals = np.zeros((3, len(x), 12))
+    for index, kind in enumerate("abc"):
         columns = np.flatnonzero(kind == KINDS)
-        part = x[:, columns]
-        left = part - part.mean(axis=1, keepdims=True) - part.mean(axis=0) + part.mean()
+        type_scores = x[:, columns]
+        left = (
+            type_scores
+            - type_scores.mean(axis=1, keepdims=True)
+            - type_scores.mean(axis=0)
+            + type_scores.mean()
+        )
         count = len(columns)
         unbiased = math.sqrt(count / (count - 1) * len(x) / (len(x) - 1))
         for column, values in zip(columns, left.T, strict=True):
-            made[place, :, PICTURES[column]] += values * unbiased / count
-    return made
+            residuals[index, :, PICTURES[column]] += values * unbiased / count
+    return residuals
 
 
 def errors_of(scaled: np.ndarray) -> np.ndarray:
@@ -71,10 +78,10 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
     assert (result.n, result.n_items, result.level, result.status) == (m, 26, level, "ok")
 
     left = np.zeros((3, m, 12))
-    for place, kind in enumerate("abc"):
+    for type_index, kind in enumerate("abc"):
         for picture in range(12):
-            kept = (kind == KINDS) & (picture != PICTURES)
-            left[place, :, picture] = x[:, kept].mean(axis=1)
+            retained = (kind == KINDS) & (picture != PICTURES)
+            left[type_index, :, picture] = x[:, retained].mean(axis=1)
     left -= left.mean(axis=1, keepdims=True)
     pairs = [(t, u) for t in range(3) for u in range(t + 1)]
     logs, twice = np.zeros(12), 0.0
@@ -83,8 +90,8 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
         nudge = np.zeros((3, 3))
         nudge[t, u] = nudge[u, t] = step
         of_scores, of_errors = (
-            (math.log(1 - closed_form(*up)) - math.log(1 - closed_form(*down))) / (2 * step)
-            for up, down in (
+            (math.log(1 - closed_form(*raised)) - math.log(1 - closed_form(*lowered))) / (2 * step)
+            for raised, lowered in (
                 ((covariances + nudge, errors), (covariances - nudge, errors)),
                 ((covariances, errors + nudge), (covariances, errors - nudge)),
             )
@@ -98,10 +105,10 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
             / (m - 1) ** 2
         )
         twice += of_scores**2 * product * (2 if t == u else 1)
-    whole = float(jackknife_variance(logs))
-    half = half_width_without(whole, twice, 12, level)
+    full_variance = float(jackknife_variance(logs))
+    half = corrected_half_width(full_variance, twice, 12, level)
     # half of the jackknife's variance stays where more would be noise
-    assert (twice < whole / 2) == (noise < 1 and m == 30)
+    assert (twice < full_variance / 2) == (noise < 1 and m == 30)
     assert result.fixed is not None
     expected = 1 - (1 - value) * math.exp(half), 1 - (1 - value) * math.exp(-half)
     assert (result.fixed.low, result.fixed.high) == pytest.approx(expected, rel=1e-4)
@@ -114,19 +121,19 @@ def test_omega_of_three_types_by_hand(seed: int, noise: float, m: int, level: fl
         omega = closed_form(np.cov(means[:, rows]), errors_of(scaled_residuals(x[rows])))
         return omega, float(z[rows].var(ddof=1))
 
-    bare = psy.Coefficient(value, n=m, level=level, fixed=result.fixed)
-    others = psy.at_least(bare, statistic, z, least=0.0)
-    assert (result.low, result.high) == pytest.approx((others.low, math.inf), rel=1e-5, abs=1e-6)
+    coefficient = psy.Coefficient(value, n=m, level=level, fixed=result.fixed)
+    bounded = psy.add_lower_bound(coefficient, statistic, z, minimum=0.0)
+    assert (result.low, result.high) == pytest.approx((bounded.low, math.inf), rel=1e-5, abs=1e-6)
 
 
 def test_an_omega_of_nearly_1_has_no_interval_over_items() -> None:
     """A covariance that is hardly larger would make it 1, so that no slope is known."""
-    near, nearer = (
+    low_noise, lowest_noise = (
         psy.omega_of_types(world(1, noise), KINDS.tolist(), PICTURES) for noise in (0.02, 0.005)
     )
-    assert near.fixed is not None
-    assert (nearer.status, nearer.fixed) == ("ok", None)
-    assert near.value < nearer.value < 1
+    assert low_noise.fixed is not None
+    assert (lowest_noise.status, lowest_noise.fixed) == ("ok", None)
+    assert low_noise.value < lowest_noise.value < 1
 
 
 def test_types_and_respondents_that_cannot_be_used_are_left_out() -> None:
@@ -135,10 +142,10 @@ def test_types_and_respondents_that_cannot_be_used_are_left_out() -> None:
     # a respondent without an answer to one of the types, with the label of its family
     absent = np.insert(x, 4, np.where(KINDS == "b", np.nan, 0.5), axis=0)
     names = list("aabbccddee")
-    part = psy.omega_of_types(absent, KINDS.tolist(), PICTURES, families=names)
-    whole = psy.omega_of_types(x, KINDS.tolist(), PICTURES, families=[*names[:4], *names[5:]])
-    assert fields_of(part) == fields_of(whole)
-    assert whole.method.startswith("families")
+    with_missing = psy.omega_of_types(absent, KINDS.tolist(), PICTURES, families=names)
+    complete = psy.omega_of_types(x, KINDS.tolist(), PICTURES, families=[*names[:4], *names[5:]])
+    assert fields_of(with_missing) == fields_of(complete)
+    assert complete.method.startswith("families")
     assert fields_of(psy.omega_of_types(absent, KINDS.tolist(), PICTURES)) == fields_of(plain)
     # a type in which nobody differs
     constant = np.column_stack([x, np.full((9, 3), 0.5)])
@@ -152,8 +159,8 @@ def test_types_and_respondents_that_cannot_be_used_are_left_out() -> None:
         ("not_applicable", x[:3], KINDS),
         ("insufficient", np.full_like(x, np.nan), KINDS),
     ):
-        none = psy.omega_of_types(scores, kinds.tolist())
-        assert none.status == status
+        undefined = psy.omega_of_types(scores, kinds.tolist())
+        assert undefined.status == status
     with pytest.raises(ValueError, match="one type an item"):
         psy.omega_of_types(x, list("abc"))
     assert psy.omega_of_types(x, KINDS.tolist(), np.arange(26) % 9).fixed is None
@@ -183,9 +190,9 @@ def test_loadings_that_fit_exactly_are_found() -> None:
         fitted = psy.minres_loadings(turned)
         assert fitted.sum() >= 0
         assert np.abs(fitted) == pytest.approx(np.abs(loadings), abs=1e-6)
-        both = psy.minres_loadings(np.stack([r, turned, r]))
-        assert both.shape == (3, len(true))
-        assert both == pytest.approx(
+        stacked = psy.minres_loadings(np.stack([r, turned, r]))
+        assert stacked.shape == (3, len(true))
+        assert stacked == pytest.approx(
             np.stack([psy.minres_loadings(r), fitted, psy.minres_loadings(r)])
         )
 
@@ -195,10 +202,12 @@ def test_loadings_leave_the_smallest_squares() -> None:
     for items in (3, 5):
         x = rng.normal(size=(30, 1)) * rng.uniform(0.3, 1, items) + rng.normal(size=(30, items))
         r = np.corrcoef(x.T)
-        off = ~np.eye(items, dtype=bool)
+        off_diagonal = ~np.eye(items, dtype=bool)
 
-        def misfit(loadings: np.ndarray, r: np.ndarray = r, off: np.ndarray = off) -> float:
-            return float(((r - np.outer(loadings, loadings))[off] ** 2).sum())
+        def misfit(
+            loadings: np.ndarray, r: np.ndarray = r, off_diagonal: np.ndarray = off_diagonal
+        ) -> float:
+            return float(((r - np.outer(loadings, loadings))[off_diagonal] ** 2).sum())
 
         fitted = psy.minres_loadings(r)
         best = min(
@@ -231,6 +240,6 @@ def test_omega_total_leaves_out_what_does_not_vary() -> None:
         (9, 2, "insufficient"),
         (2, 4, "insufficient"),
     ):
-        few = psy.omega_t(x[:respondents, :items])
-        assert few.status in (status, "degenerate" if status == "ok" else status)
-        assert few.n == respondents
+        small_table = psy.omega_t(x[:respondents, :items])
+        assert small_table.status in (status, "degenerate" if status == "ok" else status)
+        assert small_table.n == respondents

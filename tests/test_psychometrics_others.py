@@ -12,8 +12,8 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.discriminability import holm_tests
-from hqm.psychometrics.families import MOST_UNITS
-from hqm.psychometrics.variance_components import solved
+from hqm.psychometrics.families import MAX_JACKKNIFE_UNITS
+from hqm.psychometrics.variance_components import solve_equations
 from tests.fields import fields_of
 
 Value = Callable[[np.ndarray], float]
@@ -29,9 +29,9 @@ def kurtosis_error(scores: np.ndarray, size: float) -> float:
     return float(size / (size - 1.96) * (kurtosis - (size - 3) / size) / (size - 1))
 
 
-def least(
+def expected_lower_bound(
     value: float,
-    of: Value,
+    statistic: Value,
     spread: Value | None,
     scores: np.ndarray,
     *,
@@ -49,12 +49,12 @@ def least(
     def jackknife(values: list[float]) -> float:
         return (units - 1) / units * sum((v - np.mean(values)) ** 2 for v in values)
 
-    square = jackknife([math.log(1 - of(r)) for r in rows])
+    square = jackknife([math.log(1 - statistic(r)) for r in rows])
     if not families and size < count:
         square *= count / size
     if spread is not None:
-        own = jackknife([math.log(spread(r)) for r in rows])
-        square = max(square, square - own + kurtosis_error(scores, size))
+        spread_square = jackknife([math.log(spread(r)) for r in rows])
+        square = max(square, square - spread_square + kurtosis_error(scores, size))
     df = (units if families else min(size, units)) - 1
     low = 1 - (1 - value) * math.exp(stats.t.ppf(level, df) * math.sqrt(square))
     return min(max(low, lowest), value)
@@ -71,60 +71,60 @@ def variance_of_means(x: np.ndarray) -> Value:
     return lambda rows: float(x[rows].mean(axis=1).var(ddof=1))
 
 
-def both(x: np.ndarray, value: float) -> np.ndarray:
+def standardised_sum(x: np.ndarray, value: float) -> np.ndarray:
     sign = math.copysign(1.0, value)
     return np.asarray(x[:, 0] / x[:, 0].std() + sign * x[:, 1] / x[:, 1].std())
 
 
-def correlations(x: np.ndarray, given: np.ndarray) -> dict[str, Any]:
+def correlations(x: np.ndarray, covariate: np.ndarray) -> dict[str, Any]:
     """Name -> estimate, value of rows, variance of rows, scores, and least value."""
-    left, other = x[:, 0], x[:, 1]
-    r = psy.pearson(left, other).value
+    left, right = x[:, 0], x[:, 1]
+    r = psy.pearson(left, right).value
     return {
         "pearson": (
-            lambda **how: psy.pearson(left, other, **how),
-            lambda rows: stats.pearsonr(left[rows], other[rows]).statistic,
-            lambda rows: both(x, r)[rows].var(ddof=1),
-            both(x, r),
+            lambda **options: psy.pearson(left, right, **options),
+            lambda rows: stats.pearsonr(left[rows], right[rows]).statistic,
+            lambda rows: standardised_sum(x, r)[rows].var(ddof=1),
+            standardised_sum(x, r),
         ),
         "spearman": (
-            lambda **how: psy.spearman(left, other, **how),
-            lambda rows: stats.spearmanr(left[rows], other[rows]).statistic,
+            lambda **options: psy.spearman(left, right, **options),
+            lambda rows: stats.spearmanr(left[rows], right[rows]).statistic,
             None,
             left,
         ),
         "kendall_tau_b": (
-            lambda **how: psy.kendall_tau_b(left, other, **how),
-            lambda rows: stats.kendalltau(left[rows], other[rows]).statistic,
+            lambda **options: psy.kendall_tau_b(left, right, **options),
+            lambda rows: stats.kendalltau(left[rows], right[rows]).statistic,
             None,
             left,
         ),
         "concordance": (
-            lambda **how: psy.concordance(left, other, **how).ccc,
-            lambda rows: psy.concordance(left[rows], other[rows]).ccc.value,
+            lambda **options: psy.concordance(left, right, **options).ccc,
+            lambda rows: psy.concordance(left[rows], right[rows]).ccc.value,
             lambda rows: x[rows, :2].mean(axis=1).var(ddof=1),
             x[:, :2].mean(axis=1),
         ),
         "partial_pearson": (
-            lambda **how: psy.partial_pearson(left, other, given, **how),
-            lambda rows: psy.partial_pearson(left[rows], other[rows], given[rows]).value,
+            lambda **options: psy.partial_pearson(left, right, covariate, **options),
+            lambda rows: psy.partial_pearson(left[rows], right[rows], covariate[rows]).value,
             None,
             left,
         ),
         "icc_a1": (
-            lambda **how: psy.icc(x, **how).a1,
+            lambda **options: psy.icc(x, **options).a1,
             lambda rows: psy.icc(x[rows]).a1.value,
             variance_of_means(x),
             x.mean(axis=1),
         ),
         "icc_c1": (
-            lambda **how: psy.icc(x, **how).c1,
+            lambda **options: psy.icc(x, **options).c1,
             lambda rows: psy.icc(x[rows]).c1.value,
             variance_of_means(x),
             x.mean(axis=1),
         ),
         "icc_11": (
-            lambda **how: psy.icc(x, **how).one_way,
+            lambda **options: psy.icc(x, **options).one_way,
             lambda rows: psy.icc(x[rows]).one_way.value,
             variance_of_means(x),
             x.mean(axis=1),
@@ -142,7 +142,7 @@ CORRELATIONS = (
     "icc_c1",
     "icc_11",
 )
-WAYS: dict[str, dict[str, Any]] = {
+RELATIVES_OPTIONS: dict[str, dict[str, Any]] = {
     "alone": {},
     "families": {"families": [f"f{m // 2}" for m in range(11)]},
     "counted": {"n_effective": 7.5},
@@ -150,28 +150,30 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", RELATIVES_OPTIONS)
 @pytest.mark.parametrize("name", CORRELATIONS)
 def test_the_least_correlation_among_others(name: str, way: str) -> None:
     x = table()
-    given = np.random.default_rng(2).normal(size=11)
-    estimate, of, spread, scores = correlations(x, given)[name]
-    how = WAYS[way]
-    result = estimate(**how)
+    covariate = np.random.default_rng(2).normal(size=11)
+    estimate, statistic, spread, scores = correlations(x, covariate)[name]
+    options = RELATIVES_OPTIONS[way]
+    result = estimate(**options)
     arguments = {
-        "families": how.get("families", ()),
-        "independent": how.get("n_effective"),
-        "level": how.get("level", 0.95),
+        "families": options.get("families", ()),
+        "independent": options.get("n_effective"),
+        "level": options.get("level", 0.95),
     }
     lowest = -1 / 2 if name.startswith("icc") else -1.0
-    expected = least(result.value, of, spread, scores, lowest=lowest, **arguments)
-    assert result.value == pytest.approx(of(np.arange(11)))
+    expected = expected_lower_bound(
+        result.value, statistic, spread, scores, lowest=lowest, **arguments
+    )
+    assert result.value == pytest.approx(statistic(np.arange(11)))
     assert result.low == pytest.approx(expected)
     assert (result.high, result.n) == (math.inf, 11)
-    assert result.level == how.get("level", 0.95)
-    whom = "families" if way == "families" else "respondents"
+    assert result.level == options.get("level", 0.95)
+    unit_label = "families" if way == "families" else "respondents"
     counted = {"families": ", n_eff 6", "counted": ", n_eff 7.5"}.get(way, "")
-    assert result.method == f"{whom} left out, log(1 - r), one-sided{counted}"
+    assert result.method == f"{unit_label} left out, log(1 - r), one-sided{counted}"
 
 
 @pytest.mark.parametrize("which", ["alpha", "types", "omega", "omega of types", "W"])
@@ -183,14 +185,14 @@ def test_the_least_consistency_among_others(which: str) -> None:
     if which == "alpha":
         result = psy.cronbach_alpha(x).coefficient
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.cronbach_alpha(x[rows]).coefficient.value
 
         scores, spread, lowest = x.mean(axis=1), variance_of_means(x), -math.inf
     elif which == "types":
         result = psy.stratified_alpha(x, kinds, labels)
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.stratified_alpha(x[rows], kinds).value
 
         scores, spread, lowest = x.mean(axis=1), variance_of_means(x), -math.inf
@@ -198,7 +200,7 @@ def test_the_least_consistency_among_others(which: str) -> None:
         y = x[:, :4] + 0.1 * rng.normal(size=(11, 4))
         result = psy.omega_t(y)
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.omega_t(y[rows]).value
 
         scores, lowest = y.sum(axis=1), -1.0
@@ -211,10 +213,10 @@ def test_the_least_consistency_among_others(which: str) -> None:
         types = np.repeat(kinds, 4).tolist()
         result = psy.omega_of_types(y, types)
         parts = [y[:, [t == k for t in types]].mean(axis=1) for k in "abc"]
-        scores = np.mean([part / part.std(ddof=1) for part in parts], axis=0)
+        scores = np.mean([type_scores / type_scores.std(ddof=1) for type_scores in parts], axis=0)
         lowest = 0.0
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.omega_of_types(y[rows], types).value
 
         def spread(rows: np.ndarray) -> float:
@@ -223,13 +225,13 @@ def test_the_least_consistency_among_others(which: str) -> None:
     else:
         result = psy.kendall_w(x[:, :3]).w
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.kendall_w(x[rows, :3]).w.value
 
-        expected = least(result.value, of, None, x[:, 0], lowest=0.0)
+        expected = expected_lower_bound(result.value, statistic, None, x[:, 0], lowest=0.0)
         assert result.low == pytest.approx(expected)
         return
-    expected = least(result.value, of, spread, scores, lowest=lowest)
+    expected = expected_lower_bound(result.value, statistic, spread, scores, lowest=lowest)
     if result.fixed is not None:
         expected = min(expected, result.fixed.low)
     assert math.isfinite(expected)
@@ -244,21 +246,23 @@ def test_the_least_test_retest_reliability_among_others(items: bool) -> None:
     if items:
         study = psy.rho_g(right)
 
-        def of(rows: np.ndarray) -> float:
+        def statistic(rows: np.ndarray) -> float:
             return psy.rho_g(right[:, rows]).rho.value
 
     else:
         total = right.sum(axis=2, keepdims=True)
-        scores, without = total[:, :, 0] / 80, (total - right) / 79
-        study = psy.rho_g_of_scores(scores, without=without)
+        scores, replicates = total[:, :, 0] / 80, (total - right) / 79
+        study = psy.rho_g_of_scores(scores, replicates=replicates)
 
-        def of(rows: np.ndarray) -> float:
-            return psy.rho_g_of_scores(scores[:, rows], without=without[:, rows]).rho.value
+        def statistic(rows: np.ndarray) -> float:
+            return psy.rho_g_of_scores(scores[:, rows], replicates=replicates[:, rows]).rho.value
 
     def spread(rows: np.ndarray) -> float:
         return float(study.scores[:, rows].var(axis=1, ddof=1).mean())
 
-    expected = least(study.rho.value, of, spread, study.scores.mean(axis=0), lowest=0.0)
+    expected = expected_lower_bound(
+        study.rho.value, statistic, spread, study.scores.mean(axis=0), lowest=0.0
+    )
     assert study.rho.fixed is not None
     assert study.rho.low == pytest.approx(min(expected, study.rho.fixed.low))
 
@@ -266,22 +270,24 @@ def test_the_least_test_retest_reliability_among_others(items: bool) -> None:
 def test_nothing_is_said_of_others_where_it_cannot_be() -> None:
     x = table()
     perfect = psy.Coefficient(1.0, n=11)
-    assert math.isnan(psy.at_least(perfect, lambda rows: 0.5).low)
+    assert math.isnan(psy.add_lower_bound(perfect, lambda rows: 0.5).low)
     plain = psy.Coefficient(0.5, n=11)
-    assert math.isnan(psy.at_least(plain, lambda rows: 1.0).low), "a value of 1 without somebody"
-    assert math.isnan(psy.at_least(plain, lambda rows: math.nan).low)
+    assert math.isnan(psy.add_lower_bound(plain, lambda rows: 1.0).low), (
+        "a value of 1 without somebody"
+    )
+    assert math.isnan(psy.add_lower_bound(plain, lambda rows: math.nan).low)
     lacking = psy.Coefficient.absent("degenerate", "none", 11)
-    assert fields_of(psy.at_least(lacking, lambda rows: 0.5)) == fields_of(lacking)
+    assert fields_of(psy.add_lower_bound(lacking, lambda rows: 0.5)) == fields_of(lacking)
     assert math.isnan(psy.pearson(x[:7, 0], x[:7, 1]).low), "seven are too few"
     four = [f"f{m // 3}" for m in range(11)]
     assert math.isnan(psy.pearson(x[:, 0], x[:, 1], families=four).low), "so are four families"
-    alone = psy.Relatives(tuple(["f"] * 11))
-    assert math.isnan(psy.at_least(plain, lambda rows: 0.5, relatives=alone).low)
-    few = psy.Relatives((), 1.9)
-    assert math.isnan(psy.at_least(plain, lambda rows: 0.5, relatives=few).low)
-    equal = psy.at_least(plain, lambda rows: (0.5, 0.1), np.ones(11))
+    one_family = psy.Relatives(tuple(["f"] * 11))
+    assert math.isnan(psy.add_lower_bound(plain, lambda rows: 0.5, relatives=one_family).low)
+    few_effective = psy.Relatives((), 1.9)
+    assert math.isnan(psy.add_lower_bound(plain, lambda rows: 0.5, relatives=few_effective).low)
+    equal = psy.add_lower_bound(plain, lambda rows: (0.5, 0.1), np.ones(11))
     assert equal.low == pytest.approx(0.5), "scores that do not vary say nothing of their tail"
-    low = psy.at_least(plain, lambda rows: -9.0 + 3 * rows.sum() % 7, least=0.2)
+    low = psy.add_lower_bound(plain, lambda rows: -9.0 + 3 * rows.sum() % 7, minimum=0.2)
     assert low.low == 0.2, "no bound lies below the coefficient's own range"
 
 
@@ -300,38 +306,40 @@ def test_who_makes_a_correlation_is_found_by_leaving_each_out() -> None:
             return float(np.corrcoef(x[rows], y[rows])[0, 1])
 
         result = psy.leave_one_out(r, n, scores=x, goal=0.6)
-        whole = r(list(range(n)))
+        full_r = r(list(range(n)))
         left = [r([m for m in range(n) if m != i]) for i in range(n)]
         assert (result.value, result.low, result.high) == pytest.approx(
-            (whole, min(left), max(left))
+            (full_r, min(left), max(left))
         )
-        assert result.without == pytest.approx(left)
-        change = [abs(v - whole) for v in left]
+        assert result.leave_one_out == pytest.approx(left)
+        change = [abs(v - full_r) for v in left]
         assert result.strongest == int(np.argmax(change))
         assert result.change == pytest.approx(max(change))
         dominant = False
         for i in range(n):
-            moved = abs(math.atanh(left[i]) - math.atanh(whole)) * math.sqrt(n - 3)
+            moved = abs(math.atanh(left[i]) - math.atanh(full_r)) * math.sqrt(n - 3)
             leverage = 1 / n + (x[i] - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
-            crosses = (left[i] >= 0.6) != (whole >= 0.6)
+            crosses = (left[i] >= 0.6) != (full_r >= 0.6)
             matters = change[i] >= 0.01 and (crosses or moved > stats.norm.ppf(0.975))
             dominant |= matters and (moved > 1 or leverage > 0.5)
         pair, farthest = (-1, -1), stats.norm.ppf(0.975)
         if not dominant and n >= 6:
             for i in range(n):
                 for j in range(i + 1, n):
-                    without = r([m for m in range(n) if m not in (i, j)])
-                    moved = abs(math.atanh(without) - math.atanh(whole)) * math.sqrt(n - 3)
-                    if moved > farthest and abs(without - whole) >= 0.01:
+                    reduced_r = r([m for m in range(n) if m not in (i, j)])
+                    moved = abs(math.atanh(reduced_r) - math.atanh(full_r)) * math.sqrt(n - 3)
+                    if moved > farthest and abs(reduced_r - full_r) >= 0.01:
                         farthest, pair = moved, (i, j)
         assert result.pair == pair
         if pair[0] >= 0:
-            assert result.without_pair == pytest.approx(r([m for m in range(n) if m not in pair]))
+            assert result.value_without_pair == pytest.approx(
+                r([m for m in range(n) if m not in pair])
+            )
         else:
-            assert math.isnan(result.without_pair)
+            assert math.isnan(result.value_without_pair)
         assert result.flags == (("DOMINANT_MODEL",) if dominant or pair[0] >= 0 else ())
-    many = rng.normal(size=(2, 51))
-    calm = psy.leave_one_out(lambda i: float(np.corrcoef(many[:, i])[0, 1]), 51)
+    large_sample = rng.normal(size=(2, 51))
+    calm = psy.leave_one_out(lambda i: float(np.corrcoef(large_sample[:, i])[0, 1]), 51)
     assert calm.pair == (-1, -1)
     with pytest.raises(ValueError, match="shape"):
         psy.leave_one_out(lambda i: 0.5, 5, scores=[1, 2])
@@ -345,10 +353,10 @@ def test_the_top_half_by_hand() -> None:
     x = np.array([0.9, 0.2, 0.85, np.nan, 0.4, 0.8, 0.3, 0.7])
     result = psy.range_restriction(x)
     best = np.array([0.9, 0.85, 0.8, 0.7])
-    known = x[np.isfinite(x)]
-    u = best.std(ddof=1) / known.std(ddof=1)
+    finite_scores = x[np.isfinite(x)]
+    u = best.std(ddof=1) / finite_scores.std(ddof=1)
     assert (result.sd, result.sd_top, result.u) == pytest.approx(
-        (known.std(ddof=1), best.std(ddof=1), u)
+        (finite_scores.std(ddof=1), best.std(ddof=1), u)
     )
     assert (result.n, result.n_top, result.status) == (7, 4, "ok")
     assert result.flags == ("RANGE_INFLATED",)
@@ -362,12 +370,12 @@ def test_the_top_half_by_hand() -> None:
         assert (plain.u < 2 / 3) == inflated
         assert plain.u == pytest.approx(2 / 3, abs=0.03)
     for equal, top in (([1.0, 1, 1, 0, 0], 0.0), ([1.0] * 6, 0.0)):
-        none = psy.range_restriction(equal)
-        assert (none.status, none.sd_top, none.n_top) == ("degenerate", top, 3)
-        assert none.sd == pytest.approx(np.std(equal, ddof=1))
-        assert math.isnan(none.u)
-    few = psy.range_restriction([1.0, 2, 3, math.nan, 4])
-    assert (few.status, few.n, few.n_top) == ("insufficient", 4, 2)
+        equal_study = psy.range_restriction(equal)
+        assert (equal_study.status, equal_study.sd_top, equal_study.n_top) == ("degenerate", top, 3)
+        assert equal_study.sd == pytest.approx(np.std(equal, ddof=1))
+        assert math.isnan(equal_study.u)
+    small_study = psy.range_restriction([1.0, 2, 3, math.nan, 4])
+    assert (small_study.status, small_study.n, small_study.n_top) == ("insufficient", 4, 2)
 
 
 def test_families_count_as_fewer_by_kishs_formula() -> None:
@@ -377,34 +385,39 @@ def test_families_count_as_fewer_by_kishs_formula() -> None:
     x = np.array([base[n] for n in names]) + 0.5 * rng.normal(size=8)
     result = psy.family_dependence(x, names, np.random.default_rng(1), permutations=299)
     groups = [x[[n == k for n in names]] for k in "abcd"]
-    between = sum(len(g) * (g.mean() - x.mean()) ** 2 for g in groups)
-    within = sum(((g - g.mean()) ** 2).sum() for g in groups)
-    msb, msw = between / 3, within / 4
-    crowd = (9 + 4 + 1 + 4) / 8
-    n0 = (8 - crowd) / 3
+    ss_between = sum(len(g) * (g.mean() - x.mean()) ** 2 for g in groups)
+    ss_within = sum(((g - g.mean()) ** 2).sum() for g in groups)
+    msb, msw = ss_between / 3, ss_within / 4
+    weighted_size = (9 + 4 + 1 + 4) / 8
+    n0 = (8 - weighted_size) / 3
     icc = (msb - msw) / (msb + (n0 - 1) * msw)
     assert result.icc.value == pytest.approx(icc)
-    assert result.n_eff == pytest.approx(8 / (1 + (crowd - 1) * min(1, max(0, icc))))
+    assert result.n_eff == pytest.approx(8 / (1 + (weighted_size - 1) * min(1, max(0, icc))))
     f = msb / msw
     for end, ratio in (
         (result.icc.low, f / stats.f.ppf(0.975, 3, 4)),
         (result.icc.high, f * stats.f.ppf(0.975, 4, 3)),
     ):
         assert end == pytest.approx(max(-1.0, (ratio - 1) / (ratio + n0 - 1)))
-    drawn = np.random.default_rng(1).permuted(np.tile(x, (299, 1)), axis=1)
+    permuted = np.random.default_rng(1).permuted(np.tile(x, (299, 1)), axis=1)
     count = 0
-    for row in drawn:
+    for row in permuted:
         parts = [row[[n == k for n in names]] for k in "abcd"]
         square = sum(len(g) * (g.mean() - x.mean()) ** 2 for g in parts)
-        count += square >= between * (1 - 1e-9)
+        count += square >= ss_between * (1 - 1e-9)
     assert result.p == pytest.approx((count + 1) / 300)
     assert result.flags == (("FAMILY_DEPENDENCE",) if result.p < 0.05 else ())
     assert (result.n, result.families) == (8, 4)
-    apart = psy.family_dependence([0.0, 1, 0, 1], list("aabb"))
-    assert (apart.icc.value, apart.n_eff) == (-1.0, 4.0)
-    same = psy.family_dependence([0.2, 0.2, 0.8, 0.8], list("aabb"))
-    assert (same.icc.value, same.icc.low, same.icc.high, same.n_eff) == (1.0, 1.0, 1.0, 2.0)
-    assert math.isnan(same.p)
+    discordant = psy.family_dependence([0.0, 1, 0, 1], list("aabb"))
+    assert (discordant.icc.value, discordant.n_eff) == (-1.0, 4.0)
+    concordant = psy.family_dependence([0.2, 0.2, 0.8, 0.8], list("aabb"))
+    assert (concordant.icc.value, concordant.icc.low, concordant.icc.high, concordant.n_eff) == (
+        1.0,
+        1.0,
+        1.0,
+        2.0,
+    )
+    assert math.isnan(concordant.p)
 
 
 def test_limits_of_agreement_by_the_noncentral_t() -> None:
@@ -419,17 +432,17 @@ def test_limits_of_agreement_by_the_noncentral_t() -> None:
         assert (result.bias.value, result.bias.low, result.bias.high) == pytest.approx(
             (d.mean(), d.mean() - half, d.mean() + half)
         )
-        near, far = stats.nct.ppf([0.025, 0.975], size - 1, 1.96 * math.sqrt(size)) / math.sqrt(
+        t_low, t_high = stats.nct.ppf([0.025, 0.975], size - 1, 1.96 * math.sqrt(size)) / math.sqrt(
             size
         )
         assert (result.lower.value, result.upper.value) == pytest.approx(
             (d.mean() - 1.96 * s, d.mean() + 1.96 * s)
         )
         assert (result.lower.low, result.lower.high) == pytest.approx(
-            (d.mean() - far * s, d.mean() - near * s)
+            (d.mean() - t_high * s, d.mean() - t_low * s)
         )
         assert (result.upper.low, result.upper.high) == pytest.approx(
-            (d.mean() + near * s, d.mean() + far * s)
+            (d.mean() + t_low * s, d.mean() + t_high * s)
         )
         line = stats.linregress(mean, d)
         error = line.stderr * math.sqrt(9 / size)
@@ -458,14 +471,21 @@ def test_the_interval_of_an_agreement_over_other_items_by_hand() -> None:
             units[:] = units.mean()
         moved = x / np.sqrt(units[0]) - y / np.sqrt(units[1])
         moved -= moved.mean(axis=0)
-        own = (count - 1) ** 2 / count * moved.var(axis=1, ddof=1)
-        whole = (count - 1) ** 2 / count * np.log(1 - left).var(ddof=1)
-        twice = (count - 1) / (count + 1) * (own**2).sum() / (2 * (m - 1) ** 2 * (1 - value) ** 2)
-        kept = max(whole - twice, whole / 2)
-        assert kept > whole / 2, "the noise that is found twice is told, not cut"
-        freedom = (count - 1) * (kept / whole) ** 2
-        half = stats.t.ppf(0.975, freedom) * math.sqrt(kept)
-        bounds = psy.agreement_bounds(value, left, x, y, scaled=scaled)
+        respondent_variances = (count - 1) ** 2 / count * moved.var(axis=1, ddof=1)
+        jackknife_variance = (count - 1) ** 2 / count * np.log(1 - left).var(ddof=1)
+        double_counted = (
+            (count - 1)
+            / (count + 1)
+            * (respondent_variances**2).sum()
+            / (2 * (m - 1) ** 2 * (1 - value) ** 2)
+        )
+        corrected_variance = max(jackknife_variance - double_counted, jackknife_variance / 2)
+        assert corrected_variance > jackknife_variance / 2, (
+            "the noise that is found twice is told, not cut"
+        )
+        freedom = (count - 1) * (corrected_variance / jackknife_variance) ** 2
+        half = stats.t.ppf(0.975, freedom) * math.sqrt(corrected_variance)
+        bounds = psy.agreement_interval(value, left, x, y, scaled=scaled)
         assert bounds is not None
         assert (bounds.low, bounds.high) == pytest.approx(
             (1 - 0.3 * math.exp(half), 1 - 0.3 * math.exp(-half))
@@ -475,19 +495,19 @@ def test_the_interval_of_an_agreement_over_other_items_by_hand() -> None:
 def test_families_are_numbered_and_very_many_alone_are_grouped() -> None:
     assert psy.Relatives(("b", "a", "b")).units(3).tolist() == [1, 0, 1]
     assert psy.Relatives().units(5).tolist() == [0, 1, 2, 3, 4]
-    many = psy.Relatives().units(MOST_UNITS + 3)
-    assert many.max() == MOST_UNITS - 1
-    assert many[-3:].tolist() == [0, 1, 2]
+    units = psy.Relatives().units(MAX_JACKKNIFE_UNITS + 3)
+    assert units.max() == MAX_JACKKNIFE_UNITS - 1
+    assert units[-3:].tolist() == [0, 1, 2]
     assert psy.Relatives(tuple("aabb" * 100)).units(400).tolist() == [0, 0, 1, 1] * 100
 
 
 def test_nothing_is_left_out_of_a_statistic_that_is_undefined() -> None:
     everyone = psy.leave_one_out(lambda rows: math.nan, 6)
     assert everyone.status == "degenerate"
-    alone = psy.leave_one_out(lambda rows: 0.5 if len(rows) == 6 else math.nan, 6)
-    assert alone.status == "degenerate"
-    whole = psy.leave_one_out(lambda rows: 0.5 if len(rows) < 6 else math.nan, 6)
-    assert whole.status == "degenerate"
+    undefined_reduced = psy.leave_one_out(lambda rows: 0.5 if len(rows) == 6 else math.nan, 6)
+    assert undefined_reduced.status == "degenerate"
+    undefined_full = psy.leave_one_out(lambda rows: 0.5 if len(rows) < 6 else math.nan, 6)
+    assert undefined_full.status == "degenerate"
 
 
 def test_administrations_that_differ_by_a_constant_have_no_test_of_equivalence() -> None:
@@ -501,17 +521,17 @@ def test_equations_of_components_are_solved_as_numpy_does() -> None:
     rng = np.random.default_rng(12)
     matrix = rng.normal(0, 1, (4, 3, 3)) * [1.0, 20.0, 0.05] * [[2.0], [7.0], [0.5]]
     totals = rng.normal(0, 1, (4, 3))
-    values, mixed = solved(matrix, totals)
+    values, mixed = solve_equations(matrix, totals)
     assert not mixed
     assert values == pytest.approx(np.linalg.solve(matrix, totals[..., None])[..., 0])
     matrix[1, :, 2] = 2 * matrix[1, :, 1]
-    none, mixed = solved(matrix, totals)
+    unsolved, mixed = solve_equations(matrix, totals)
     assert mixed
-    assert np.isnan(none).all()
-    others, mixed = solved(matrix, totals, tolerant=True)
+    assert np.isnan(unsolved).all()
+    solved, mixed = solve_equations(matrix, totals, skip_singular=True)
     assert not mixed
-    assert np.isnan(others[1]).all()
-    assert others[[0, 2, 3]] == pytest.approx(values[[0, 2, 3]])
+    assert np.isnan(solved[1]).all()
+    assert solved[[0, 2, 3]] == pytest.approx(values[[0, 2, 3]])
 
 
 def test_scores_are_corrected_by_the_pooled_errors_of_the_judge() -> None:
@@ -519,14 +539,14 @@ def test_scores_are_corrected_by_the_pooled_errors_of_the_judge() -> None:
     truth = (rng.random((5, 400)) < np.linspace(0.3, 0.7, 5)[:, None]).astype(float)
     judge = np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth)
     human = np.where(rng.random(truth.shape) < 0.5, truth, np.nan)
-    seen = np.isfinite(human)
-    yes, no = judge[seen & (truth == 1)], judge[seen & (truth == 0)]
+    labelled = np.isfinite(human)
+    yes, no = judge[labelled & (truth == 1)], judge[labelled & (truth == 0)]
     for got, row in zip(psy.rogan_gladen_scores(judge, human), judge, strict=True):
-        wanted = psy.rogan_gladen(row.mean(), 400, yes.mean(), len(yes), 1 - no.mean(), len(no))
+        expected = psy.rogan_gladen(row.mean(), 400, yes.mean(), len(yes), 1 - no.mean(), len(no))
         assert (got.value, got.low, got.high) == pytest.approx(
-            (wanted.value, wanted.low, wanted.high), nan_ok=True
+            (expected.value, expected.low, expected.high), nan_ok=True
         )
-        assert got.fixed == wanted.fixed
+        assert got.fixed == expected.fixed
 
 
 def test_no_pair_has_one_test() -> None:

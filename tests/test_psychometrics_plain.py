@@ -11,7 +11,7 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.families import log_variance_error
-from hqm.psychometrics.score_dependability import spread_of_these
+from hqm.psychometrics.score_dependability import fixed_score_variances
 
 SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
 EASINESS = np.tile(np.linspace(-7, 7, 25), 5)
@@ -27,7 +27,7 @@ def of_keys(column: np.ndarray, hit: float, p: np.ndarray) -> tuple[np.ndarray, 
     """(kinds,) twice: the log likelihood of one item's scores under a right and a wrong key, from
     the chances of (respondents, kinds) to pass.
     """
-    x, p = (each[np.isfinite(column)] for each in (column[:, None], p))
+    x, p = (array[np.isfinite(column)] for array in (column[:, None], p))
     turned = hit * (1 - p)
     right = x * np.log(p) + (1 - x) * np.log(1 - p)
     wrong = x * np.log(turned) + (1 - x) * np.log(1 - turned)
@@ -37,25 +37,35 @@ def of_keys(column: np.ndarray, hit: float, p: np.ndarray) -> tuple[np.ndarray, 
 def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(blocks, respondents) abilities and (blocks, kinds) weights by EM, item by item."""
     respondents, count = x.shape
-    many = int(blocks.max()) + 1
+    n_blocks = int(blocks.max()) + 1
     rate = np.clip(np.nanmean(x, axis=1), 0.02, 0.98)
     ability = np.log(rate / (1 - rate))
     ability -= ability.mean()
-    own = np.zeros((many, respondents))
-    for b in range(many):
-        inside = x[:, blocks == b]
+    deviation = np.zeros((n_blocks, respondents))
+    for b in range(n_blocks):
+        block_scores = x[:, blocks == b]
         for m in range(respondents):
-            passed = np.nansum(inside[m]) + 5 / (1 + math.exp(-ability[m]))
-            asked = np.isfinite(inside[m]).sum() + 5
-            own[b, m] = math.log(passed + 0.5) - math.log(asked - passed + 0.5) - ability[m]
-    own = own - own.mean(axis=1, keepdims=True) if many > 1 else 0 * own
-    own -= own.mean(axis=0)
+            passed = np.nansum(block_scores[m]) + 5 / (1 + math.exp(-ability[m]))
+            n_scored = np.isfinite(block_scores[m]).sum() + 5
+            deviation[b, m] = (
+                math.log(passed + 0.5) - math.log(n_scored - passed + 0.5) - ability[m]
+            )
+    deviation = deviation - deviation.mean(axis=1, keepdims=True) if n_blocks > 1 else 0 * deviation
+    deviation -= deviation.mean(axis=0)
     prior = np.exp(-(EASINESS**2) / 8)
-    weight, share, spread, before = np.tile(prior / prior.sum(), (many, 1)), 0.02, 0.1, -math.inf
+    weight, share, spread, before = (
+        np.tile(prior / prior.sum(), (n_blocks, 1)),
+        0.02,
+        0.1,
+        -math.inf,
+    )
     for _ in range(60):
-        counts, faulty, likelihood = np.zeros((many, len(SLOPE))), 0.0, 0.0
-        gradient, curvature = np.zeros((many, respondents)), np.full((many, respondents), 1e-9)
-        chance = [passing((ability + own[b])[:, None]) for b in range(many)]
+        counts, faulty, likelihood = np.zeros((n_blocks, len(SLOPE))), 0.0, 0.0
+        gradient, curvature = (
+            np.zeros((n_blocks, respondents)),
+            np.full((n_blocks, respondents), 1e-9),
+        )
+        chance = [passing((ability + deviation[b])[:, None]) for b in range(n_blocks)]
         for i in range(count):
             b = blocks[i]
             right, wrong = of_keys(x[:, i], hits[i], chance[b])
@@ -65,24 +75,24 @@ def learnt(x: np.ndarray, hits: np.ndarray, blocks: np.ndarray) -> tuple[np.ndar
             likelihood += math.log(total)
             counts[b] += (right + wrong) / total
             faulty += wrong.sum() / total
-            seen = np.isfinite(x[:, i])
-            p = chance[b][seen]
-            gradient[b, seen] += (x[seen, i][:, None] - p) @ (right / total * SLOPE)
-            curvature[b, seen] += p * (1 - p) @ (right / total * SLOPE**2)
+            scored = np.isfinite(x[:, i])
+            p = chance[b][scored]
+            gradient[b, scored] += (x[scored, i][:, None] - p) @ (right / total * SLOPE)
+            curvature[b, scored] += p * (1 - p) @ (right / total * SLOPE**2)
         share = faulty / count
-        sizes = np.array([(blocks == b).sum() for b in range(many)])
+        sizes = np.array([(blocks == b).sum() for b in range(n_blocks)])
         weight = (counts + 250 * counts.sum(axis=0) / count) / (sizes + 250)[:, None]
         step = np.clip(gradient.sum(axis=0) / curvature.sum(axis=0), -1, 1)
         ability = np.clip(ability + step, -8, 8)
-        if many > 1:
-            held = curvature + 1 / spread
-            own = own + np.clip((gradient - own / spread) / held, -1, 1)
-            own = np.clip(own - own.mean(axis=0), -8, 8)
-            spread = max(float((own**2 + 1 / held).mean()), 1e-4)
+        if n_blocks > 1:
+            precision = curvature + 1 / spread
+            deviation = deviation + np.clip((gradient - deviation / spread) / precision, -1, 1)
+            deviation = np.clip(deviation - deviation.mean(axis=0), -8, 8)
+            spread = max(float((deviation**2 + 1 / precision).mean()), 1e-4)
         if abs(likelihood - before) < 1e-6 * count:
             break
         before = likelihood
-    return ability + own, weight
+    return ability + deviation, weight
 
 
 def chances(odds: np.ndarray) -> tuple[np.ndarray, float]:
@@ -132,13 +142,13 @@ def test_a_reading_list_by_loops(name: str) -> None:
     respondents, count = x.shape
     blocks = np.arange(count) % 2 if "types" in options else np.zeros(count, dtype=int)
     hit = 1.0 if (hits == 1).all() else hits
-    study = psy.reading_list(x, rng=np.random.default_rng(0), hit=hit, most=count, **options)
+    study = psy.reading_list(x, rng=np.random.default_rng(0), hit=hit, max_listed=count, **options)
 
     ability, weight = learnt(x, hits, blocks)
 
     def odds_of(column: np.ndarray, i: int) -> float:
         keys = of_keys(column, hits[i], passing(ability[blocks[i]][:, None]))
-        right, wrong = (np.exp(each) @ weight[blocks[i]] for each in keys)
+        right, wrong = (np.exp(log_likelihood) @ weight[blocks[i]] for log_likelihood in keys)
         return math.log(wrong) - math.log(right)
 
     odds, passes = np.array([odds_of(x[:, i], i) for i in range(count)]), np.zeros(x.shape)
@@ -155,34 +165,34 @@ def test_a_reading_list_by_loops(name: str) -> None:
     ablest = sorted(range(respondents), key=lambda m: -ability[:, m].mean())
     for row in study.items:
         assert row.fails == tuple(m for m in ablest if x[m, row.item] < 0.5)
-        others = np.nanmean(np.delete(x, row.item, axis=1), axis=1)
-        both = np.isfinite(x[:, row.item])
-        if np.ptp(x[both, row.item]) > 0:
-            r = stats.pearsonr(x[both, row.item], others[both]).statistic
+        rest_mean = np.nanmean(np.delete(x, row.item, axis=1), axis=1)
+        answered = np.isfinite(x[:, row.item])
+        if np.ptp(x[answered, row.item]) > 0:
+            r = stats.pearsonr(x[answered, row.item], rest_mean[answered]).statistic
             assert row.item_rest == pytest.approx(r)
     assert [row.item for row in study.items] == sorted(range(count), key=lambda i: -chance[i])
     first = [row.item for row in study.items[: min(40, max(5, round(chance.sum())))]]
-    seen = np.isfinite(x[:, first])
-    left = np.where(seen, x[:, first] - passes[:, first], 0.0)
-    noise = np.where(seen, passes[:, first] * (1 - passes[:, first]), 0.0)
-    above = below = 0.0
+    scored = np.isfinite(x[:, first])
+    left = np.where(scored, x[:, first] - passes[:, first], 0.0)
+    noise = np.where(scored, passes[:, first] * (1 - passes[:, first]), 0.0)
+    covariance = null_variance = 0.0
     for i in range(len(first)):
         for j in range(len(first)):
             if i != j:
-                above += left[:, i] @ left[:, j]
-                below += 2 * noise[:, i] @ noise[:, j]
-    assert study.together == pytest.approx(above / math.sqrt(below), abs=1e-5)
+                covariance += left[:, i] @ left[:, j]
+                null_variance += 2 * noise[:, i] @ noise[:, j]
+    assert study.common_failure == pytest.approx(covariance / math.sqrt(null_variance), abs=1e-5)
     alpha, planted = options.get("alpha", 0.05), max(1, round(options.get("share", 0.02) * count))
     assert study.planted == planted
-    shown = evidence >= 5.41
-    assert study.stands_out == (shown and study.together <= 2.33)
+    significant = evidence >= 5.41
+    assert study.stands_out == (significant and study.common_failure <= 2.33)
     sure, faults = first_sure(chance, alpha), chance.sum()
     doubted = (faults >= 1 or sure > 0) and not study.stands_out
     # in one world the first items are failed by the same respondents a little too much
     if name.startswith("a weakness"):
         assert evidence > 5.41
-        assert (2.33 < study.together < 3.33) == doubted == (name == "a weakness by chance")
-        assert study.together > 1.33
+        assert (2.33 < study.common_failure < 3.33) == doubted == (name == "a weakness by chance")
+        assert study.common_failure > 1.33
     assert bool(study.doubt) == doubted
     assert study.faults == pytest.approx(math.nan if doubted else faults, abs=1e-5, nan_ok=True)
     assert study.named == (() if doubted else study.items[:sure])
@@ -191,30 +201,36 @@ def test_a_reading_list_by_loops(name: str) -> None:
 
     # wrong keys planted in forty copies, in which items that may be wrong make way
     draws = np.random.default_rng(0)
-    places = [draws.choice(count, planted, replace=False) for _ in range(40)]
-    every = np.concatenate(places)
-    met = draws.random((respondents, len(every))) < hits[every]
-    turned = np.where(met | (x[:, every] == 1), 1 - x[:, every], 0 * x[:, every])
-    of_planted = np.array([odds_of(turned[:, k], i) for k, i in enumerate(every)])
-    rates, named = [], []
-    for k, chosen in enumerate(places):
-        others = [i for i in range(count) if i not in chosen]
-        stay = draws.random(len(others)) >= chance[others]
-        both = np.concatenate([of_planted[k * planted :][:planted], odds[others][stay]])
-        order = np.argsort(-both, kind="stable")
+    planted_sets = [draws.choice(count, planted, replace=False) for _ in range(40)]
+    planted_items = np.concatenate(planted_sets)
+    passed = draws.random((respondents, len(planted_items))) < hits[planted_items]
+    turned = np.where(
+        passed | (x[:, planted_items] == 1), 1 - x[:, planted_items], 0 * x[:, planted_items]
+    )
+    planted_odds = np.array([odds_of(turned[:, k], i) for k, i in enumerate(planted_items)])
+    rates, named_shares = [], []
+    for k, planted_set in enumerate(planted_sets):
+        sound_items = [i for i in range(count) if i not in planted_set]
+        stay = draws.random(len(sound_items)) >= chance[sound_items]
+        mixed_odds = np.concatenate(
+            [planted_odds[k * planted :][:planted], odds[sound_items][stay]]
+        )
+        order = np.argsort(-mixed_odds, kind="stable")
         rates.append((order[:planted] < planted).mean())
-        again, strength = chances(both)
-        names = order[: first_sure(again, alpha) if strength >= 5.41 else 0]
-        named.append((names < planted).sum() / planted)
+        simulated_chances, strength = chances(mixed_odds)
+        names = order[: first_sure(simulated_chances, alpha) if strength >= 5.41 else 0]
+        named_shares.append((names < planted).sum() / planted)
     assert study.power == pytest.approx(np.mean(rates))
-    assert study.power_named == pytest.approx(0 if doubted and shown else np.mean(named))
+    assert study.power_named == pytest.approx(
+        0 if doubted and significant else np.mean(named_shares)
+    )
 
 
 def components_of(x: np.ndarray, pictures: np.ndarray, effects: list[list[str]] | None) -> dict:
     study = psy.g_study(
         x, ["respondent", "item", "run"], nested={"item": ("picture", pictures)}, effects=effects
     )
-    return {frozenset(part.effect): part.raw for part in study.components}
+    return {frozenset(component.effect): component.raw for component in study.components}
 
 
 @pytest.mark.parametrize("replicated", [True, False])
@@ -223,32 +239,34 @@ def test_g_and_phi_by_leaving_out_and_estimating_anew(replicated: bool) -> None:
     m, n, k = 9, 24, 2
     pictures = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 8, 9, 9, 10, 11])
     ability, hard = rng.normal(size=(m, 1, 1)), rng.normal(size=12)[pictures][None, :, None]
-    own = rng.normal(size=(m, 12))[:, pictures][:, :, None]
-    x = ability + 0.7 * hard + 0.5 * own + rng.normal(size=(m, n, k))
+    interaction = rng.normal(size=(m, 12))[:, pictures][:, :, None]
+    x = ability + 0.7 * hard + 0.5 * interaction + rng.normal(size=(m, n, k))
     if not replicated:
         x = x + np.array([0.0, 0.6])
     effects = None
     if replicated:
         inner: list[list[str]] = [["picture"], ["item"]]
-        effects = [["respondent"], *inner, *(["respondent", *part] for part in inner)]
+        effects = [["respondent"], *inner, *(["respondent", *effect] for effect in inner)]
     study = psy.g_and_phi(x, "run", pictures, replicated=replicated)
 
     per = (np.bincount(pictures) ** 2).sum() / n
     levels = {"item": float(n), "picture": n / per, "run": 1.0}
-    whole = components_of(x, pictures, effects)
+    components = components_of(x, pictures, effects)
 
-    def summed(parts: dict, runs: int, which: str, cut: bool = False) -> float:
+    def summed(parts: dict, runs: int, error_type: str, cut: bool = False) -> float:
         total = 0.0
         for effect, value in parts.items():
-            rest = effect - {"respondent"}
-            counted = bool(rest) and (which == "absolute" or "respondent" in effect)
-            over = math.prod(runs if name == "run" else levels[name] for name in rest)
-            total += (max(value, 0.0) if cut else value) / over if counted else 0.0
+            facets = effect - {"respondent"}
+            counted = bool(facets) and (error_type == "absolute" or "respondent" in effect)
+            divisor = math.prod(runs if name == "run" else levels[name] for name in facets)
+            total += (max(value, 0.0) if cut else value) / divisor if counted else 0.0
         return total
 
-    universe = whole[frozenset(["respondent"])]
-    relative, absolute = (summed(whole, 1, which, True) for which in ("relative", "absolute"))
-    averaged = summed(whole, k, "relative", True)
+    universe = components[frozenset(["respondent"])]
+    relative, absolute = (
+        summed(components, 1, error_type, True) for error_type in ("relative", "absolute")
+    )
+    averaged = summed(components, k, "relative", True)
     true = max(universe, 0.0)
     assert (study.g.value, study.phi.value) == pytest.approx(
         (true / (true + relative), true / (true + absolute))
@@ -258,18 +276,18 @@ def test_g_and_phi_by_leaving_out_and_estimating_anew(replicated: bool) -> None:
     def jackknife(values: list[float]) -> float:
         return math.sqrt(11 / 12 * ((np.array(values) - np.mean(values)) ** 2).sum())
 
-    def quantiles(coefficient: float, errors: float, which: str) -> tuple[float, float]:
-        doubt = jackknife([summed(parts, 1, which) for parts in left]) / errors
-        df = 11 / (2 if which == "absolute" else 1)
-        places = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, df)
-        scale = np.exp(doubt * places / places.std() * math.sqrt(df / (df - 2)))
-        spread = spread_of_these(max(universe + averaged, 0.0), averaged, m)[:, 0]
-        drawn = []
+    def quantiles(coefficient: float, errors: float, error_type: str) -> tuple[float, float]:
+        doubt = jackknife([summed(parts, 1, error_type) for parts in left]) / errors
+        df = 11 / (2 if error_type == "absolute" else 1)
+        t_quantiles = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, df)
+        scale = np.exp(doubt * t_quantiles / t_quantiles.std() * math.sqrt(df / (df - 2)))
+        spread = fixed_score_variances(max(universe + averaged, 0.0), averaged, m)[:, 0]
+        coefficients = []
         for variance in spread:
             for factor in scale:
-                rest = max(variance - averaged * factor, 0.0)
-                drawn.append(rest / (rest + errors * factor))
-        low, high = np.quantile(drawn, [0.025, 0.975])
+                true_variance = max(variance - averaged * factor, 0.0)
+                coefficients.append(true_variance / (true_variance + errors * factor))
+        low, high = np.quantile(coefficients, [0.025, 0.975])
         return min(low, coefficient), max(high, coefficient)
 
     assert study.g.fixed is not None
@@ -288,17 +306,21 @@ def test_g_and_phi_by_leaving_out_and_estimating_anew(replicated: bool) -> None:
         ends = quantiles(study.phi.value, absolute, "absolute")
     assert (study.phi.fixed.low, study.phi.fixed.high) == pytest.approx(ends, rel=1e-6)
 
-    for value, which in ((study.g, "relative"), (study.phi, "absolute")):
+    for value, error_type in ((study.g, "relative"), (study.phi, "absolute")):
 
-        def without(rows: np.ndarray, which: str = which) -> tuple[float, float]:
+        def coefficient_of_rows(
+            rows: np.ndarray, error_type: str = error_type
+        ) -> tuple[float, float]:
             parts = components_of(x[rows], pictures, effects)
-            own = parts[frozenset(["respondent"])]
-            true = max(own, 0.0)
-            return true / (true + summed(parts, 1, which)), own + summed(parts, k, "relative")
+            raw_variance = parts[frozenset(["respondent"])]
+            true = max(raw_variance, 0.0)
+            return true / (true + summed(parts, 1, error_type)), raw_variance + summed(
+                parts, k, "relative"
+            )
 
         plain = psy.Coefficient(value.value, n=m, fixed=value.fixed)
-        least = psy.at_least(plain, without, x.mean(axis=(1, 2)), least=0.0)
-        assert value.low == pytest.approx(least.low, rel=1e-6)
+        bounded = psy.add_lower_bound(plain, coefficient_of_rows, x.mean(axis=(1, 2)), minimum=0.0)
+        assert value.low == pytest.approx(bounded.low, rel=1e-6)
         assert value.high == math.inf
 
 
@@ -315,30 +337,32 @@ def test_phi_of_wordings_by_generalized_pivots() -> None:
     error = mse * 18 / chances.chisquare(18, 500)
     rows = msr * tail / chances.chisquare(tail, 500)
     shifts = msc * 2 / chances.chisquare(2, 500)
-    drawn = []
+    pivots = []
     for e, r, s in zip(error, rows, shifts, strict=True):
-        own = max(r - e, 0.0)
-        drawn.append(own / (own + e + (max(s, e) - e) / 10))
-    assert result.low == pytest.approx(min(np.quantile(drawn, 0.05), result.value))
+        row_variance = max(r - e, 0.0)
+        pivots.append(row_variance / (row_variance + e + (max(s, e) - e) / 10))
+    assert result.low == pytest.approx(min(np.quantile(pivots, 0.05), result.value))
     single = psy.dependability(x, np.random.default_rng(1), draws=500, columns=1)
     assert single.value == pytest.approx((msr - mse) / (msr + 2 * mse + 3 * (msc - mse) / 10))
-    needed = psy.wordings_needed(x, 0.6, np.random.default_rng(2), draws=400)
-    between, shift = (msr - mse) / 3, (msc - mse) / 10
-    most = (msc * 2 / stats.chi2.ppf(0.2, 2) - mse) / 10
-    assert (needed.variance, needed.variance_high) == pytest.approx((max(shift, 0), most))
+    required_wordings = psy.wordings_needed(x, 0.6, np.random.default_rng(2), draws=400)
+    row_component, shift = (msr - mse) / 3, (msc - mse) / 10
+    shift_high = (msc * 2 / stats.chi2.ppf(0.2, 2) - mse) / 10
+    assert (required_wordings.variance, required_wordings.variance_high) == pytest.approx(
+        (max(shift, 0), shift_high)
+    )
     chances, reached = np.random.default_rng(2), None
     for count in range(5, 21):
         df = 9 * (count - 1)
         error = mse * df / chances.chisquare(df, 400)
-        rows = (count * between + mse) * tail / chances.chisquare(tail, 400)
-        shifts = (10 * most + mse) * (count - 1) / chances.chisquare(count - 1, 400)
-        own = np.maximum(rows - error, 0)
-        phi = own / (own + error + np.maximum(shifts - error, 0) / 10)
+        rows = (count * row_component + mse) * tail / chances.chisquare(tail, 400)
+        shifts = (10 * shift_high + mse) * (count - 1) / chances.chisquare(count - 1, 400)
+        row_variance = np.maximum(rows - error, 0)
+        phi = row_variance / (row_variance + error + np.maximum(shifts - error, 0) / 10)
         if np.quantile(phi, 0.05) >= 0.6:
             reached = count
             break
-    assert needed.needed == reached
-    assert needed.needed is not None
+    assert required_wordings.n_wordings == reached
+    assert required_wordings.n_wordings is not None
 
 
 def test_dawid_and_skene_by_loops() -> None:
@@ -352,28 +376,28 @@ def test_dawid_and_skene_by_loops() -> None:
     study = psy.dawid_skene(labels)
     chance = [np.nanmean(c) if np.isfinite(c).any() else None for c in labels.T]
     for _ in range(2000):
-        known = [p for p in chance if p is not None]
-        prevalence = (sum(known) + 0.5) / (len(known) + 1)
+        probabilities = [p for p in chance if p is not None]
+        prevalence = (sum(probabilities) + 0.5) / (len(probabilities) + 1)
         rates = []
         for row in labels:
-            seen = [(x, p) for x, p in zip(row, chance, strict=True) if math.isfinite(x)]
-            hits = sum(p for x, p in seen if x == 1)
-            rejections = sum(1 - p for x, p in seen if x == 0)
+            ratings = [(x, p) for x, p in zip(row, chance, strict=True) if math.isfinite(x)]
+            hits = sum(p for x, p in ratings if x == 1)
+            rejections = sum(1 - p for x, p in ratings if x == 0)
             rates.append(
                 (
-                    (hits + 0.8) / (sum(p for _, p in seen) + 1),
-                    (rejections + 0.8) / (sum(1 - p for _, p in seen) + 1),
+                    (hits + 0.8) / (sum(p for _, p in ratings) + 1),
+                    (rejections + 0.8) / (sum(1 - p for _, p in ratings) + 1),
                 )
             )
         before = chance
         chance = []
-        for column, known in zip(labels.T, before, strict=True):
+        for column, previous in zip(labels.T, before, strict=True):
             yes, no = prevalence, 1 - prevalence
             for x, (sensitivity, specificity) in zip(column, rates, strict=True):
                 if math.isfinite(x):
                     yes *= sensitivity if x == 1 else 1 - sensitivity
                     no *= 1 - specificity if x == 1 else specificity
-            chance.append(None if known is None else yes / (yes + no))
+            chance.append(None if previous is None else yes / (yes + no))
         moves = [abs(a - b) for a, b in zip(before, chance, strict=True) if a is not None]
         if max(moves) < 1e-10:
             break
@@ -410,12 +434,12 @@ def test_replicates_of_raters_by_loops(pool: Any) -> None:
     expected[:, single] = draws.random((40, len(single))) < truth[single]
     if pool != "dawid-skene":
         for row in expected:
-            drawn = draws.integers(0, 3, 3)
+            raters = draws.integers(0, 3, 3)
             for i in range(25):
-                said = [labels[r, i] for r in drawn if math.isfinite(labels[r, i])]
-                if counts[i] < 2 or not said or not math.isfinite(centre[i]):
+                votes = [labels[r, i] for r in raters if math.isfinite(labels[r, i])]
+                if counts[i] < 2 or not votes or not math.isfinite(centre[i]):
                     continue
-                share = sum(said) / len(said)
+                share = sum(votes) / len(votes)
                 if pool == "mean":
                     row[i] = share
                 elif share != 0.5:
@@ -423,16 +447,18 @@ def test_replicates_of_raters_by_loops(pool: Any) -> None:
     assert rows == pytest.approx(expected, nan_ok=True)
 
 
-def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[psy.LeftOutScores]:
+def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[psy.LeaveOneOutScores]:
     """Two measures of eight respondents in two runs over fifteen pictures, ten of which both have."""
     rng = np.random.default_rng(seed)
-    made = []
-    for of, names in zip(noise, (range(15), range(5, 20)), strict=True):
+    measures = []
+    for noise_sd, names in zip(noise, (range(15), range(5, 20)), strict=True):
         sizes = rng.integers(1, 4, 15).astype(float)
-        items = np.linspace(0, 1.5, 8)[None, :, None] * sizes + of * rng.normal(size=(2, 8, 15))
+        items = np.linspace(0, 1.5, 8)[None, :, None] * sizes + noise_sd * rng.normal(
+            size=(2, 8, 15)
+        )
         total = items.sum(axis=2, keepdims=True)
-        made.append(
-            psy.LeftOutScores(
+        measures.append(
+            psy.LeaveOneOutScores(
                 total[:, :, 0] / sizes.sum(),
                 (total - items) / (sizes.sum() - sizes),
                 [str(name) for name in names],
@@ -440,7 +466,7 @@ def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[psy
                 sizes,
             )
         )
-    return made
+    return measures
 
 
 def reliability(
@@ -476,13 +502,15 @@ def test_two_reliabilities_over_pictures_left_out_by_loops(factors: tuple[float,
         values.append(reliability(measure.scores, "rho_g", measure.noise, factor))
         left = [
             math.atanh(
-                reliability(measure.without[:, :, c], "rho_g", measure.noise_without[:, c], factor)
+                reliability(
+                    measure.replicates[:, :, c], "rho_g", measure.noise_replicates[:, c], factor
+                )
             )
             for c in range(15)
         ]
         for name, value in zip(measure.clusters, left, strict=True):
             parts[name] += sign * math.sqrt(14 / 15) * (value - np.mean(left))
-    error = math.sqrt(sum(part**2 for part in parts.values()))
+    error = math.sqrt(sum(deviation**2 for deviation in parts.values()))
     assert (result.first, result.second, result.n) == pytest.approx((*values, 8))
     assert result.difference == pytest.approx(values[0] - values[1])
     assert result.error == pytest.approx(error)
@@ -501,7 +529,8 @@ def test_two_reliabilities_over_drawn_influences_of_pictures(statistic: Any) -> 
     centres, influences = [], []
     for measure in pair:
         influence = {
-            name: math.sqrt(14 / 15) * (measure.without.mean(axis=2) - measure.without[:, :, c])
+            name: math.sqrt(14 / 15)
+            * (measure.replicates.mean(axis=2) - measure.replicates[:, :, c])
             for c, name in enumerate(measure.clusters)
         }
         influences.append(influence)
@@ -511,18 +540,18 @@ def test_two_reliabilities_over_drawn_influences_of_pictures(statistic: Any) -> 
         def parts(table: np.ndarray) -> list[np.ndarray]:
             mean = table.mean()
             rows, columns = table.mean(axis=0) - mean, table.mean(axis=1) - mean
-            whole = np.zeros(table.shape)
-            return [whole + rows, whole + columns[:, None], table - mean - rows - columns[:, None]]
+            zeros = np.zeros(table.shape)
+            return [zeros + rows, zeros + columns[:, None], table - mean - rows - columns[:, None]]
 
         noise = [
-            sum((part**2).sum() for part in each)
-            for each in zip(*map(parts, influence.values()), strict=True)
+            sum((effect**2).sum() for effect in effects)
+            for effects in zip(*map(parts, influence.values()), strict=True)
         ]
         centre = np.full(measure.scores.shape, grand)
-        for part, of_noise in zip(parts(measure.scores), noise, strict=True):
-            centre = centre + math.sqrt(max(0.0, 1 - of_noise / (part**2).sum())) * part
+        for effect, noise_square in zip(parts(measure.scores), noise, strict=True):
+            centre = centre + math.sqrt(max(0.0, 1 - noise_square / (effect**2).sum())) * effect
         centres.append(centre)
-    apart = []
+    differences = []
     for _ in range(1500):
         g = dict(zip(names, rng.standard_normal(20), strict=True))
         z = []
@@ -530,8 +559,8 @@ def test_two_reliabilities_over_drawn_influences_of_pictures(statistic: Any) -> 
             moved = centre + sum(g[name] * h for name, h in influence.items())
             r = np.corrcoef(moved)[0, 1] if statistic == "pearson" else icc_a1(moved)
             z.append(math.atanh(factor * r / (1 + (factor - 1) * r)))
-        apart.append(z[0] - z[1])
-    assert result.error == pytest.approx(np.std(apart, ddof=1), rel=0.1)
+        differences.append(z[0] - z[1])
+    assert result.error == pytest.approx(np.std(differences, ddof=1), rel=0.1)
     values = [
         reliability(measure.scores, statistic, None, factor)
         for measure, factor in zip(pair, factors, strict=True)
@@ -553,7 +582,7 @@ def test_what_all_respondents_share_of_a_difference_by_numbers() -> None:
     pair, factors = two_measures(10, (0.5, 0.9)), (1.0, 2.0)
     for measure in pair:
         # a picture that moves everybody
-        measure.without[:, :, :3] += 0.05
+        measure.replicates[:, :, :3] += 0.05
     shared = psy.shared_variance(*pair, statistic="icc_a1", factors=factors)
     parts: dict[str, np.ndarray] = {str(c): np.zeros(8) for c in range(20)}
     for measure, factor, sign in zip(pair, factors, (1, -1), strict=True):
@@ -565,12 +594,12 @@ def test_what_all_respondents_share_of_a_difference_by_numbers() -> None:
         slope = np.zeros((2, 8))
         for k in range(2):
             for m in range(8):
-                up, down = measure.scores.copy(), measure.scores.copy()
-                up[k, m] += 1e-5
-                down[k, m] -= 1e-5
-                slope[k, m] = (fisher(up) - fisher(down)) / 2e-5
+                raised, lowered = measure.scores.copy(), measure.scores.copy()
+                raised[k, m] += 1e-5
+                lowered[k, m] -= 1e-5
+                slope[k, m] = (fisher(raised) - fisher(lowered)) / 2e-5
         for c, name in enumerate(measure.clusters):
-            h = math.sqrt(14 / 15) * (measure.without.mean(axis=2) - measure.without[:, :, c])
+            h = math.sqrt(14 / 15) * (measure.replicates.mean(axis=2) - measure.replicates[:, :, c])
             parts[name] = parts[name] + sign * (slope * h).sum(axis=0)
     expected = sum(g.sum() ** 2 - (g**2).sum() for g in parts.values())
     assert expected > 0
@@ -581,18 +610,18 @@ def test_what_all_respondents_share_of_a_difference_by_numbers() -> None:
 def test_two_reliabilities_over_drawn_respondents(related: bool) -> None:
     rng = np.random.default_rng(11)
     trait = rng.normal(size=24)
-    a, b = (trait + of * rng.normal(size=(2, 24)) for of in (0.4, 0.9))
+    a, b = (trait + noise_sd * rng.normal(size=(2, 24)) for noise_sd in (0.4, 0.9))
     families = [f"f{m // 2:02d}" for m in range(24)] if related else None
     result = psy.reliability_difference(
         a, b, np.random.default_rng(1), families=families, shared=0.01, factors=(1.0, 2.0)
     )
     units = 12 if related else 24
-    apart = []
-    for chosen in np.random.default_rng(1).integers(0, units, (2000, units)):
-        rows = np.concatenate([[2 * u, 2 * u + 1] for u in chosen]) if related else chosen
+    differences = []
+    for drawn_units in np.random.default_rng(1).integers(0, units, (2000, units)):
+        rows = np.concatenate([[2 * u, 2 * u + 1] for u in drawn_units]) if related else drawn_units
         r, s = (np.corrcoef(x[:, rows])[0, 1] for x in (a, b))
-        apart.append(math.atanh(r) - math.atanh(2 * s / (1 + s)))
-    error = math.sqrt(np.var(apart, ddof=1) + 0.01)
+        differences.append(math.atanh(r) - math.atanh(2 * s / (1 + s)))
+    error = math.sqrt(np.var(differences, ddof=1) + 0.01)
     assert result.error == pytest.approx(error)
     first, second = np.corrcoef(a)[0, 1], np.corrcoef(b)[0, 1]
     values = first, 2 * second / (1 + second)
@@ -600,7 +629,7 @@ def test_two_reliabilities_over_drawn_respondents(related: bool) -> None:
     assert (result.p, result.low, result.high) == pytest.approx(
         on_fishers_scale(*values, result.error, units - 1)
     )
-    least = psy.reliability_difference(
-        a, b, np.random.default_rng(1), families=families, factors=(1.0, 2.0), least=9.0
+    floored = psy.reliability_difference(
+        a, b, np.random.default_rng(1), families=families, factors=(1.0, 2.0), min_error=9.0
     )
-    assert least.error == 9.0
+    assert floored.error == 9.0

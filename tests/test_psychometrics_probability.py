@@ -64,16 +64,16 @@ def reruns(p: np.ndarray, times: int, rng: np.random.Generator) -> Reruns:
 )
 def test_the_monte_carlo_table(n: int, sd: float, temperature: float, slack: float) -> None:
     p = expit(log_odds(n, sd) / temperature)
-    seen, expected = reruns(p, 400, np.random.default_rng(1)), psy.expected_retest(p)
-    error = 4 * seen.r.std() / math.sqrt(400)
-    assert expected.rho.value == pytest.approx(seen.r.mean(), abs=slack + error)
+    simulated, expected = reruns(p, 400, np.random.default_rng(1)), psy.expected_retest(p)
+    error = 4 * simulated.r.std() / math.sqrt(400)
+    assert expected.rho.value == pytest.approx(simulated.r.mean(), abs=slack + error)
     if expected.rho.value > 0.9:
-        assert expected.r_mean == pytest.approx(seen.r.mean(), abs=slack + error)
-        assert expected.r_deviation == pytest.approx(seen.r.std(ddof=1), rel=0.25)
+        assert expected.r_mean == pytest.approx(simulated.r.mean(), abs=slack + error)
+        assert expected.r_deviation == pytest.approx(simulated.r.std(ddof=1), rel=0.25)
     assert expected.pairs is not None
-    assert expected.pairs.mean_flip == pytest.approx(seen.flip, abs=0.006)
-    assert expected.pairs.expected_tau == pytest.approx(seen.tau, abs=0.02)
-    assert np.nanmean(expected.kappa) == pytest.approx(seen.kappa, abs=0.01)
+    assert expected.pairs.mean_flip == pytest.approx(simulated.flip, abs=0.006)
+    assert expected.pairs.expected_tau == pytest.approx(simulated.tau, abs=0.02)
+    assert np.nanmean(expected.kappa) == pytest.approx(simulated.kappa, abs=0.01)
 
 
 def test_the_moments_are_exact() -> None:
@@ -141,11 +141,11 @@ def test_order_and_direction_do_not_matter(
 ) -> None:
     expected = psy.expected_retest(p)
     assume(expected.rho.status == "ok" and expected.scores.std() >= 1e-4)
-    for other in (psy.expected_retest(p[respondents][:, items]), psy.expected_retest(1 - p)):
-        assert other.rho.value == pytest.approx(expected.rho.value, abs=1e-9)
-        assert other.pairs is not None
+    for variant in (psy.expected_retest(p[respondents][:, items]), psy.expected_retest(1 - p)):
+        assert variant.rho.value == pytest.approx(expected.rho.value, abs=1e-9)
+        assert variant.pairs is not None
         assert expected.pairs is not None
-        assert other.pairs.expected_tau == pytest.approx(expected.pairs.expected_tau, abs=1e-9)
+        assert variant.pairs.expected_tau == pytest.approx(expected.pairs.expected_tau, abs=1e-9)
     assert 0 <= expected.rho.value <= 1
 
 
@@ -165,16 +165,16 @@ def test_every_closed_form_by_hand(gap: bool) -> None:
     if gap:
         p[0, 3] = np.nan
     expected = psy.expected_retest(p)
-    known = [row[np.isfinite(row)] for row in p[:3]]
-    mu = np.array([row.mean() for row in known])
-    noise = np.array([(row * (1 - row)).sum() / len(row) ** 2 for row in known])
+    answered_rows = [row[np.isfinite(row)] for row in p[:3]]
+    mu = np.array([row.mean() for row in answered_rows])
+    noise = np.array([(row * (1 - row)).sum() / len(row) ** 2 for row in answered_rows])
     assert expected.scores[:3] == pytest.approx(mu)
     assert expected.noise[:3] == pytest.approx(noise)
     assert expected.agreement[:3] == pytest.approx(
-        [(row**2 + (1 - row) ** 2).mean() for row in known]
+        [(row**2 + (1 - row) ** 2).mean() for row in answered_rows]
     )
     assert expected.kappa[:3] == pytest.approx(
-        [row.var() / (row.mean() * (1 - row.mean())) for row in known]
+        [row.var() / (row.mean() * (1 - row.mean())) for row in answered_rows]
     )
     for missing in (expected.scores, expected.noise, expected.agreement, expected.kappa):
         assert np.isnan(missing[3])
@@ -184,9 +184,9 @@ def test_every_closed_form_by_hand(gap: bool) -> None:
     d = mu - mu.mean()
     a = d @ d
     project = np.eye(3) - np.full((3, 3), 1 / 3) - np.outer(d, d) / a
-    both = project @ np.diag(noise)
-    assert expected.r_mean == pytest.approx(1 - np.trace(both) / a)
-    assert expected.r_deviation == pytest.approx(math.sqrt(2 * np.trace(both @ both)) / a)
+    projected = project @ np.diag(noise)
+    assert expected.r_mean == pytest.approx(1 - np.trace(projected) / a)
+    assert expected.r_deviation == pytest.approx(math.sqrt(2 * np.trace(projected @ projected)) / a)
     counted = psy.pair_order(expected.scores, expected.noise, n_items=None if gap else 4)
     assert expected.pairs is not None
     assert expected.pairs.mean_flip == counted.mean_flip
@@ -229,12 +229,12 @@ def test_the_error_of_a_short_form_is_that_of_a_calibrated_sample(values: int) -
     rng = np.random.default_rng(4)
     right, wrong = rng.integers(0, 2, (3, 9)).astype(float), rng.random((3, 9))
     w = rng.uniform(0.5, 4, 9)
-    known = np.stack([np.ones(9), rng.random(9)], axis=1)[:, :values]
+    auxiliary_values = np.stack([np.ones(9), rng.random(9)], axis=1)[:, :values]
     result = psy.scaled_scores(
         {"right": right, "wrong": wrong},
         lambda t: t["right"] ** 2 / (t["right"] + t["wrong"]),
         w,
-        np.hstack([known, known[:, :1] * 2]),
+        np.hstack([auxiliary_values, auxiliary_values[:, :1] * 2]),
         factor=1.5,
         freedom=12.0,
         level=0.9,
@@ -242,9 +242,11 @@ def test_the_error_of_a_short_form_is_that_of_a_calibrated_sample(values: int) -
     for m in range(3):
         a, b = right[m] @ w, wrong[m] @ w
         share = right[m] * (a**2 + 2 * a * b) / (a + b) ** 2 - wrong[m] * a**2 / (a + b) ** 2
-        line = np.linalg.lstsq(np.sqrt(w)[:, None] * known, np.sqrt(w) * share, rcond=None)[0]
-        rest = share - known @ line
-        variance = 9 / (9 - values) * (np.maximum(w * (w - 1), 0) * rest**2).sum()
+        line = np.linalg.lstsq(
+            np.sqrt(w)[:, None] * auxiliary_values, np.sqrt(w) * share, rcond=None
+        )[0]
+        residuals = share - auxiliary_values @ line
+        variance = 9 / (9 - values) * (np.maximum(w * (w - 1), 0) * residuals**2).sum()
         assert result.scores[m] == pytest.approx(a**2 / (a + b))
         assert result.se[m] == pytest.approx(1.5 * math.sqrt(variance), rel=1e-5)
         half = stats.t.ppf(0.95, 12) * result.se[m]
@@ -259,10 +261,10 @@ def test_the_defaults_of_a_short_form_are_those_of_a_plain_sample() -> None:
     def share(t):  # type: ignore[no-untyped-def]
         return t["right"] / t["n"]
 
-    w, known = [2.0, 3, 2, 4, 2], np.ones((5, 1))
-    plain = psy.scaled_scores(tallies, share, w, known)
-    same = psy.scaled_scores(tallies, share, w, known, factor=1.0, freedom=math.inf, level=0.95)
-    assert (plain.low, plain.high) == (same.low, same.high)
+    w, ones = [2.0, 3, 2, 4, 2], np.ones((5, 1))
+    plain = psy.scaled_scores(tallies, share, w, ones)
+    explicit = psy.scaled_scores(tallies, share, w, ones, factor=1.0, freedom=math.inf, level=0.95)
+    assert (plain.low, plain.high) == (explicit.low, explicit.high)
     assert plain.high - plain.low == pytest.approx(2 * 1.959964 * plain.se, rel=1e-6)
     # with as many values as items nothing is left over, and nothing is divided by
     exact = psy.scaled_scores(tallies, share, w, np.eye(5))
@@ -271,10 +273,10 @@ def test_the_defaults_of_a_short_form_are_those_of_a_plain_sample() -> None:
         {"right": np.zeros((1, 5)), "n": np.zeros((1, 5))},
         lambda t: np.where(t["n"] > 0.5, 1.0, np.nan),
         w,
-        known,
+        ones,
     )
     assert np.isnan(nobody.scores).all()
-    for weights, auxiliary in ((w, np.ones((4, 1))), ([*w[:4], 0.0], known), ([-1.0] * 5, known)):
+    for weights, auxiliary in ((w, np.ones((4, 1))), ([*w[:4], 0.0], ones), ([-1.0] * 5, ones)):
         with pytest.raises(ValueError, match="5 items need positive weights"):
             psy.scaled_scores(tallies, share, weights, auxiliary)
 

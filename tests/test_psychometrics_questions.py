@@ -33,15 +33,17 @@ def features_of(text: str) -> set[str]:
 def test_every_text_has_the_features_of_its_definition_in_their_order(
     texts: list[str], looked_up: int
 ) -> None:
-    before, numbered._LOOKED_UP = numbered._LOOKED_UP, looked_up
+    before, numbered._MAX_LOOKUP_SIZE = numbered._MAX_LOOKUP_SIZE, looked_up
     try:
-        item, feature, size = numbered.Questions.of(texts).features()
+        item, feature, size = numbered.Questions.parse(texts).features()
     finally:
-        numbered._LOOKED_UP = before
-    every = sorted(set().union(*map(features_of, texts))) if texts else []
-    assert size == len(every)
+        numbered._MAX_LOOKUP_SIZE = before
+    feature_names = sorted(set().union(*map(features_of, texts))) if texts else []
+    assert size == len(feature_names)
     expected = [
-        (i, every.index(name)) for i, text in enumerate(texts) for name in sorted(features_of(text))
+        (i, feature_names.index(name))
+        for i, text in enumerate(texts)
+        for name in sorted(features_of(text))
     ]
     assert list(zip(item.tolist(), feature.tolist(), strict=True)) == expected
 
@@ -49,16 +51,18 @@ def test_every_text_has_the_features_of_its_definition_in_their_order(
 @given(TEXTS)
 @settings(deadline=None, max_examples=60)
 def test_places_and_beginnings_are_those_of_the_words(texts: list[str]) -> None:
-    asked = numbered.Questions.of(texts)
-    split = [re.findall(r"[\w']+", text.lower()) for text in asked.distinct]
-    for place in (0, 1, -1):
-        own = [
-            some[place] if len(some) > (place if place >= 0 else -place - 1) else None
-            for some in split
+    questions = numbered.Questions.parse(texts)
+    split = [re.findall(r"[\w']+", text.lower()) for text in questions.distinct]
+    for position in (0, 1, -1):
+        expected = [
+            words[position] if len(words) > (position if position >= 0 else -position - 1) else None
+            for words in split
         ]
-        assert [None if n < 0 else asked.vocabulary[n] for n in asked.at(place).tolist()] == own
+        assert [
+            None if n < 0 else questions.vocabulary[n] for n in questions.word_at(position).tolist()
+        ] == expected
     for count in (2, 3):
-        codes = asked.beginning(count).tolist()
+        codes = questions.prefix_codes(count).tolist()
         for i, j in pairwise(range(len(split))):
             assert (codes[i] == codes[j]) == (split[i][:count] == split[j][:count])
 
@@ -66,23 +70,23 @@ def test_places_and_beginnings_are_those_of_the_words(texts: list[str]) -> None:
 def test_giveaways_are_those_that_counters_find() -> None:
     rng = np.random.default_rng(4)
     labels = rng.choice(["yes", "no", "maybe"], 900, p=[0.4, 0.4, 0.2]).tolist()
-    named = {"yes": ["boat", "sea"], "no": ["car", "boat"], "maybe": ["fog", "car"]}
-    asked = [
-        f"Is a {rng.choice(named[y])} {rng.choice(['by', 'in'])} it {rng.integers(9)}?"
+    cue_words = {"yes": ["boat", "sea"], "no": ["car", "boat"], "maybe": ["fog", "car"]}
+    questions = [
+        f"Is a {rng.choice(cue_words[y])} {rng.choice(['by', 'in'])} it {rng.integers(9)}?"
         for y in labels
     ]
     types = rng.choice(["x", "y"], 900).tolist()
     giveaways = psy.leakage_cues(
-        labels, questions=asked, types=types, rng=np.random.default_rng(0)
+        labels, questions=questions, types=types, rng=np.random.default_rng(0)
     ).giveaways
-    seen: dict[tuple[str, str], Counter[str]] = {}
-    for text, kind, label in zip(asked, types, labels, strict=True):
+    tallies: dict[tuple[str, str], Counter[str]] = {}
+    for text, kind, label in zip(questions, types, labels, strict=True):
         split = re.findall(r"[\w']+", text.lower())
         for phrase in {*split, *(" ".join(split[:k]) + " ..." for k in (2, 3) if len(split) > k)}:
-            seen.setdefault((kind, phrase), Counter())[label] += 1
+            tallies.setdefault((kind, phrase), Counter())[label] += 1
     tried = [
         (key, *tally.most_common(1)[0], tally.total())
-        for key, tally in seen.items()
+        for key, tally in tallies.items()
         if tally.total() >= 20
     ]
     of_type = {
@@ -106,16 +110,16 @@ def test_codes_are_numbered_in_their_order_with_any_table() -> None:
         array = np.array(codes, dtype=np.int64)
         order = sorted(set(codes))
         expected = [order.index(code) for code in codes], len(order)
-        for most in (None, 10, 1 << 25):
-            place, size = numbered.without_gaps(array, most)
-            assert (place.tolist(), size) == expected
-        assert numbered.once_each(array).tolist() == order
-    assert numbered.numbers([None, "a", None, 3]) == (pytest.approx([0, 1, 0, 2]), (None, "a", 3))
-    starts, chosen = np.array([0, 2, 2, 5]), np.array([2, 0, 1, 2])
-    entry, owner = numbered.rows_of(starts, chosen)
+        for max_size in (None, 10, 1 << 25):
+            ranks, size = numbered.compact_codes(array, max_size)
+            assert (ranks.tolist(), size) == expected
+        assert numbered.unique_codes(array).tolist() == order
+    assert numbered.factorize([None, "a", None, 3]) == (pytest.approx([0, 1, 0, 2]), (None, "a", 3))
+    starts, rows = np.array([0, 2, 2, 5]), np.array([2, 0, 1, 2])
+    entry, owner = numbered.gather_rows(starts, rows)
     assert entry.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
     assert owner.tolist() == [0, 0, 0, 1, 1, 3, 3, 3]
-    table = numbered.counted(np.array([0, 5, 5, 3]), 2, 3)
+    table = numbered.count_table(np.array([0, 5, 5, 3]), 2, 3)
     assert table.tolist() == [[1, 0, 0], [1, 0, 2]]
 
 
@@ -156,25 +160,27 @@ LEVELS_BY_HAND = {
 
 
 def test_cues_of_a_question_by_hand() -> None:
-    levels = leaks._surface(numbered.Questions.of(TEXTS_BY_HAND), None)
+    levels = leaks._surface_levels(numbered.Questions.parse(TEXTS_BY_HAND), None)
     for name, values in LEVELS_BY_HAND.items():
         level, count = levels.pop(name)
-        assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+        assert level.tolist() == numbered.factorize(values)[0].tolist(), name
         assert count == len(set(values)), name
     # lengths of 12, 15, 28, 25, 2, 0, 20, 12 and 12 letters: how many tenths of them lie below
     lengths = [len(text) for text in TEXTS_BY_HAND]
     cuts = {float(np.quantile(lengths, k / 10)) for k in range(1, 10)}
-    below = [sum(cut < length for cut in cuts) for length in lengths]
+    tenths = [sum(cut < length for cut in cuts) for length in lengths]
     level, count = levels.pop("length")
-    assert level.tolist() == numbered.numbers(below)[0].tolist()
-    assert count == len(set(below))
+    assert level.tolist() == numbered.factorize(tenths)[0].tolist()
+    assert count == len(set(tenths))
     assert levels == {}
     subsets = ["a", "an", "the", "a an", "the y a", "an the", "the an a", "x", "an z a", "a the"]
-    level, count = leaks._surface(numbered.Questions.of(subsets), None)["articles"]
+    level, count = leaks._surface_levels(numbered.Questions.parse(subsets), None)["articles"]
     assert level.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 3, 4], "which articles, in any order"
     assert count == 8
-    long = [" ".join(["so"] * k) for k in (38, 39, 40, 41, 50)]
-    assert leaks._surface(numbered.Questions.of(long), None)["number of words"][0].tolist() == [
+    long_texts = [" ".join(["so"] * k) for k in (38, 39, 40, 41, 50)]
+    assert leaks._surface_levels(numbered.Questions.parse(long_texts), None)["number of words"][
+        0
+    ].tolist() == [
         0,
         1,
         2,
@@ -185,7 +191,7 @@ def test_cues_of_a_question_by_hand() -> None:
 
 def test_cues_of_a_number_by_hand() -> None:
     ids = ["img007_a", "img12_a", "x", 3, "b1_20", "b9_7", "9" * 20 + "8", "img12_a"]
-    levels = leaks._surface(None, ids)
+    levels = leaks._surface_levels(None, ids)
     number = [7, 12, -1, 3, 20, 7, int("9" * 15), 12]
     cuts = {float(np.quantile(number, k / 10)) for k in range(1, 10)}
     for name, values in {
@@ -195,34 +201,34 @@ def test_cues_of_a_number_by_hand() -> None:
         "tenth of the number": [sum(cut <= n for cut in cuts) for n in number],
     }.items():
         level, count = levels.pop(name)
-        assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+        assert level.tolist() == numbered.factorize(values)[0].tolist(), name
         assert count == len(set(values)), name
     assert levels == {}
-    assert all(len(level) == 0 for level, _ in leaks._surface(None, []).values())
+    assert all(len(level) == 0 for level, _ in leaks._surface_levels(None, []).values())
 
 
 def test_places_of_items_by_hand() -> None:
     """Where items stand in the file or in their part, in their cluster, and what came before."""
     labels, parts, clusters = "ynnyynyn", "ppqpqqpq", "aabbaacc"
-    items = numbered.deal(list(labels), list(clusters), None, np.random.default_rng(0))
-    for sections, place, before in (
+    items = numbered.split_folds(list(labels), list(clusters), None, np.random.default_rng(0))
+    for sections, positions, before in (
         (None, range(8), ["", *labels[:-1]]),
         (list(parts), [0, 1, 0, 2, 1, 2, 3, 3], ["", "y", "", "n", "n", "y", "y", "n"]),
     ):
-        levels = leaks._places(list(labels), items, sections)
+        levels = leaks._position_levels(list(labels), items, sections)
         size = 8 if sections is None else 4
         for name, values in {
-            "odd or even place": [i % 2 for i in place],
+            "odd or even place": [i % 2 for i in positions],
             "place within the cluster": [0, 1, 0, 1, 2, 3, 0, 1],
-            "tenth of the file": [i * 10 // size for i in place],
+            "tenth of the file": [i * 10 // size for i in positions],
             "label before": before,
         }.items():
             level, count = levels.pop(name)
-            assert level.tolist() == numbered.numbers(values)[0].tolist(), name
+            assert level.tolist() == numbered.factorize(values)[0].tolist(), name
             assert count == len(set(values)), name
         assert levels == {}
-    large = numbered.deal(["y"] * 40, ["a"] * 40, None, np.random.default_rng(0))
-    level, count = leaks._places(["y"] * 40, large)["place within the cluster"]
+    large = numbered.split_folds(["y"] * 40, ["a"] * 40, None, np.random.default_rng(0))
+    level, count = leaks._position_levels(["y"] * 40, large)["place within the cluster"]
     assert level.tolist() == [min(i, 30) for i in range(40)]
     assert count == 31
 
@@ -234,9 +240,9 @@ def test_a_phrase_gives_a_label_away_from_twenty_items_and_95_percent(
     items: int, others: int, named: bool
 ) -> None:
     """Of questions with "boat" all but a few are answered yes, and of the rest half."""
-    asked = ["Is it a boat?"] * items + [f"Is it {i}?" for i in range(100)]
+    questions = ["Is it a boat?"] * items + [f"Is it {i}?" for i in range(100)]
     labels = ["no"] * others + ["yes"] * (items - others) + ["yes", "no"] * 50
-    study = psy.leakage_cues(labels, questions=asked, rng=np.random.default_rng(0))
+    study = psy.leakage_cues(labels, questions=questions, rng=np.random.default_rng(0))
     giveaways = {giveaway.phrase: giveaway for giveaway in study.giveaways}
     assert ("boat" in giveaways) == named
     if named:
@@ -249,44 +255,60 @@ def test_a_phrase_gives_a_label_away_from_twenty_items_and_95_percent(
 def test_twenty_items_in_five_clusters_are_enough(count: int, clusters: int) -> None:
     cluster = [i % clusters for i in range(count)]
     labels = ["yes", "no"] * (count // 2) + ["yes"] * (count % 2)
-    items = numbered.deal(labels, cluster, None, np.random.default_rng(0))
-    every = np.ones(count, dtype=bool)
-    enough = count >= 20 and clusters >= 5
-    for reason in (leaks.too_few(items), leaks.untested(items, every)):
-        assert (reason == "") == enough
-        assert enough or reason.endswith(f"there are {count} in {clusters}")
-    lone = numbered.deal(["no", *labels[:1] * (count - 1)], cluster, None, np.random.default_rng(0))
-    assert (leaks.untested(lone, every) == "") == enough, "a single other label can be given away"
-    part = np.arange(count) < 19
-    assert leaks.untested(items, part).endswith(f"there are 19 in {min(clusters, 19)}")
-    view = leaks.View(items, (("", "", every), ("", "p", part), ("a", "", every)))
-    assert leaks.tests_in([view, view]) == (4 if enough else 0)
-    single = numbered.deal(labels, cluster, labels, np.random.default_rng(0))
-    assert leaks.untested(single, every) if enough else leaks.too_few(single)
-    assert not enough or "one label only" in leaks.untested(single, every)
+    items = numbered.split_folds(labels, cluster, None, np.random.default_rng(0))
+    all_items = np.ones(count, dtype=bool)
+    is_testable = count >= 20 and clusters >= 5
+    for reason in (leaks.sample_size_problem(items), leaks.untestable_reason(items, all_items)):
+        assert (reason == "") == is_testable
+        assert is_testable or reason.endswith(f"there are {count} in {clusters}")
+    lone = numbered.split_folds(
+        ["no", *labels[:1] * (count - 1)], cluster, None, np.random.default_rng(0)
+    )
+    assert (leaks.untestable_reason(lone, all_items) == "") == is_testable, (
+        "a single other label can be given away"
+    )
+    part_mask = np.arange(count) < 19
+    assert leaks.untestable_reason(items, part_mask).endswith(
+        f"there are 19 in {min(clusters, 19)}"
+    )
+    view = leaks.View(items, (("", "", all_items), ("", "p", part_mask), ("a", "", all_items)))
+    assert leaks.count_tests([view, view]) == (4 if is_testable else 0)
+    single = numbered.split_folds(labels, cluster, labels, np.random.default_rng(0))
+    assert (
+        leaks.untestable_reason(single, all_items)
+        if is_testable
+        else leaks.sample_size_problem(single)
+    )
+    assert not is_testable or "one label only" in leaks.untestable_reason(single, all_items)
 
 
 def test_who_leaks_is_named_with_the_largest_gain_first() -> None:
-    def stratum(kind: str, part: str, gain: float, shown: bool = True) -> leaks.Stratum:
-        return leaks.Stratum(kind, part, "c", 9, 9, 0.5, 0.5, gain, 0.0, 1.0, 0.01, shown, 0.2)
+    def stratum(kind: str, part: str, gain: float, is_significant: bool = True) -> leaks.Stratum:
+        return leaks.Stratum(
+            kind, part, "c", 9, 9, 0.5, 0.5, gain, 0.0, 1.0, 0.01, is_significant, 0.2
+        )
 
-    whole, part = stratum("", "", 0.9), stratum("", "p", 0.2)
-    typed, both = stratum("a", "", 0.3), stratum("a", "p", 0.5)
-    hidden = stratum("b", "", 0.8, shown=False)
-    assert leaks.leaking([whole, part, typed, hidden, both]) == (both, typed, part)
-    assert leaks.leaking([part, whole, hidden]) == (whole, part)
-    assert leaks.leaking([hidden]) == ()
-    names = [each.name for each in (whole, part, typed, both)]
+    all_items, part_items = stratum("", "", 0.9), stratum("", "p", 0.2)
+    type_items, crossed_items = stratum("a", "", 0.3), stratum("a", "p", 0.5)
+    hidden = stratum("b", "", 0.8, is_significant=False)
+    assert leaks.leaking_strata([all_items, part_items, type_items, hidden, crossed_items]) == (
+        crossed_items,
+        type_items,
+        part_items,
+    )
+    assert leaks.leaking_strata([part_items, all_items, hidden]) == (all_items, part_items)
+    assert leaks.leaking_strata([hidden]) == ()
+    names = [row.name for row in (all_items, part_items, type_items, crossed_items)]
     assert names == ["all items", "p", "a", "a in p"]
 
 
 def test_what_is_learnt_in_types_and_parts() -> None:
     """A type of a part is learnt by itself, as is a part, and named where it is neither of them."""
     types, parts = list("aabbaab"), ["p", "q", "p", "q", "q", "q", ""]
-    items = numbered.deal(list("ynynyny"), None, types, np.random.default_rng(0))
+    items = numbered.split_folds(list("ynynyny"), None, types, np.random.default_rng(0))
     first, crossed = leaks.views(items, parts)
     assert first.items is items
-    assert [(k, p, of.tolist()) for k, p, of in first.strata] == [
+    assert [(k, p, mask.tolist()) for k, p, mask in first.strata] == [
         ("", "", [True] * 7),
         *((kind, "", [t == kind for t in types]) for kind in "ab"),
     ]
@@ -297,9 +319,9 @@ def test_what_is_learnt_in_types_and_parts() -> None:
     assert len(crossed.items.kinds) == len(set(cells)) == int(kind.max()) + 1
     assert crossed.items.label.tolist() == items.label.tolist()
     assert crossed.items.folds == items.folds
-    named = {(k, p): of.tolist() for k, p, of in crossed.strata}
-    assert named == {
-        **{("", p or "no part"): [each == p for each in parts] for p in ("p", "q", "")},
+    masks = {(k, p): mask.tolist() for k, p, mask in crossed.strata}
+    assert masks == {
+        **{("", p or "no part"): [item_part == p for item_part in parts] for p in ("p", "q", "")},
         # the one item without a part is that part
         **{
             (t, p): [cell == (t, p) for cell in cells]
@@ -308,27 +330,31 @@ def test_what_is_learnt_in_types_and_parts() -> None:
     }
     assert len(leaks.views(items, None)) == len(leaks.views(items, ["p"] * 7)) == 1
     level, block = np.array([0, 1, 1, 0, 1, 0, 0]), np.array([0, 1, 2, 0, 1, 2, 1])
-    for view, whole in ((first, 1), (crossed, 0)):
-        ways = list(leaks._ways(view, level))
-        assert [len(each.strata) for each, _ in ways] == [1] * whole + [len(view.strata) - whole]
-        assert [s for each, _ in ways for s in each.strata] == list(view.strata)
-        rules = [numbered.learnt_over_kinds] * whole + [numbered.learnt_forward]
-        for (_, predict), rule in zip(ways, rules, strict=True):
+    for view, n_joint in ((first, 1), (crossed, 0)):
+        predictors = list(leaks._predictors(view, level))
+        assert [len(subview.strata) for subview, _ in predictors] == [1] * n_joint + [
+            len(view.strata) - n_joint
+        ]
+        assert [s for subview, _ in predictors for s in subview.strata] == list(view.strata)
+        rules = [numbered.naive_bayes_predictor] * n_joint + [numbered.forward_predictor]
+        for (_, predict), rule in zip(predictors, rules, strict=True):
             assert predict(block).tolist() == rule(view.items, level)(block).tolist()
-    alone = leaks.views(numbered.deal(list("ynynyny"), None, None, np.random.default_rng(0)), None)
-    assert [len(each.strata) for each, _ in leaks._ways(alone[0], level)] == [1]
+    single_views = leaks.views(
+        numbered.split_folds(list("ynynyny"), None, None, np.random.default_rng(0)), None
+    )
+    assert [len(subview.strata) for subview, _ in leaks._predictors(single_views[0], level)] == [1]
 
 
 @pytest.mark.parametrize("gain", [0.0, 1.0, -1.0, 0.05])
 def test_a_gain_that_no_order_changes_is_told_from_none(gain: float) -> None:
     """All items gain, or lose, or none does: an error of 0 stands for certainty."""
     labels = ["yes"] * 16 + ["no"] * 14
-    items = numbered.deal(labels, None, None, np.random.default_rng(1))
+    items = numbered.split_folds(labels, None, None, np.random.default_rng(1))
     base = np.repeat([1.0, 0.0], [16, 14])
     hits = base + gain if abs(gain) == 1 else base.copy()
     hits[20] += gain == 0.05
     (view,) = leaks.views(items, None)
-    (result,) = leaks.judge_strata(
+    (result,) = leaks.evaluate_strata(
         view, lambda block: hits, np.random.default_rng(2), cue="c", tests=1
     )
     assert (result.cue, result.type, result.part) == ("c", "", "")
@@ -344,8 +370,10 @@ def test_a_gain_that_no_order_changes_is_told_from_none(gain: float) -> None:
         assert result.p == pytest.approx(p)
         floor = result.baseline
         typical = (max(abs(gain), 1 - floor) / (30 * 0.9)) ** 0.5
-        least = 1.05 * (reach + stats.norm.ppf(0.8)) * typical
-        assert result.detectable == pytest.approx(least + 0.8 * (floor * (1 - floor) / 30) ** 0.5)
+        min_gain = 1.05 * (reach + stats.norm.ppf(0.8)) * typical
+        assert result.detectable == pytest.approx(
+            min_gain + 0.8 * (floor * (1 - floor) / 30) ** 0.5
+        )
     else:
         assert 0 < result.gain < 0.05
         assert result.low < 0 < result.high
@@ -356,25 +384,29 @@ def test_a_gain_that_no_order_changes_is_told_from_none(gain: float) -> None:
 def test_a_stratum_that_cannot_be_tested_says_why() -> None:
     labels = ["yes", "no"] * 15
     kinds = ["a"] * 24 + ["b"] * 6
-    items = numbered.deal(labels, None, kinds, np.random.default_rng(1))
-    constant = numbered.deal(labels, None, labels, np.random.default_rng(1))
-    small, same = (
-        leaks.judge_strata(
-            leaks.views(each, None)[0],
+    items = numbered.split_folds(labels, None, kinds, np.random.default_rng(1))
+    constant = numbered.split_folds(labels, None, labels, np.random.default_rng(1))
+    small, constant_results = (
+        leaks.evaluate_strata(
+            leaks.views(split, None)[0],
             lambda block: np.ones(30),
             np.random.default_rng(2),
             cue="c",
             tests=3,
         )
-        for each in (items, constant)
+        for split in (items, constant)
     )
     assert [(s.name, s.status) for s in small] == [
         ("all items", "ok"),
         ("a", "ok"),
         ("b", "insufficient"),
     ]
-    assert [s.status for s in same] == ["not_informative", "insufficient", "insufficient"]
-    for stratum in (small[2], same[0]):
+    assert [s.status for s in constant_results] == [
+        "not_informative",
+        "insufficient",
+        "insufficient",
+    ]
+    for stratum in (small[2], constant_results[0]):
         assert not stratum.shown
         assert stratum.reason
         assert np.isnan([stratum.accuracy, stratum.gain, stratum.p, stratum.detectable]).all()
@@ -426,8 +458,8 @@ def test_cues_of_types_and_parts_share_the_level() -> None:
 
     assert {cue.name for cue in study.cues} == names
     for cue in study.cues:
-        own = [stratum for stratum in tested if stratum.cue == cue.name]
-        assert order(cue.strongest) == min(map(order, own))
+        cue_strata = [stratum for stratum in tested if stratum.cue == cue.name]
+        assert order(cue.strongest) == min(map(order, cue_strata))
         assert cue.leak == cue.strongest.shown
     clearest = [order(cue.strongest) for cue in study.cues]
     assert clearest == sorted(clearest)

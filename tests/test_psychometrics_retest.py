@@ -17,7 +17,7 @@ from scipy import stats
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import lengthening
 from hqm.psychometrics.retest import drift_test
-from hqm.psychometrics.score_dependability import spread_of_these
+from hqm.psychometrics.score_dependability import fixed_score_variances
 from tests.conftest import NIGHTLY
 from tests.perf.coverage import INTERVALS, simulate
 
@@ -139,8 +139,8 @@ def test_bland_and_altman_of_the_peak_flow_data() -> None:
     limits = psy.bland_altman(MINI, WRIGHT)
     assert (limits.upper.low, limits.upper.high) == pytest.approx((48.86, 119.93), abs=5e-3)
     # mirrored: exchanging the meters exchanges the limits
-    other = psy.bland_altman(WRIGHT, MINI)
-    assert (other.lower.low, other.lower.high) == pytest.approx(
+    swapped = psy.bland_altman(WRIGHT, MINI)
+    assert (swapped.lower.low, swapped.lower.high) == pytest.approx(
         (-limits.upper.high, -limits.upper.low)
     )
     line = stats.linregress((np.array(WRIGHT) + MINI) / 2, np.array(WRIGHT) - MINI)
@@ -204,9 +204,9 @@ def test_length_standardised_reliabilities_of_the_hqm_paper(
 
 
 def test_lengthening_is_the_inverse_of_the_standardised_length() -> None:
-    coefficient = psy.Coefficient(0.8, 0.6, 0.9, 20, fixed=psy.Bounds(0.7, 0.85, "x"))
-    needed = round(100 * lengthening(0.8, 0.95))
-    assert psy.standardized_reliability(0.8, 100, needed).value == pytest.approx(0.95, abs=1e-4)
+    coefficient = psy.Coefficient(0.8, 0.6, 0.9, 20, fixed=psy.ConfidenceInterval(0.7, 0.85, "x"))
+    n_items = round(100 * lengthening(0.8, 0.95))
+    assert psy.standardized_reliability(0.8, 100, n_items).value == pytest.approx(0.95, abs=1e-4)
     longer = psy.standardized_reliability(coefficient, 100, 400)
     assert longer.fixed is not None
     assert (longer.low, longer.fixed.high) == pytest.approx((6 / 7, 4 * 0.85 / (1 + 3 * 0.85)))
@@ -230,9 +230,11 @@ def by_hand(x: np.ndarray, clusters: np.ndarray) -> tuple[float, np.ndarray, flo
             sums = [sum(x[k, m, i] for i in usable if clusters[i] == c) for k in range(runs)]
             mean = sum(sums) / runs
             total += sum((s - mean) ** 2 for s in sums) / (runs - 1)
-        own = [[x[k, m, i] for i in range(items) if x[k, m, i] == x[k, m, i]] for k in range(runs)]
-        noise.append(total / len(usable) * sum(1 / len(scored) for scored in own) / runs)
-        scores.append([sum(scored) / len(scored) for scored in own])
+        answers_by_run = [
+            [x[k, m, i] for i in range(items) if x[k, m, i] == x[k, m, i]] for k in range(runs)
+        ]
+        noise.append(total / len(usable) * sum(1 / len(scored) for scored in answers_by_run) / runs)
+        scores.append([sum(scored) / len(scored) for scored in answers_by_run])
     spread = float(np.mean([np.var([s[k] for s in scores], ddof=1) for k in range(runs)]))
     return 1 - float(np.mean(noise)) / spread, np.array(noise), spread
 
@@ -266,13 +268,15 @@ def test_the_least_reliability_of_others_by_hand() -> None:
     """
     scores = np.exp(np.linspace(0, 3, 20))
 
-    def without(rows: np.ndarray) -> tuple[float, float]:
+    def estimate(rows: np.ndarray) -> tuple[float, float]:
         spread = scores[rows].var(ddof=1)
         return 1 - 0.01 / spread, spread
 
-    rho = psy.at_least(psy.Coefficient(1 - 0.01 / scores.var(ddof=1), n=20), without, scores)
-    rest = np.array([np.delete(scores, i).var(ddof=1) for i in range(20)])
-    jackknifed = 19 / 20 * ((np.log(rest) - np.log(rest).mean()) ** 2).sum()
+    rho = psy.add_lower_bound(
+        psy.Coefficient(1 - 0.01 / scores.var(ddof=1), n=20), estimate, scores
+    )
+    left_variances = np.array([np.delete(scores, i).var(ddof=1) for i in range(20)])
+    jackknifed = 19 / 20 * ((np.log(left_variances) - np.log(left_variances).mean()) ** 2).sum()
     centre = stats.trim_mean(scores, 1 / (2 * math.sqrt(16)))
     square = ((scores - scores.mean()) ** 2).sum()
     kurtosis = 20 * ((scores - centre) ** 4).sum() / square**2
@@ -327,8 +331,8 @@ def test_coin_flips_reach_the_noise_floor() -> None:
 def test_rho_g_of_scores_equals_rho_g_for_a_mean() -> None:
     x, _ = answers(11, respondents=10, items=300)
     scores = x.mean(axis=2)
-    without = (x.sum(axis=2, keepdims=True) - x) / 299
-    direct, general = psy.rho_g(x), psy.rho_g_of_scores(scores, without=without)
+    replicates = (x.sum(axis=2, keepdims=True) - x) / 299
+    direct, general = psy.rho_g(x), psy.rho_g_of_scores(scores, replicates=replicates)
     assert general.rho.value == pytest.approx(direct.rho.value, abs=3e-4)
     assert direct.rho.fixed is not None
     assert general.rho.fixed is not None
@@ -345,15 +349,15 @@ def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:
     wrong_rate = np.linspace(0.1, 0.4, 8)[:, None]
 
     def run() -> tuple[np.ndarray, np.ndarray]:
-        named = rng.poisson(5, size=(8, 150)) + 1.0
-        return rng.binomial(named.astype(int), wrong_rate).astype(float), named
+        objects = rng.poisson(5, size=(8, 150)) + 1.0
+        return rng.binomial(objects.astype(int), wrong_rate).astype(float), objects
 
     real = np.var([(w.sum(1) / n.sum(1)) for w, n in (run() for _ in range(600))], axis=0, ddof=1)
     estimates = []
     for _ in range(40):
         w, n = (np.stack(v) for v in zip(run(), run(), strict=True))
-        without = (w.sum(2, keepdims=True) - w) / (n.sum(2, keepdims=True) - n)
-        estimates.append(psy.rho_g_of_scores(w.sum(2) / n.sum(2), without=without).noise)
+        replicates = (w.sum(2, keepdims=True) - w) / (n.sum(2, keepdims=True) - n)
+        estimates.append(psy.rho_g_of_scores(w.sum(2) / n.sum(2), replicates=replicates).noise)
     assert np.mean(estimates, axis=0).mean() == pytest.approx(real.mean(), rel=0.06)
 
 
@@ -407,51 +411,51 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
     slack = 3 * math.sqrt(0.95 * 0.05 / studies)
     assert coverages[INTERVALS[1]].population >= 0.95 - slack
     assert coverages[INTERVALS[2]].population >= 0.95 - slack
-    assert coverages[INTERVALS[3]].these >= 0.95 - slack
+    assert coverages[INTERVALS[3]].fixed_respondents >= 0.95 - slack
     # the point of having two: the narrow one does not speak about other respondents
     assert coverages[INTERVALS[3]].population < 0.8
     assert coverages[INTERVALS[3]].width < coverages[INTERVALS[2]].width
 
 
 def ends(value: psy.Coefficient) -> tuple[float, ...]:
-    fixed = value.fixed or psy.Bounds(math.nan, math.nan, "")
+    fixed = value.fixed or psy.ConfidenceInterval(math.nan, math.nan, "")
     return value.value, value.low, value.high, value.n, value.level, fixed.low, fixed.high
 
 
 @pytest.mark.parametrize("of_scores", [False, True], ids=["of items", "of scores"])
 def test_who_lacks_answers_leaves_no_trace_in_rho_g(of_scores: bool) -> None:
     x, _ = answers(20, respondents=16, items=40)
-    kept = [i for i in range(16) if i not in (3, 6)]
+    complete = [i for i in range(16) if i not in (3, 6)]
     families = [str(i // 2) for i in range(16)]
-    own = [families[i] for i in kept]
+    complete_families = [families[i] for i in complete]
     gap = x.copy()
     gap[0, 3] = np.nan
     if of_scores:
         gap[1, 6] = np.nan
-        without, left = ((v.sum(axis=2)[:, :, None] - v) / 39 for v in (gap, x[:, kept]))
-        gaps, rests = gap.mean(axis=2), x[:, kept].mean(axis=2)
-        ours = psy.rho_g_of_scores(gaps, without=without, families=families, level=0.9)
-        rest = psy.rho_g_of_scores(rests, without=left, families=own, level=0.9)
-        without[0, 7, 3] = np.nan
-        one_less = psy.rho_g_of_scores(gaps, without=without, families=families)
-        assert one_less.rho.n == 13
+        replicates, left = ((v.sum(axis=2)[:, :, None] - v) / 39 for v in (gap, x[:, complete]))
+        gaps, rests = gap.mean(axis=2), x[:, complete].mean(axis=2)
+        ours = psy.rho_g_of_scores(gaps, replicates=replicates, families=families, level=0.9)
+        reduced = psy.rho_g_of_scores(rests, replicates=left, families=complete_families, level=0.9)
+        replicates[0, 7, 3] = np.nan
+        missing_replicate = psy.rho_g_of_scores(gaps, replicates=replicates, families=families)
+        assert missing_replicate.rho.n == 13
     else:
         gap[1, 6, 2:] = np.nan  # one picture is left
         labels = np.arange(40) // 2
         ours = psy.rho_g(gap, labels, families=families, level=0.9)
-        rest = psy.rho_g(x[:, kept], labels, families=own, level=0.9)
-    assert ends(ours.rho) == pytest.approx(ends(rest.rho))
-    assert (ours.rho.flags, ours.rho.method) == (rest.rho.flags, rest.rho.method)
+        reduced = psy.rho_g(x[:, complete], labels, families=complete_families, level=0.9)
+    assert ends(ours.rho) == pytest.approx(ends(reduced.rho))
+    assert (ours.rho.flags, ours.rho.method) == (reduced.rho.flags, reduced.rho.method)
     assert (ours.rho.n, ours.rho.level, math.isfinite(ours.rho.low)) == (14, 0.9, True)
-    assert ours.noise[kept] == pytest.approx(rest.noise)
-    assert ours.scores[:, kept] == pytest.approx(rest.scores)
+    assert ours.noise[complete] == pytest.approx(reduced.noise)
+    assert ours.scores[:, complete] == pytest.approx(reduced.scores)
     assert np.isnan([*ours.noise[[3, 6]], *ours.scores[:, [3, 6]].ravel()]).all()
-    assert ours.score_variance == pytest.approx(rest.score_variance)
-    assert ours.noise_mean == pytest.approx(rest.noise.mean())
-    assert ours.mdc95[kept] == pytest.approx(1.96 * np.sqrt(2 * rest.noise))
+    assert ours.score_variance == pytest.approx(reduced.score_variance)
+    assert ours.noise_mean == pytest.approx(reduced.noise.mean())
+    assert ours.mdc95[complete] == pytest.approx(1.96 * np.sqrt(2 * reduced.noise))
     drift = ours.drift.statistic, ours.drift.df, ours.drift.p, ours.drift.n
     assert drift == pytest.approx(
-        (rest.drift.statistic, rest.drift.df, rest.drift.p, 14), nan_ok=True
+        (reduced.drift.statistic, reduced.drift.df, reduced.drift.p, 14), nan_ok=True
     )
 
 
@@ -516,39 +520,43 @@ def test_noise_above_the_spread_is_reported_raw() -> None:
 
 def test_runs_that_repeat_say_so_and_equal_scores_have_no_reliability() -> None:
     x, _ = answers(25, respondents=9)
-    same = psy.rho_g(x[[0, 0, 0]], level=0.9)
-    assert (same.rho.value, same.rho.status, same.rho.n) == (1, "not_informative", 9)
-    assert (same.rho.level, same.runs, same.noise_mean) == (0.9, 3, 0)
-    assert same.rho_average is same.rho
+    repeated = psy.rho_g(x[[0, 0, 0]], level=0.9)
+    assert (repeated.rho.value, repeated.rho.status, repeated.rho.n) == (1, "not_informative", 9)
+    assert (repeated.rho.level, repeated.runs, repeated.noise_mean) == (0.9, 3, 0)
+    assert repeated.rho_average is repeated.rho
     equal = np.stack([np.eye(4, 12), np.eye(4, 12)[:, ::-1]])
     degenerate = psy.rho_g(equal)
     assert (degenerate.rho.status, degenerate.rho.n) == ("degenerate", 4)
     assert degenerate.noise == pytest.approx(np.full(4, 1 / 144))
     equal[1, 0] = 1.0
     assert psy.rho_g(equal).rho.status == "ok", "one run tells them apart"
-    for few, respondents in ((x[:1], 9), (x[:, :2], 2), (x[:, :, :1], 9), (x * np.nan, 9)):
-        absent = psy.rho_g(few)
+    for subset, respondents in ((x[:1], 9), (x[:, :2], 2), (x[:, :, :1], 9), (x * np.nan, 9)):
+        absent = psy.rho_g(subset)
         assert (absent.rho.status, absent.rho.n) == ("insufficient", respondents)
         assert (absent.drift.status, absent.drift.n) == ("insufficient", respondents)
         assert np.isnan(absent.noise).all()
         assert np.isnan(absent.scores).all()
-        assert (absent.noise.shape, absent.scores.shape) == ((respondents,), few.shape[:2])
+        assert (absent.noise.shape, absent.scores.shape) == ((respondents,), subset.shape[:2])
         assert math.isnan(absent.score_variance)
 
 
-def drawn_bounds(
-    scores: np.ndarray, apart: np.ndarray, noise: float, level: float
+def fixed_interval(
+    scores: np.ndarray, left_means: np.ndarray, noise: float, level: float
 ) -> tuple[float, float]:
     """The interval of rho_g where the noise of two runs is known: that of the spread alone."""
-    m, c = apart.shape
-    centred = apart - apart.mean(axis=0)
+    m, c = left_means.shape
+    centred = left_means - left_means.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     error = (centred**2).sum() * (c - 1) / c / (m - 1)
-    away = scores - scores.mean()
-    length = float((away**2).sum())
-    along = ((away @ centred) ** 2).sum() * (c - 1) / c / length if length > 0 else error
-    these = spread_of_these(scores.var(ddof=1), error, m, along=along)
-    rho = np.clip(1 - noise / (these + noise / 2), 0, 1)
+    centred_scores = scores - scores.mean()
+    length = float((centred_scores**2).sum())
+    directional_error = (
+        ((centred_scores @ centred) ** 2).sum() * (c - 1) / c / length if length > 0 else error
+    )
+    fixed_spread = fixed_score_variances(
+        scores.var(ddof=1), error, m, directional_error=directional_error
+    )
+    rho = np.clip(1 - noise / (fixed_spread + noise / 2), 0, 1)
     low, high = np.quantile(np.repeat(rho, 15), [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high)
 
@@ -559,11 +567,11 @@ def test_the_noise_of_a_single_item_has_no_error() -> None:
     x[1] = x[0]
     x[1, 4, 7] = 1 - x[0, 4, 7]
     study = psy.rho_g(x, level=0.8)
-    apart = ((x.sum(axis=2)[:, :, None] - x) / 29).mean(axis=0)
+    left_means = ((x.sum(axis=2)[:, :, None] - x) / 29).mean(axis=0)
     ours = study.rho.fixed
     assert ours is not None
     assert study.noise[4] == pytest.approx(0.5 / 30**2)
-    low, high = drawn_bounds(x.mean(axis=(0, 2)), apart, study.noise.mean(), 0.8)
+    low, high = fixed_interval(x.mean(axis=(0, 2)), left_means, study.noise.mean(), 0.8)
     value = study.rho.value
     assert (ours.low, ours.high) == pytest.approx((min(low, value), max(high, value)))
 
@@ -572,59 +580,64 @@ def test_mean_scores_that_are_all_alike_have_no_direction() -> None:
     """Two runs in opposite orders, by more than their items' noise explains."""
     rng = np.random.default_rng(27)
     scores = np.array([[0.2, 0.4, 0.6, 0.8], [0.8, 0.6, 0.4, 0.2]])
-    without = scores[:, :, None] + 0.02 * rng.normal(size=(2, 4, 12))
-    study = psy.rho_g_of_scores(scores, without=without)
-    h = 11 / 12 * (scores[:, :, None] - without)
+    replicates = scores[:, :, None] + 0.02 * rng.normal(size=(2, 4, 12))
+    study = psy.rho_g_of_scores(scores, replicates=replicates)
+    h = 11 / 12 * (scores[:, :, None] - replicates)
     changes = 12 / 11 * h.var(axis=0, ddof=1)
     assert study.noise == pytest.approx(changes.sum(axis=1))
     assert "DRIFT" in study.rho.flags
     left = np.log((12 / 11) ** 2 * (changes.sum(axis=1)[:, None] - changes).mean(axis=0))
-    apart = without.mean(axis=0)
-    spread = np.log(apart.var(axis=0, ddof=1))
+    left_means = replicates.mean(axis=0)
+    spread = np.log(left_means.var(axis=0, ddof=1))
     doubt = math.sqrt(11 / 12 * float(((left - left.mean()) ** 2).sum()))
     r = np.corrcoef(left, spread)[0, 1]
-    centred = apart - apart.mean(axis=0)
+    centred = left_means - left_means.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     error = (centred**2).sum() * 11 / 12 / 3
-    these = spread_of_these(0.0, error, 4, along=error)[:, 0]
+    fixed_spread = fixed_score_variances(0.0, error, 4, directional_error=error)[:, 0]
     normal = stats.norm.ppf((np.arange(1, 200) - 0.5) / 199)
     student = stats.t.ppf((np.arange(1, 16) - 0.5) / 15, 11)
     normal, student = normal / normal.std(), student / student.std() * math.sqrt(11 / 9)
-    drawn = []
-    for variance, z in zip(these, normal, strict=True):
+    coefficients = []
+    for variance, z in zip(fixed_spread, normal, strict=True):
         for t in student:
             noise = study.noise.mean() * math.exp(doubt * (r * z + math.sqrt(1 - r * r) * t))
-            drawn.append(min(max(1 - noise / (variance + noise / 2), 0.0), 1.0))
-    low, high = np.quantile(drawn, [0.025, 0.975])
+            coefficients.append(min(max(1 - noise / (variance + noise / 2), 0.0), 1.0))
+    low, high = np.quantile(coefficients, [0.025, 0.975])
     assert study.rho.fixed is not None
     assert (study.rho.fixed.low, study.rho.fixed.high) == pytest.approx(
         (min(low, study.rho.value), max(high, study.rho.value))
     )
-    for few, status in ((2, "insufficient"), (3, "ok")):
-        assert psy.rho_g_of_scores(scores[:, :few], without=without[:, :few]).rho.status == status
+    for n_respondents, status in ((2, "insufficient"), (3, "ok")):
+        assert (
+            psy.rho_g_of_scores(
+                scores[:, :n_respondents], replicates=replicates[:, :n_respondents]
+            ).rho.status
+            == status
+        )
     for clusters, status in ((1, "insufficient"), (2, "ok")):
-        few = psy.rho_g_of_scores(scores, without=without[:, :, :clusters]).rho
-        assert (few.status, few.n) == (status, 4)
-    assert psy.rho_g_of_scores(scores[:1], without=without[:1]).rho.n == 4
-    for shape in (without[0], without[:, :3], without[:1]):
+        rho = psy.rho_g_of_scores(scores, replicates=replicates[:, :, :clusters]).rho
+        assert (rho.status, rho.n) == (status, 4)
+    assert psy.rho_g_of_scores(scores[:1], replicates=replicates[:1]).rho.n == 4
+    for shape in (replicates[0], replicates[:, :3], replicates[:1]):
         with pytest.raises(ValueError, match="shape"):
-            psy.rho_g_of_scores(scores, without=shape)
+            psy.rho_g_of_scores(scores, replicates=shape)
 
 
 def test_the_mean_of_three_runs_says_how_many() -> None:
     x, _ = answers(28, runs=3, respondents=10)
     study = psy.rho_g(x)
     average, single = study.rho_average, study.rho
-    for own, stepped in ((single.value, average.value), (single.low, average.low)):
-        assert stepped == pytest.approx(3 * own / (1 + 2 * own))
+    for single_value, stepped in ((single.value, average.value), (single.low, average.low)):
+        assert stepped == pytest.approx(3 * single_value / (1 + 2 * single_value))
     assert (average.high, average.method) == (math.inf, f"{single.method}, mean of 3 runs")
 
 
 def test_the_noise_floor_by_its_formula() -> None:
     rates = np.array([0.2, 0.5, math.nan, 0.6, 0.9])
     by = np.array([[0.1, 0.3], [0.4, 0.6], [0.5, 0.5], [0.2, 1.0], [0.8, 1.0]])
-    known = np.isfinite(rates)
-    p, q = rates[known], by[known]
+    finite = np.isfinite(rates)
+    p, q = rates[finite], by[finite]
     plain, typed = psy.noise_floor(rates, 50), psy.noise_floor(rates, 50, strata=by)
     for floor, lottery in ((plain, (p * (1 - p)).mean()), (typed, (q * (1 - q)).mean())):
         spread = p.var(ddof=1)
@@ -649,22 +662,22 @@ def test_rank_stability_against_brute_force() -> None:
     stability = psy.rank_stability(
         scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000
     )
-    winner, same, overlap, flips, taus = 0, 0, 0.0, np.zeros((8, 8)), []
+    winner, same_tops, overlap, flips, taus = 0, 0, 0.0, np.zeros((8, 8)), []
     for _ in range(4000):
         a, b = scores + np.sqrt(noise) * rng.normal(size=(2, 8))
         winner += a.argmax() == b.argmax()
         top = set(np.argsort(-a)[:3]) & set(np.argsort(-b)[:3])
-        same += len(top) == 3
+        same_tops += len(top) == 3
         overlap += len(top) / 3
         flips += np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0
         taus.append(stats.kendalltau(a, b).statistic)
     assert stability.same_winner == pytest.approx(winner / 4000, abs=0.03)
     assert [t.k for t in stability.top] == [1, 3]
-    assert stability.top[1].same_set == pytest.approx(same / 4000, abs=0.03)
+    assert stability.top[1].same_set == pytest.approx(same_tops / 4000, abs=0.03)
     assert stability.top[1].overlap == pytest.approx(overlap / 4000, abs=0.02)
     assert stability.top[1].chance == 3 / 8
-    off = ~np.eye(8, dtype=bool)
-    assert stability.mean_flip == pytest.approx(flips[off].mean() / 4000, abs=0.02)
+    off_diagonal = ~np.eye(8, dtype=bool)
+    assert stability.mean_flip == pytest.approx(flips[off_diagonal].mean() / 4000, abs=0.02)
     assert stability.expected_tau == pytest.approx(np.mean(taus), abs=0.02)
     assert stability.mean_flip == pytest.approx((1 - np.mean(taus)) / 2, abs=0.02)
 
@@ -719,17 +732,17 @@ def test_properties_of_the_score_level(
     assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(
         original.ccc.value, abs=1e-6
     )
-    away = x + np.array([0.0, shift + 1.0])
-    assert abs(psy.concordance(*away.T).ccc.value) <= abs(original.ccc.value) + 1e-12
-    assert psy.pearson(*away.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
+    shifted = x + np.array([0.0, shift + 1.0])
+    assert abs(psy.concordance(*shifted.T).ccc.value) <= abs(original.ccc.value) + 1e-12
+    assert psy.pearson(*shifted.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
     assert math.isnan(original.ccc.low), "seven respondents are too few to speak of others"
 
 
-def changed(*places: tuple[int, int]) -> np.ndarray:
+def changed(*positions: tuple[int, int]) -> np.ndarray:
     """Two runs of six respondents that are wrong everywhere but there in the second run."""
     x = np.zeros((2, 6, 15))
-    for place in places:
-        x[1][place] = 1
+    for position in positions:
+        x[1][position] = 1
     return x
 
 
@@ -754,13 +767,13 @@ def test_properties_of_rho_g(x: np.ndarray, order: random.Random, scale: float) 
     respondents = list(range(6))
     order.shuffle(respondents)
     moved, swapped, scaled = (
-        psy.rho_g(other) for other in (x[:, respondents][:, :, shuffle], x[::-1], scale * x + 1)
+        psy.rho_g(variant) for variant in (x[:, respondents][:, :, shuffle], x[::-1], scale * x + 1)
     )
-    for other in (moved, swapped, scaled):
-        assert other.rho.value == pytest.approx(reliability.rho.value, abs=rounding)
-        assert (other.rho.fixed is None) == (reliability.rho.fixed is None)
-        if other.rho.fixed is not None and reliability.rho.fixed is not None:
-            assert other.rho.fixed.low == pytest.approx(reliability.rho.fixed.low, abs=rounding)
+    for variant in (moved, swapped, scaled):
+        assert variant.rho.value == pytest.approx(reliability.rho.value, abs=rounding)
+        assert (variant.rho.fixed is None) == (reliability.rho.fixed is None)
+        if variant.rho.fixed is not None and reliability.rho.fixed is not None:
+            assert variant.rho.fixed.low == pytest.approx(reliability.rho.fixed.low, abs=rounding)
     # a cluster per item is no cluster
     assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(
         reliability.rho.value, abs=1e-12

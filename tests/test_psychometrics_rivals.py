@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 import hqm.psychometrics as psy
 from hqm.psychometrics.compare_reliability import reliability_of_sets
-from hqm.psychometrics.cross_validation import gain_over
+from hqm.psychometrics.cross_validation import accuracy_gain
 
 
 def crossed(seed: int, runs: int) -> np.ndarray:
@@ -65,13 +65,13 @@ def test_corrected_scores_are_those_of_ppi_python(seed: int) -> None:
     human = np.full(2000, np.nan)
     labelled = rng.choice(2000, 200, replace=False)
     human[labelled] = truth[labelled]
-    rest = np.setdiff1d(np.arange(2000), labelled)
+    unlabelled = np.setdiff1d(np.arange(2000), labelled)
     corrected = psy.ppi_scores(judge[None], human[None], weight=1.0)
-    given = (truth[labelled], judge[labelled], judge[rest])
+    arguments = (truth[labelled], judge[labelled], judge[unlabelled])
     assert corrected.scores[0].value == pytest.approx(
-        float(np.squeeze(ppi_mean_pointestimate(*given, lam=1.0))), abs=1e-9
+        float(np.squeeze(ppi_mean_pointestimate(*arguments, lam=1.0))), abs=1e-9
     )
-    low, high = (float(np.squeeze(end)) for end in ppi_mean_ci(*given, alpha=0.05, lam=1.0))
+    low, high = (float(np.squeeze(end)) for end in ppi_mean_ci(*arguments, alpha=0.05, lam=1.0))
     ours = corrected.scores[0]
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-9)
 
@@ -81,16 +81,16 @@ def test_agreement_of_two_columns_is_pingouins() -> None:
 
     rng = np.random.default_rng(5)
     first = rng.normal(size=9)
-    other = 0.6 * first + rng.normal(0.3, 0.5, 9)
+    second = 0.6 * first + rng.normal(0.3, 0.5, 9)
     table = pd.DataFrame(
         {
             "respondent": [*range(9)] * 2,
             "run": ["a"] * 9 + ["b"] * 9,
-            "score": np.concatenate([first, other]),
+            "score": np.concatenate([first, second]),
         }
     )
     theirs = pingouin.intraclass_corr(table, "respondent", "run", "score").set_index("Type")["ICC"]
-    ours = psy.agreement_left_out(first[:, None], other[:, None])
+    ours = psy.agreement_coefficients(first[:, None], second[:, None])
     single = theirs.filter(regex=r"^ICC(?:2|3|\(A,1\)|\(C,1\))$").tolist()
     assert [float(ours[name][0]) for name in ("icc_a1", "icc_c1")] == pytest.approx(single)
 
@@ -98,7 +98,7 @@ def test_agreement_of_two_columns_is_pingouins() -> None:
 def test_a_gain_of_single_items_is_students() -> None:
     rng = np.random.default_rng(6)
     hits, baseline = rng.random(40) < 0.8, rng.random(40) < 0.5
-    gain, p = gain_over(hits.astype(float), baseline.astype(float), np.arange(40), 0.95)
+    gain, p = accuracy_gain(hits.astype(float), baseline.astype(float), np.arange(40), 0.95)
     test = stats.ttest_1samp(hits.astype(float) - baseline, 0)
     interval = test.confidence_interval(0.95)
     assert (gain.low, gain.high) == pytest.approx((interval.low, interval.high))
@@ -115,10 +115,10 @@ def test_neighbours_are_tested_with_a_correction_for_all_pairs() -> None:
     adjusted = np.full((20, 20), np.nan)
     adjusted[upper] = multipletests(np.array(study.p)[upper], method="holm")[1]
     adjusted.T[upper] = adjusted[upper]
-    near = [adjusted[pair] <= 0.05 for pair in itertools.pairwise(order)]
-    assert study.separable_neighbours() == (sum(near), 19)
+    significant = [adjusted[pair] <= 0.05 for pair in itertools.pairwise(order)]
+    assert study.separable_neighbours() == (sum(significant), 19)
     assert study.separable_pairs() == ((adjusted[upper] <= 0.05).sum(), 190)
-    assert sum(study.p[a][b] <= 0.05 for a, b in itertools.pairwise(order)) > sum(near)
+    assert sum(study.p[a][b] <= 0.05 for a, b in itertools.pairwise(order)) > sum(significant)
 
 
 def test_expected_retest_of_sets_is_the_variance_between_less_the_noise() -> None:

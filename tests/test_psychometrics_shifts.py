@@ -7,25 +7,25 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.form_effect import own_shifts
-from hqm.psychometrics.resampling import FEWEST
-from hqm.psychometrics.variance_components import linear_bounds, mean_variance
+from hqm.psychometrics.form_effect import respondent_shifts
+from hqm.psychometrics.resampling import MIN_UNITS
+from hqm.psychometrics.variance_components import correlation_interval, mean_variance
 
 
 def test_shifts_that_cannot_differ_say_why() -> None:
-    same = psy.shift_heterogeneity_of_scores([0.1, 0.1, 0.1], [0.0, 0.0, 0.0])
-    assert (same.test.status, same.test.n) == ("not_informative", 3)
-    assert same.shifts.tolist() == [0.1, 0.1, 0.1]
+    equal_shifts = psy.shift_heterogeneity_of_scores([0.1, 0.1, 0.1], [0.0, 0.0, 0.0])
+    assert (equal_shifts.test.status, equal_shifts.test.n) == ("not_informative", 3)
+    assert equal_shifts.shifts.tolist() == [0.1, 0.1, 0.1]
     certain = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 0.1, 0.1])
     assert (certain.test.status, certain.test.n) == ("insufficient", 4)
-    apart = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.3], [0.0, 0.0, 0.0])
-    assert apart.test.status == "insufficient"
+    varying_shifts = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.3], [0.0, 0.0, 0.0])
+    assert varying_shifts.test.status == "insufficient"
     uneven = psy.shift_heterogeneity_of_scores([0.1, 0.1, 0.1, math.nan], [0.0, 0.0, 0.1, 0.1])
     assert (uneven.test.status, uneven.test.n) == ("insufficient", 4)
-    few = psy.shift_heterogeneity_of_scores([0.1, 0.2, math.nan], [0.1, 0.1, 0.1])
-    assert (few.test.status, few.test.n) == ("insufficient", 3)
-    assert math.isnan(few.i2)
-    assert math.isnan(few.deviation)
+    small_study = psy.shift_heterogeneity_of_scores([0.1, 0.2, math.nan], [0.1, 0.1, 0.1])
+    assert (small_study.test.status, small_study.test.n) == ("insufficient", 3)
+    assert math.isnan(small_study.i2)
+    assert math.isnan(small_study.deviation)
     blank = psy.shift_heterogeneity(np.full((4, 5), np.nan), np.ones((4, 5)))
     assert (blank.test.status, blank.test.n) == ("insufficient", 4)
     assert np.isnan(blank.shifts).all()
@@ -44,18 +44,22 @@ def test_the_correlation_of_forms_and_its_intervals_by_hand() -> None:
     items = rng.normal(size=(2, 14, 12)) * 0.3 + rng.normal(size=(14, 1))
     a, b = items.mean(axis=2)
     b = b + 0.4 * rng.normal(size=14)
-    without = tuple((v.sum(axis=1, keepdims=True) - v) / 11 for v in items)
+    replicates = tuple((v.sum(axis=1, keepdims=True) - v) / 11 for v in items)
     v, w = rng.uniform(0.01, 0.03, (2, 14))
     v[2], b[9] = np.nan, np.nan
-    kept = [i for i in range(14) if i not in (2, 9)]
+    complete = [i for i in range(14) if i not in (2, 9)]
     families = [str(i // 2) for i in range(14)]
-    result = psy.form_reliability(a, b, v, w, without=without, families=families, level=0.9)
-    noise = v[kept].mean(), w[kept].mean()
-    value = disattenuated(a[kept], b[kept], noise)
-    left = np.array([disattenuated(*(s[kept, c] for s in without), noise) for c in range(12)])
-    bounds = linear_bounds(value, left, 0.9)
-    observed = psy.pearson(a[kept], b[kept], families=[families[i] for i in kept], level=0.9)
-    share = math.prod(1 - n / s[kept].var(ddof=1) for s, n in zip((a, b), noise, strict=True))
+    result = psy.form_reliability(a, b, v, w, replicates=replicates, families=families, level=0.9)
+    noise = v[complete].mean(), w[complete].mean()
+    value = disattenuated(a[complete], b[complete], noise)
+    left = np.array(
+        [disattenuated(*(s[complete, c] for s in replicates), noise) for c in range(12)]
+    )
+    bounds = correlation_interval(value, left, 0.9)
+    observed = psy.pearson(
+        a[complete], b[complete], families=[families[i] for i in complete], level=0.9
+    )
+    share = math.prod(1 - n / s[complete].var(ddof=1) for s, n in zip((a, b), noise, strict=True))
     assert (result.true.value, result.attenuation) == pytest.approx((value, math.sqrt(share)))
     assert result.true.fixed is not None
     assert bounds is not None
@@ -69,16 +73,20 @@ def test_the_correlation_of_forms_and_its_intervals_by_hand() -> None:
     assert result.true.low == pytest.approx(min(stretched, bounds.low))
     assert (result.true.n, result.true.level, result.true.flags) == (12, 0.9, ())
     assert math.isnan(result.true.raw)
-    for n in (FEWEST - 1, FEWEST):
-        near = a[:n] + 0.1 * np.sin(np.arange(n))
-        few = psy.form_reliability(
-            a[:n], near, 0 * near, 0 * near, without=tuple(s[:n] for s in without)
+    for n in (MIN_UNITS - 1, MIN_UNITS):
+        correlated = a[:n] + 0.1 * np.sin(np.arange(n))
+        small_study = psy.form_reliability(
+            a[:n],
+            correlated,
+            0 * correlated,
+            0 * correlated,
+            replicates=tuple(s[:n] for s in replicates),
         )
-        assert (few.true.fixed is not None) == (n >= FEWEST)
+        assert (small_study.true.fixed is not None) == (n >= MIN_UNITS)
     with pytest.raises(ValueError, match="one length"):
         psy.form_reliability(a, b, v, w[:3])
     with pytest.raises(ValueError, match="one length"):
-        psy.form_reliability(*(each[None] for each in (a, b, v, w)))
+        psy.form_reliability(*(values[None] for values in (a, b, v, w)))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -89,22 +97,22 @@ def test_a_correlation_of_forms_beyond_its_ends(sign: int) -> None:
     assert abs(raw) > 1
     assert (result.true.value, result.true.raw) == (sign, pytest.approx(raw))
     assert result.true.flags == ("ABOVE_ONE",)
-    for first, other in ((9.0, 0.1), (0.1, 9.0), (5 / 3, 0.1)):
-        absent = psy.form_reliability(a, b, [first] * 4, [other] * 4)
+    for first, second in ((9.0, 0.1), (0.1, 9.0), (5 / 3, 0.1)):
+        absent = psy.form_reliability(a, b, [first] * 4, [second] * 4)
         assert (absent.true.status, absent.true.n) == ("degenerate", 4)
         assert absent.observed.status == "ok"
         assert math.isnan(absent.attenuation)
-    few = psy.form_reliability(a[:2], b[:2], [0.1] * 2, [0.1] * 2)
-    assert few.true is few.observed
-    assert few.true.status == "insufficient"
+    small_study = psy.form_reliability(a[:2], b[:2], [0.1] * 2, [0.1] * 2)
+    assert small_study.true is small_study.observed
+    assert small_study.true.status == "insufficient"
 
 
 def test_a_mean_shift_over_respondents_and_items() -> None:
     rng = np.random.default_rng(45)
     x, y = rng.normal(size=(2, 9))
     x[1], y[2] = np.nan, np.inf
-    kept = [i for i in range(9) if i not in (1, 2)]
-    d = (y - x)[kept]
+    complete = [i for i in range(9) if i not in (1, 2)]
+    d = (y - x)[complete]
     plain = psy.mean_shift(x, y, level=0.9)
     interval = stats.t.interval(0.9, 6, d.mean(), stats.sem(d))
     assert (plain.value, plain.low, plain.high) == pytest.approx((d.mean(), *interval))
@@ -116,19 +124,21 @@ def test_a_mean_shift_over_respondents_and_items() -> None:
     assert psy.mean_shift(x, y, n_effective=7).method == "paired t"
     assert math.isnan(psy.mean_shift(x, y, n_effective=1).low)
     left = tuple(s[:, None] + 0.1 * rng.normal(size=(9, 12)) for s in (x, y))
-    both = psy.mean_shift(x, y, without=left, n_effective=6, level=0.9)
-    variance = mean_variance(d, (left[1] - left[0])[kept], n_effective=6)
-    half = stats.t.ppf(0.95, variance.df_both) * math.sqrt(variance.both)
-    own = stats.t.ppf(0.95, 11) * math.sqrt(variance.items)
-    assert both.fixed is not None
-    assert (both.low, both.high) == pytest.approx((d.mean() - half, d.mean() + half))
-    assert (both.fixed.low, both.fixed.high) == pytest.approx((d.mean() - own, d.mean() + own))
-    assert (both.fixed.level, both.method) == (0.9, "t, respondents and items, n_eff 6")
-    assert both.n == 7
+    shift = psy.mean_shift(x, y, replicates=left, n_effective=6, level=0.9)
+    variance = mean_variance(d, (left[1] - left[0])[complete], n_effective=6)
+    half = stats.t.ppf(0.95, variance.df_total) * math.sqrt(variance.total)
+    fixed_half = stats.t.ppf(0.95, 11) * math.sqrt(variance.items)
+    assert shift.fixed is not None
+    assert (shift.low, shift.high) == pytest.approx((d.mean() - half, d.mean() + half))
+    assert (shift.fixed.low, shift.fixed.high) == pytest.approx(
+        (d.mean() - fixed_half, d.mean() + fixed_half)
+    )
+    assert (shift.fixed.level, shift.method) == (0.9, "t, respondents and items, n_eff 6")
+    assert shift.n == 7
     single = psy.mean_shift([0.5, math.nan], [0.7, 0.1])
     assert (single.value, single.n, math.isnan(single.low)) == (pytest.approx(0.2), 1, True)
-    none = psy.mean_shift([math.nan], [0.1])
-    assert (none.status, none.n) == ("insufficient", 0)
+    absent = psy.mean_shift([math.nan], [0.1])
+    assert (absent.status, absent.n) == ("insufficient", 0)
 
 
 def test_each_respondents_own_shift_by_hand() -> None:
@@ -138,34 +148,34 @@ def test_each_respondents_own_shift_by_hand() -> None:
     left[0][1, :2] = np.nan
     left[1][3] = left[0][3]  # no picture moves the difference
     left[0][4, 1:] = np.nan
-    made = own_shifts(x, y, left, level=0.9)
+    shifts = respondent_shifts(x, y, left, level=0.9)
     for m, count in ((0, 6), (1, 4)):
         moved = (left[1] - left[0])[m]
         moved = moved[np.isfinite(moved)]
         error = math.sqrt((count - 1) / count * float(((moved - moved.mean()) ** 2).sum()))
         half = stats.t.ppf(0.95, count - 1) * error
         shift = y[m] - x[m]
-        assert (made[m].value, made[m].low, made[m].high) == pytest.approx(
+        assert (shifts[m].value, shifts[m].low, shifts[m].high) == pytest.approx(
             (shift, shift - half, shift + half)
         )
-        assert (made[m].n, made[m].level) == (count, 0.9)
-    assert (made[2].status, made[2].n) == ("insufficient", 0)
+        assert (shifts[m].n, shifts[m].level) == (count, 0.9)
+    assert (shifts[2].status, shifts[2].n) == ("insufficient", 0)
     for m, count in ((3, 6), (4, 1)):
-        assert (made[m].value, made[m].n) == (pytest.approx(y[m] - x[m]), count)
-        assert math.isnan(made[m].low)
-        assert math.isnan(made[m].high)
+        assert (shifts[m].value, shifts[m].n) == (pytest.approx(y[m] - x[m]), count)
+        assert math.isnan(shifts[m].low)
+        assert math.isnan(shifts[m].high)
 
 
 def test_tests_of_means_that_have_nothing_to_test() -> None:
     x = np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [math.nan, 0.1]])
-    same = psy.bias_test(x)
-    assert (same.status, same.n) == ("not_informative", 3)
+    equal_means = psy.bias_test(x)
+    assert (equal_means.status, equal_means.n) == ("not_informative", 3)
     moved = psy.bias_test(np.array([[1.0, 2, 4], [2, 3, 5], [3, 4, 6], [5, 6, 8]]))
     assert (moved.statistic, moved.df, moved.p, moved.n) == (math.inf, 2, 0, 4)
     single = psy.bias_test(x, n_effective=1.5)
     assert (single.status, single.n) == ("not_applicable", 3)
-    few = psy.bias_test(x[:2])
-    assert (few.status, few.n) == ("insufficient", 2)
+    small_study = psy.bias_test(x[:2])
+    assert (small_study.status, small_study.n) == ("insufficient", 2)
 
 
 @pytest.mark.parametrize(
@@ -227,47 +237,49 @@ def test_who_lies_off_the_line_of_the_others() -> None:
     x = 0.1 + 0.8 * y + 0.02 * rng.normal(size=10)
     x[4] += 0.2
     x[1], y[7] = np.nan, np.nan
-    kept = [i for i in range(10) if i not in (1, 7)]
+    complete = [i for i in range(10) if i not in (1, 7)]
     left = tuple(s[:, None] + 0.01 * rng.normal(size=(10, 12)) for s in (x, y))
-    made = psy.advantages(x, y, left, n_effective=5)
+    study = psy.advantages(x, y, left, n_effective=5)
     p = []
-    for i in kept:
-        others = [j for j in kept if j != i]
-        line = stats.linregress(y[others], x[others])
+    for i in complete:
+        peers = [j for j in complete if j != i]
+        line = stats.linregress(y[peers], x[peers])
         gap = x[i] - line.intercept - line.slope * y[i]
-        rest = x[others] - line.intercept - line.slope * y[others]
-        apart = y[others] - y[others].mean()
-        spread = 1 + 1 / 7 + (y[i] - y[others].mean()) ** 2 / float(apart @ apart)
-        error = math.sqrt(float(rest @ rest) / 5 * spread)
-        assert made.beyond[i] == pytest.approx(gap)
+        residuals = x[peers] - line.intercept - line.slope * y[peers]
+        deviations = y[peers] - y[peers].mean()
+        spread = 1 + 1 / 7 + (y[i] - y[peers].mean()) ** 2 / float(deviations @ deviations)
+        error = math.sqrt(float(residuals @ residuals) / 5 * spread)
+        assert study.excess[i] == pytest.approx(gap)
         p.append(2 * stats.t.sf(abs(gap) / error, 5))
-    assert [made.p[i] for i in kept] == pytest.approx(psy.holm(p))
-    assert all(math.isnan(made.beyond[i]) and math.isnan(made.p[i]) for i in (1, 7))
-    assert made.remembered == (4,)
-    mean = psy.mean_shift(y, x, without=(left[1], left[0]), n_effective=5)
-    assert (made.mean.value, made.mean.low) == pytest.approx((mean.value, mean.low))
-    assert made.own[0].value == pytest.approx(x[0] - y[0])
+    assert [study.p[i] for i in complete] == pytest.approx(psy.holm(p))
+    assert all(math.isnan(study.excess[i]) and math.isnan(study.p[i]) for i in (1, 7))
+    assert study.remembered == (4,)
+    mean = psy.mean_shift(y, x, replicates=(left[1], left[0]), n_effective=5)
+    assert (study.mean.value, study.mean.low) == pytest.approx((mean.value, mean.low))
+    assert study.by_respondent[0].value == pytest.approx(x[0] - y[0])
     worse = psy.advantages(2 * y - x, y, left)
     assert worse.remembered == (), "who loses more than the others remembers nothing"
     assert worse.p[4] < 0.05
     for n, tested in ((6, False), (7, True)):
-        some = psy.advantages(x[:n], y[:n], tuple(s[:n] for s in left))
-        assert bool(some.beyond) == bool(some.p) == tested, "five and six have both"
+        subset = psy.advantages(x[:n], y[:n], tuple(s[:n] for s in left))
+        assert bool(subset.excess) == bool(subset.p) == tested, "five and six have both"
     level = psy.advantages(x, 0 * y + 0.5, left)
-    assert (level.beyond, level.p, level.remembered) == ((), (), ())
+    assert (level.excess, level.p, level.remembered) == ((), (), ())
 
 
 def test_who_alone_makes_the_line_is_not_compared_with_it() -> None:
     y = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.9])
     x = np.array([0.5, 0.6, 0.55, 0.52, 0.58, 0.9])
-    made = psy.advantages(x, y, (x[:, None] + np.zeros(4), y[:, None] + np.zeros(4)))
-    assert math.isnan(made.beyond[5])
-    assert made.beyond[1] == pytest.approx(0.6 - (0.5 + 0.55 + 0.52 + 0.58) / 4)
+    study = psy.advantages(x, y, (x[:, None] + np.zeros(4), y[:, None] + np.zeros(4)))
+    assert math.isnan(study.excess[5])
+    assert study.excess[1] == pytest.approx(0.6 - (0.5 + 0.55 + 0.52 + 0.58) / 4)
     # the others lie on a line exactly, so that nothing is left of them to compare with
     line = np.arange(7.0) / 10
-    off = line + np.where(np.arange(7) == 3, 0.1, 0.0)
-    exact = psy.advantages(off, line, (off[:, None] + np.zeros(4), line[:, None] + np.zeros(4)))
-    assert exact.beyond[3] == pytest.approx(0.1)
+    shifted = line + np.where(np.arange(7) == 3, 0.1, 0.0)
+    exact = psy.advantages(
+        shifted, line, (shifted[:, None] + np.zeros(4), line[:, None] + np.zeros(4))
+    )
+    assert exact.excess[3] == pytest.approx(0.1)
     assert exact.p[3] == pytest.approx(0.0, abs=1e-6)
 
 
@@ -277,16 +289,22 @@ def test_older_items_beside_newer_ones_by_hand() -> None:
     right[2, :3] = np.nan
     older = np.arange(24) < 10
     labels = np.arange(24) // 2
-    made = psy.older_advantages(right, older, labels, n_effective=4)
-    sets = [np.nanmean(right[:, which], axis=1) for which in (older, ~older)]
+    study = psy.older_advantages(right, older, labels, n_effective=4)
+    sets = [np.nanmean(right[:, item_mask], axis=1) for item_mask in (older, ~older)]
     left = [
-        np.stack([np.nanmean(right[:, which & (labels != c)], axis=1) for c in range(12)], axis=1)
-        for which in (older, ~older)
+        np.stack(
+            [np.nanmean(right[:, item_mask & (labels != c)], axis=1) for c in range(12)], axis=1
+        )
+        for item_mask in (older, ~older)
     ]
     rival = psy.advantages(sets[0], sets[1], (left[0], left[1]), n_effective=4)
-    for ours, other in zip((made.mean, *made.own), (rival.mean, *rival.own), strict=True):
-        assert (ours.value, ours.low, ours.n) == pytest.approx((other.value, other.low, other.n))
-    assert made.beyond == pytest.approx(rival.beyond)
-    assert made.p == pytest.approx(rival.p)
-    alone = psy.older_advantages(right[:, older], older[older])
-    assert alone.mean.status == "insufficient"
+    for ours, expected in zip(
+        (study.mean, *study.by_respondent), (rival.mean, *rival.by_respondent), strict=True
+    ):
+        assert (ours.value, ours.low, ours.n) == pytest.approx(
+            (expected.value, expected.low, expected.n)
+        )
+    assert study.excess == pytest.approx(rival.excess)
+    assert study.p == pytest.approx(rival.p)
+    older_only = psy.older_advantages(right[:, older], older[older])
+    assert older_only.mean.status == "insufficient"

@@ -14,24 +14,28 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.cross_validation import deal, gain_over, learnt_over_kinds
+from hqm.psychometrics.cross_validation import accuracy_gain, naive_bayes_predictor, split_folds
 
-THINGS = (
+OBJECTS = (
     "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball"
     " kite".split()
 )
-PLACES = "street kitchen garden beach office park forest station".split()
+SCENES = "street kitchen garden beach office park forest station".split()
 
 
 def clean(seed: int, count: int = 240) -> tuple[list[str], list[str], list[str]]:
     """Questions, labels drawn by lot, pictures of four questions each."""
     rng = np.random.default_rng(seed)
-    asked = [
-        f"Is there {'an old' if rng.random() < 0.3 else 'a'} {rng.choice(THINGS)} in the"
-        f" {rng.choice(PLACES)}?"
+    questions = [
+        f"Is there {'an old' if rng.random() < 0.3 else 'a'} {rng.choice(OBJECTS)} in the"
+        f" {rng.choice(SCENES)}?"
         for _ in range(count)
     ]
-    return asked, rng.choice(["yes", "no"], count).tolist(), [f"{i // 4}.png" for i in range(count)]
+    return (
+        questions,
+        rng.choice(["yes", "no"], count).tolist(),
+        [f"{i // 4}.png" for i in range(count)],
+    )
 
 
 def rng() -> np.random.Generator:
@@ -76,26 +80,26 @@ def test_pope_can_be_answered_blind(data: Path) -> None:
     tally: dict[str, dict[str, int]] = {}
     for text, label in zip(table["text"], table["label"], strict=True):
         tally.setdefault(text, {"yes": 0, "no": 0})[label] += 1
-    own: dict[tuple[str, str, str], int] = {}
+    image_tally: dict[tuple[str, str, str], int] = {}
     for key in zip(table["text"], table["label"], table["image"], strict=True):
-        own[key] = own.get(key, 0) + 1
+        image_tally[key] = image_tally.get(key, 0) + 1
     right = 0.0
     for text, label, image in zip(table["text"], table["label"], table["image"], strict=True):
-        yes = tally[text]["yes"] - own.get((text, "yes", image), 0)
-        no = tally[text]["no"] - own.get((text, "no", image), 0)
+        yes = tally[text]["yes"] - image_tally.get((text, "yes", image), 0)
+        no = tally[text]["no"] - image_tally.get((text, "no", image), 0)
         right += 0.5 if yes == no else (yes > no) == (label == "yes")
     assert blind.accuracy.value == pytest.approx(right / 3000, abs=0.03)
 
 
 def amber(data: Path) -> dict[str, list[str]]:
     notes = {a["id"]: a for a in json.loads((data / "amber" / "annotations.json").read_text())}
-    asked = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
-    kinds = [notes[q["id"]]["type"].removeprefix("discriminative-") for q in asked]
+    queries = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
+    kinds = [notes[q["id"]]["type"].removeprefix("discriminative-") for q in queries]
     return {
-        "id": [str(q["id"]) for q in asked],
-        "text": [q["query"] for q in asked],
-        "image": [q["image"] for q in asked],
-        "label": [notes[q["id"]]["truth"] for q in asked],
+        "id": [str(q["id"]) for q in queries],
+        "text": [q["query"] for q in queries],
+        "image": [q["image"] for q in queries],
+        "label": [notes[q["id"]]["truth"] for q in queries],
         "type": kinds,
     }
 
@@ -122,11 +126,15 @@ def test_ambers_leaks(data: Path) -> None:
     )
 
     attribute = [i for i, kind in enumerate(table["type"]) if kind.startswith("attribute")]
-    part = {key: [values[i] for i in attribute] for key, values in table.items()}
-    alone = psy.leakage_cues(
-        part["label"], ids=part["id"], clusters=part["image"], types=part["type"], rng=rng()
+    attribute_table = {key: [values[i] for i in attribute] for key, values in table.items()}
+    attribute_leaks = psy.leakage_cues(
+        attribute_table["label"],
+        ids=attribute_table["id"],
+        clusters=attribute_table["image"],
+        types=attribute_table["type"],
+        rng=rng(),
     )
-    cue = next(cue for cue in alone.cues if cue.name == "odd or even number")
+    cue = next(cue for cue in attribute_leaks.cues if cue.name == "odd or even number")
     assert (cue.strongest.accuracy, cue.strongest.baseline) == (1.0, pytest.approx(0.5, abs=0.01))
 
     blind = psy.blind_solvability(table["text"], table["label"], rng=rng(), **arguments)
@@ -216,18 +224,18 @@ def test_twins_do_not_leak_through_the_folds() -> None:
     labels = np.repeat(generator.choice(["yes", "no"], 100), 2).tolist()
     questions = [f"Is thing{i // 2:03d}x there?" for i in range(200)]
     images = [i // 2 for i in range(200)]
-    apart = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
+    clustered = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
     mixed = psy.blind_solvability(questions, labels, rng=rng())
     assert mixed.accuracy.value > 0.8
-    assert apart.accuracy.value < 0.65
-    assert apart.p > 0.05
+    assert clustered.accuracy.value < 0.65
+    assert clustered.p > 0.05
 
 
 def test_more_than_two_labels_and_types() -> None:
     generator = np.random.default_rng(6)
     labels = generator.choice(["red", "blue", "green"], 300).tolist()
     questions = [
-        f"What colour is the {'rose' if y == 'red' else generator.choice(THINGS)}?" for y in labels
+        f"What colour is the {'rose' if y == 'red' else generator.choice(OBJECTS)}?" for y in labels
     ]
     blind = psy.blind_solvability(questions, labels, types=["colour"] * 300, rng=rng())
     assert blind.baseline < 0.45
@@ -242,8 +250,8 @@ def test_the_prediction_over_types_against_a_loop(labels: list[str], seed: int) 
     generator = np.random.default_rng(seed)
     level, block = (generator.integers(0, 3, len(labels)) for _ in range(2))
     kinds = generator.choice(["a", "b"], len(labels)).tolist()
-    items = deal(labels, None, kinds, generator)
-    hits = learnt_over_kinds(items, level)(block)
+    items = split_folds(labels, None, kinds, generator)
+    hits = naive_bayes_predictor(items, level)(block)
     for i, label in enumerate(labels):
         before = [j for j in range(len(labels)) if block[j] < block[i]]
         score = {}
@@ -252,10 +260,10 @@ def test_the_prediction_over_types_against_a_loop(labels: list[str], seed: int) 
             score[k] = math.log(of_type + 0.5)
             if any(level[j] == level[i] for j in before):
                 of_label = [j for j in before if labels[j] == k]
-                same = sum(level[j] == level[i] for j in of_label)
-                score[k] += math.log((same + 0.5) / (len(of_label) + 0.5 * (level.max() + 1)))
-        first, *others = sorted(score.values(), reverse=True)
-        if not others or first - others[0] > 1e-9:
+                n_equal = sum(level[j] == level[i] for j in of_label)
+                score[k] += math.log((n_equal + 0.5) / (len(of_label) + 0.5 * (level.max() + 1)))
+        first, *lower_scores = sorted(score.values(), reverse=True)
+        if not lower_scores or first - lower_scores[0] > 1e-9:
             assert hits[i] == (score[label] == first)
 
 
@@ -287,18 +295,18 @@ def test_the_verdict_follows_the_adjusted_p() -> None:
     for seed in range(30):
         generator = np.random.default_rng(seed)
         kinds, labels = types_and_labels(generator)
-        known = generator.random(400) < seed / 40
-        asked = [
+        hinted = generator.random(400) < seed / 40
+        questions = [
             "Is it there?" if yes == "yes" and hint else "Is it here?"
-            for yes, hint in zip(labels, known, strict=True)
+            for yes, hint in zip(labels, hinted, strict=True)
         ]
         kinds = [kind[:5] for kind in kinds]
-        leakage = psy.leakage_cues(labels, questions=asked, types=kinds, rng=generator)
+        leakage = psy.leakage_cues(labels, questions=questions, types=kinds, rng=generator)
         verdicts += [(s.shown, s.p < 0.05, s.low > 0) for s in leakage.strata if s.status == "ok"]
         for cue in leakage.cues:
             assert cue.leak == (cue.strongest.p < 0.05)
-    assert all(shown == small == above for shown, small, above in verdicts)
-    assert 20 < sum(shown for shown, _, _ in verdicts) < len(verdicts) / 2
+    assert all(is_leak == small == is_positive for is_leak, small, is_positive in verdicts)
+    assert 20 < sum(is_leak for is_leak, _, _ in verdicts) < len(verdicts) / 2
 
 
 def test_the_interval_of_the_accuracy_is_wilsons() -> None:
@@ -315,7 +323,7 @@ def test_the_clustered_test_against_a_one_sample_t_test() -> None:
     generator = np.random.default_rng(8)
     a, b = generator.integers(0, 2, 120).astype(float), generator.integers(0, 2, 120).astype(float)
     cluster = np.repeat(np.arange(40), 3)
-    gain, p = gain_over(a, b, cluster, 0.95)
+    gain, p = accuracy_gain(a, b, cluster, 0.95)
     rival = stats.ttest_1samp(np.bincount(cluster, a - b), 0, alternative="greater")
     assert p == pytest.approx(rival.pvalue, abs=1e-9)
     assert gain.value == pytest.approx((a - b).mean())
@@ -347,8 +355,8 @@ def test_what_cannot_be_told_says_why() -> None:
         cues = psy.leakage_cues(["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
         assert cues.status == "not_informative"
         assert cues.constant_types == (("a", "yes"), ("b", "no"))
-        few = psy.leakage_cues(["yes", "no"] * 20, clusters=[0, 1] * 20, rng=rng())
-        assert few.status == "insufficient"
+        two_clusters = psy.leakage_cues(["yes", "no"] * 20, clusters=[0, 1] * 20, rng=rng())
+        assert two_clusters.status == "insufficient"
         assert psy.blind_solvability([""] * 30, ["yes", "no"] * 15, rng=rng()).status == "ok"
         lonely = psy.blind_solvability(
             ["Is it?"] * 41, ["yes", "no"] * 20 + ["yes"], types=["a"] * 40 + ["b"], rng=rng()

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.cross_validation import deal, gain_over
+from hqm.psychometrics.cross_validation import accuracy_gain, split_folds
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.leaks import judge_strata, views
+from hqm.psychometrics.leaks import evaluate_strata, views
 from hqm.psychometrics.study_forecast import Contest
 from hqm.psychometrics.table_integrity import Span, accuracy_from
-from hqm.psychometrics.variance_components import crowds_at_a_bound
+from hqm.psychometrics.variance_components import has_floor_or_ceiling_effect
 
 
 def test_williams_test_by_hand() -> None:
@@ -43,25 +43,25 @@ def test_a_cue_is_judged_by_the_gains_of_clusters() -> None:
     rng = np.random.default_rng(6)
     cluster = np.repeat(np.arange(30), rng.integers(1, 4, 30))
     labels = rng.choice(["yes", "no"], len(cluster), p=[0.6, 0.4])
-    items = deal(labels.tolist(), cluster.tolist(), None, rng, 5)
+    items = split_folds(labels.tolist(), cluster.tolist(), None, rng, 5)
     right = (rng.random(len(cluster)) < 0.8).astype(float)
     (view,) = views(items, None)
-    (result,) = judge_strata(
+    (result,) = evaluate_strata(
         view, lambda block: right, np.random.default_rng(7), cue="c", tests=3, alpha=0.05
     )
     base = (labels == "yes").astype(float)
-    same = np.random.default_rng(7)
+    generator = np.random.default_rng(7)
     rows = []
     for _ in range(4):
-        block = same.permutation(np.arange(30) % 10)[cluster]
-        seen = block > 0
-        gains = (right - base)[seen]
+        block = generator.permutation(np.arange(30) % 10)[cluster]
+        tested = block > 0
+        gains = (right - base)[tested]
         mean = gains.mean()
-        kept = sorted(set(cluster[seen]))
-        squares = sum(float((gains[cluster[seen] == c] - mean).sum()) ** 2 for c in kept)
-        error = math.sqrt(len(kept) / (len(kept) - 1) * squares) / seen.sum()
+        clusters = sorted(set(cluster[tested]))
+        squares = sum(float((gains[cluster[tested] == c] - mean).sum()) ** 2 for c in clusters)
+        error = math.sqrt(len(clusters) / (len(clusters) - 1) * squares) / tested.sum()
         square = (gains**2).mean()
-        rows.append([right[seen].mean(), base[seen].mean(), mean, error, mean / error, square])
+        rows.append([right[tested].mean(), base[tested].mean(), mean, error, mean / error, square])
     accuracy, floor, gain, error, ratio, square = np.mean(rows, axis=0)
     error = gain / ratio  # that belongs to the mean t, so that p and the ends agree
     # three tests of cues and as many of words
@@ -71,9 +71,9 @@ def test_a_cue_is_judged_by_the_gains_of_clusters() -> None:
     assert (result.low, result.high) == pytest.approx((gain - reach * error, gain + reach * error))
     assert result.p == pytest.approx(6 * max(stats.t.sf(ratio, 29), 2.0**-30))
     typical = math.sqrt(max(square, 1 - floor) / (len(cluster) * 0.9))
-    least = 1.05 * (reach + stats.norm.ppf(0.8)) * max(typical, error)
-    least += 0.8 * math.sqrt(floor * (1 - floor) / len(cluster))
-    assert result.detectable == pytest.approx(min(1.0, least))
+    min_gain = 1.05 * (reach + stats.norm.ppf(0.8)) * max(typical, error)
+    min_gain += 0.8 * math.sqrt(floor * (1 - floor) / len(cluster))
+    assert result.detectable == pytest.approx(min(1.0, min_gain))
     assert result.detectable < 1
 
 
@@ -110,14 +110,14 @@ def test_gwets_variance_by_loops() -> None:
         else None
         for u in units
     ]
-    known = [share for share in agreed if share is not None]
-    value = (np.mean(known) - chance) / (1 - chance)
+    agreed_shares = [share for share in agreed if share is not None]
+    value = (np.mean(agreed_shares) - chance) / (1 - chance)
     influences = [
-        (0 if share is None else 9 / len(known) * (share - chance) / (1 - chance))
+        (0 if share is None else 9 / len(agreed_shares) * (share - chance) / (1 - chance))
         - 2 * (1 - value) * (float((row * (1 - common)).sum()) / 2 - chance) / (1 - chance)
         for share, row in zip(agreed, shares, strict=True)
     ]
-    error = math.sqrt(sum((each - value) ** 2 for each in influences) / 72)
+    error = math.sqrt(sum((influence - value) ** 2 for influence in influences) / 72)
     result = psy.gwet_ac1(ratings, level=0.8)
     half = stats.t.ppf(0.9, 8) * error
     assert result.fixed is not None
@@ -238,11 +238,11 @@ def test_the_interval_of_a_corrected_share_by_hand() -> None:
     p = (200 * 0.4 + z**2 / 2) / (200 + z**2)
     q1, q0 = 55 / 62, 73 / 92
     theta = (p + q0 - 1) / (q1 + q0 - 1)
-    first, other = q1 * (1 - q1) / 62, q0 * (1 - q0) / 92
-    error = math.sqrt(p * (1 - p) / (200 + z**2) + (1 - theta) ** 2 * other + theta**2 * first) / (
-        q1 + q0 - 1
-    )
-    middle = theta + 2 * z**2 * (theta * first - (1 - theta) * other)
+    first, negatives = q1 * (1 - q1) / 62, q0 * (1 - q0) / 92
+    error = math.sqrt(
+        p * (1 - p) / (200 + z**2) + (1 - theta) ** 2 * negatives + theta**2 * first
+    ) / (q1 + q0 - 1)
+    middle = theta + 2 * z**2 * (theta * first - (1 - theta) * negatives)
     assert result.value == pytest.approx((0.4 + 0.8 - 1) / 0.7)
     assert (result.se, result.low, result.high) == pytest.approx(
         (error, middle - z * error, middle + z * error)
@@ -252,16 +252,16 @@ def test_the_interval_of_a_corrected_share_by_hand() -> None:
 def test_saturation_counts_respondents_and_items_at_the_ends() -> None:
     """Respondents of 1, .5 and 0; items of 2/3, 2/3, 1/3, 1/3."""
     scores = np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
-    for given, higher in ((scores, True), (1 - scores, False)):
-        result = psy.saturation(given, higher_is_better=higher)
+    for table, higher in ((scores, True), (1 - scores, False)):
+        result = psy.saturation(table, higher_is_better=higher)
         ends = result.at_ceiling, result.at_floor, result.solved_by_all, result.solved_by_none
         assert ends == pytest.approx((2 / 3, 2 / 3, 0, 0)), higher
         assert result.flags == ("CEILING", "FLOOR")
         assert result.headroom == 0
     # the middle one's mean of .5 has the standard error sqrt(1 / 3 / 4): two of them reach 1 and 0
-    better = psy.saturation(scores[:2, [0, 0, 1, 2, 3, 2, 3, 2]] * 0.5 + 0.25)
-    assert better.headroom == pytest.approx(0.25)
-    assert (better.at_ceiling, better.at_floor, better.flags) == (0, 0, ())
+    high_scores = psy.saturation(scores[:2, [0, 0, 1, 2, 3, 2, 3, 2]] * 0.5 + 0.25)
+    assert high_scores.headroom == pytest.approx(0.25)
+    assert (high_scores.at_ceiling, high_scores.at_floor, high_scores.flags) == (0, 0, ())
 
 
 def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> None:
@@ -277,7 +277,7 @@ def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> Non
         total = x.mean() * (1 - x.mean()) / variance - 1
         a, b = x.mean() * total, (1 - x.mean()) * total
         tailed = total > 0 and float(stats.beta.stats(a, b, moments="k")) > 1
-        assert crowds_at_a_bound(x) == tailed
+        assert has_floor_or_ceiling_effect(x) == tailed
         answers.add(tailed)
     assert answers == {True, False}
 
@@ -294,9 +294,9 @@ def test_scaled_scores_have_students_interval() -> None:
         freedom=3.0,
         level=0.9,
     )
-    part = (right[0] - 0.9) / 10
-    rest = part - float((w * part).sum() / w.sum())
-    error = 2 * math.sqrt(4 / 3 * float((w * (w - 1) * rest**2).sum()))
+    auxiliary = (right[0] - 0.9) / 10
+    residual = auxiliary - float((w * auxiliary).sum() / w.sum())
+    error = 2 * math.sqrt(4 / 3 * float((w * (w - 1) * residual**2).sum()))
     half = stats.t.ppf(0.95, 3) * error
     assert result.se[0] == pytest.approx(error, rel=1e-5)
     assert (result.low[0], result.high[0]) == pytest.approx((0.9 - half, 0.9 + half), rel=1e-5)
@@ -337,11 +337,13 @@ def test_two_independent_respondents_are_enough_for_a_test_of_means() -> None:
     are independent.
     """
     x = np.array([[0.5, 0.6], [0.6, 0.9], [0.4, 0.5], [0.7, 0.75]])
-    whole = psy.bias_test(x)
-    theirs = stats.ttest_rel(x[:, 0], x[:, 1])
-    assert (whole.statistic, whole.p) == pytest.approx((theirs.statistic**2, theirs.pvalue))
+    study = psy.bias_test(x)
+    paired_test = stats.ttest_rel(x[:, 0], x[:, 1])
+    assert (study.statistic, study.p) == pytest.approx(
+        (paired_test.statistic**2, paired_test.pvalue)
+    )
     two = psy.bias_test(x, n_effective=2)
-    ratio = theirs.statistic**2 / 2
+    ratio = paired_test.statistic**2 / 2
     assert (two.statistic, two.p) == pytest.approx((ratio, stats.f.sf(ratio, 1, 1)))
     assert psy.bias_test(x, n_effective=1.9).status == "not_applicable"
 
@@ -353,7 +355,7 @@ def test_labels_drawn_with_probabilities_are_weighted_by_hand() -> None:
     automatic = (rng.random(30) < 0.6).astype(float)
     human = np.where(rng.random(30) < 0.25, 1 - automatic, automatic)
     human[20:] = np.nan
-    result = psy.ppi_scores(automatic[None], human[None], probabilities=chance[None], fewest=5)
+    result = psy.ppi_scores(automatic[None], human[None], probabilities=chance[None], min_labels=5)
     a, h, p = automatic[:20], human[:20], chance[:20]
     w = 1 / p
     mean_h, mean_a = (w * h).sum() / w.sum(), (w * a).sum() / w.sum()
@@ -373,7 +375,7 @@ def test_labels_drawn_with_probabilities_are_weighted_by_hand() -> None:
 def test_two_studies_are_compared_by_hand() -> None:
     """log(U / Q), Q = E / pictures: its error is that of log U - log E."""
     first, second = (
-        psy.StudyParts(
+        psy.StudyComponents(
             effects=(("respondent",), ("respondent", "item")),
             values=values,
             covariance=covariance,
@@ -393,19 +395,23 @@ def test_two_studies_are_compared_by_hand() -> None:
     variance = 4e-6 / 0.02**2 + 9e-5 / 0.2**2 - 2 * 1e-6 / (0.02 * 0.2)
     variance += 1e-6 / 0.01**2 + 4e-5 / 0.1**2 - 2 * 2e-7 / (0.01 * 0.1)
     assert result.g == pytest.approx((0.02 / 0.022, 0.01 / 0.01125))
-    assert result.these.difference == pytest.approx(difference)
-    assert result.these.error == pytest.approx(math.sqrt(variance), rel=1e-4)
+    assert result.fixed_respondents.difference == pytest.approx(difference)
+    assert result.fixed_respondents.error == pytest.approx(math.sqrt(variance), rel=1e-4)
     steep, flat = 1 + 0.2 / 50 / 0.02, 1 + 0.1 / 20 / 0.01
-    own = 2 * (steep**2 + flat**2 - 2 * steep * flat * 0.9**2) / 14
-    assert result.others.error == pytest.approx(math.sqrt(variance + own), rel=1e-4)
-    without = psy.StudyParts(
+    respondent_variance = 2 * (steep**2 + flat**2 - 2 * steep * flat * 0.9**2) / 14
+    assert result.other_respondents.error == pytest.approx(
+        math.sqrt(variance + respondent_variance), rel=1e-4
+    )
+    degenerate = psy.StudyComponents(
         effects=first.effects, values=first.values, status="degenerate", reason="equal scores"
     )
-    for pair in ((without, second), (second, without)):
+    for pair in ((degenerate, second), (second, degenerate)):
         compared = psy.compare_studies(*pair, (size, size), 0.9, 15)
-        assert compared.these.reason == compared.others.reason == "equal scores"
+        assert (
+            compared.fixed_respondents.reason == compared.other_respondents.reason == "equal scores"
+        )
     # by the delta method on log(1 - G) = log Q - log(U + Q)
-    low, high = psy.forecast_bounds(first, "g", size, level=0.9)
+    low, high = psy.forecast_interval(first, "g", size, level=0.9)
     slopes = np.array([-1 / 0.022, 1 / 0.2 - 0.01 / 0.022])
     half = stats.norm.ppf(0.95) * math.sqrt(slopes @ np.array(first.covariance) @ slopes)
     ends = [1 - math.exp(math.log(0.002 / 0.022) + side * half) for side in (1, -1)]
@@ -414,7 +420,7 @@ def test_two_studies_are_compared_by_hand() -> None:
 
 def test_the_half_width_of_rho_g_for_other_respondents_by_hand() -> None:
     """The noise's share times half the range of a chi-square over its degrees of freedom."""
-    parts = psy.StudyParts(
+    parts = psy.StudyComponents(
         effects=(("respondent",), ("respondent", "item"), ("respondent", "item", "run")),
         values=(0.02, 0.1, 0.3),
         respondents=12,
@@ -432,11 +438,11 @@ def test_the_half_width_of_rho_g_for_other_respondents_by_hand() -> None:
 def test_p_is_never_below_that_of_a_sign_test() -> None:
     for clusters in (5, 9):
         number = np.arange(clusters)
-        gain, p = gain_over(np.ones(clusters), np.zeros(clusters), number, 0.95)
+        gain, p = accuracy_gain(np.ones(clusters), np.zeros(clusters), number, 0.95)
         assert (gain.value, p) == (1, 2.0**-clusters)
         nearly = np.ones(clusters)
         nearly[0] = 1 - 1e-9
-        assert gain_over(nearly, np.zeros(clusters), number, 0.95)[1] == 2.0**-clusters
+        assert accuracy_gain(nearly, np.zeros(clusters), number, 0.95)[1] == 2.0**-clusters
 
 
 def test_parts_and_types_are_judged_apart() -> None:
@@ -444,29 +450,29 @@ def test_parts_and_types_are_judged_apart() -> None:
     rng = np.random.default_rng(21)
     labels, types = ["yes", "no"] * 8, ["a"] * 8 + ["b"] * 8
     parts = ["p", "q"] * 4 + ["p"] * 8
-    items = deal(labels, range(16), types, rng, 4)
+    items = split_folds(labels, range(16), types, rng, 4)
     first, crossed = views(items, parts)
-    assert [(name, part, int(of.sum())) for name, part, of in first.strata] == [
+    assert [(name, part, int(mask.sum())) for name, part, mask in first.strata] == [
         ("", "", 16),
         ("a", "", 8),
         ("b", "", 8),
     ]
-    assert [(name, part, int(of.sum())) for name, part, of in crossed.strata] == [
+    assert [(name, part, int(mask.sum())) for name, part, mask in crossed.strata] == [
         ("", "p", 12),
         ("", "q", 4),
         ("a", "p", 4),
     ]
-    alone = deal(labels, range(16), None, rng, 4)
-    assert [s[:2] for s in views(alone, parts)[1].strata] == [("", "p"), ("", "q")]
+    single_clusters = split_folds(labels, range(16), None, rng, 4)
+    assert [s[:2] for s in views(single_clusters, parts)[1].strata] == [("", "p"), ("", "q")]
 
 
 def test_planted_faults_lie_in_different_items() -> None:
     """A search that sees every changed item finds all, and half of them names half."""
     right = np.ones((3, 20))
-    for part, power in ((1, 1.0), (2, 0.5)):
+    for step, power in ((1, 1.0), (2, 0.5)):
         result = psy.planted_faults(
             right,
-            lambda x, part=part: np.flatnonzero(x[0] == 0)[::part],
+            lambda x, step=step: np.flatnonzero(x[0] == 0)[::step],
             rng=np.random.default_rng(22),
             share=0.9,
         )
@@ -480,8 +486,8 @@ def test_how_many_are_enough() -> None:
     scores = rng.random((2, 5))
     assert psy.bland_altman(*scores).status == "ok"
     assert psy.bland_altman(*scores[:, :4]).status == "insufficient"
-    few = [psy.reliability_difference(*rng.random((2, 2, n)), rng) for n in (3, 2)]
-    assert [math.isfinite(each.difference) for each in few] == [True, False]
+    differences = [psy.reliability_difference(*rng.random((2, 2, n)), rng) for n in (3, 2)]
+    assert [math.isfinite(difference.difference) for difference in differences] == [True, False]
     labels = (rng.random((2, 10)) < 0.5).astype(float)
     labels[:, :2] = [[0, 1], [1, 1]]
     assert psy.rater_share(labels, rng).share.status != "insufficient"
@@ -496,16 +502,17 @@ def test_how_many_are_enough() -> None:
 
 def test_the_noise_without_each_picture_by_loops() -> None:
     rng = np.random.default_rng(24)
-    scores, without = rng.random((3, 4)), rng.random((3, 4, 5))
+    scores, replicates = rng.random((3, 4)), rng.random((3, 4, 5))
     sizes, noise = np.array([2.0, 1, 4, 2, 3]), rng.random(4)
-    result = psy.LeftOutScores(scores, without, list("abcde"), noise, sizes).noise_without
+    result = psy.LeaveOneOutScores(scores, replicates, list("abcde"), noise, sizes).noise_replicates
     for m in range(4):
-        own = [
-            np.var(12 * scores[:, m] - (12 - sizes[c]) * without[:, m, c], ddof=1) for c in range(5)
+        picture_noise = [
+            np.var(12 * scores[:, m] - (12 - sizes[c]) * replicates[:, m, c], ddof=1)
+            for c in range(5)
         ]
         for c in range(5):
-            kept = noise[m] * (1 - own[c] / sum(own)) * 12 / (12 - sizes[c])
-            assert result[m, c] == pytest.approx(kept)
+            expected = noise[m] * (1 - picture_noise[c] / sum(picture_noise)) * 12 / (12 - sizes[c])
+            assert result[m, c] == pytest.approx(expected)
 
 
 def test_leverage_alone_makes_a_respondent_dominant_above_one_half() -> None:
@@ -519,8 +526,8 @@ def test_leverage_alone_makes_a_respondent_dominant_above_one_half() -> None:
 
 
 def test_ratios_of_nothing_have_no_value() -> None:
-    nothing, some = Span(0.0, 0.0), Span(0.5, 0.5)
-    assert accuracy_from(nothing, some, some) is None
+    zero, half = Span(0.0, 0.0), Span(0.5, 0.5)
+    assert accuracy_from(zero, half, half) is None
     assert Contest(1.0, 1.0).choice == 0
     assert Contest(1.9, 1.0).choice == 0
     assert (Contest(2.0, 1.0).choice, Contest(-2.0, 1.0).choice) == (1, 2)
@@ -561,12 +568,12 @@ def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
         deviates = (np.cbrt(mean) - 1) * 3 / np.sqrt(variance) + np.sqrt(variance) / 3
         p_values.append(2 * stats.norm.sf(np.abs(deviates)))
     q = stats.false_discovery_control(np.minimum(1, 2 * np.min(p_values, axis=0)))
-    outside = np.flatnonzero((np.abs(plain - 1) > 0.3) | (np.abs(weighted - 1) > 0.3))
-    doubted = outside[q[outside] < 0.999]  # no rate of false discoveries is above 1
+    misfits = np.flatnonzero((np.abs(plain - 1) > 0.3) | (np.abs(weighted - 1) > 0.3))
+    doubted = misfits[q[misfits] < 0.999]  # no rate of false discoveries is above 1
     assert len(doubted) >= 2
     for item in doubted:
         for alpha in (q[item] * 0.9999, q[item] * 1.0001):
-            expected = [int(k) for k in outside if q[k] < alpha]
+            expected = [int(k) for k in misfits if q[k] < alpha]
             assert psy.rasch(right, alpha=alpha).misfit == tuple(expected)
 
 
@@ -576,7 +583,7 @@ def test_contradictions_beyond_one_answer_in_five_count() -> None:
     labels[:, 7] = 0
     result = psy.contradicted_items(scored, labels)
     assert (result.usual, result.tested) == (pytest.approx(0.2), 50)
-    assert result.fewest == math.ceil(math.log(0.05 / 50) / math.log(0.2))
+    assert result.min_labels == math.ceil(math.log(0.05 / 50) / math.log(0.2))
     (row,) = result.items
     assert row.p == pytest.approx(50 * 0.2**8)
 
@@ -586,18 +593,18 @@ def test_chances_and_scores_at_their_ends() -> None:
     k = np.arange(-2, 6)
     assert binomial_above(k, 4, 0.3) == pytest.approx(stats.binom.sf(k, 4, 0.3))
     assert psy.Coefficient.absent("insufficient", "why").n == 0
-    few = psy.check_table(["m"], ["a"], [["0.748"]])
-    assert (few.status, few.grim_checked) == ("not_informative", 0)
+    table_check = psy.check_table(["m"], ["a"], [["0.748"]])
+    assert (table_check.status, table_check.grim_checked) == ("not_informative", 0)
     agreed = psy.fleiss_kappa([[0, 1, 0, 1, 1, 0]] * 3)
     assert (agreed.value, agreed.fixed) == (1, None)
     assert math.isnan(agreed.se)
-    same = np.array([0.2, 0.4, 0.9, 0.7])
+    scores = np.array([0.2, 0.4, 0.9, 0.7])
     certain = psy.reliability_difference(
-        [same, same], [same, [0.3, 0.2, 0.8, 0.9]], np.random.default_rng(27)
+        [scores, scores], [scores, [0.3, 0.2, 0.8, 0.9]], np.random.default_rng(27)
     )
-    other = stats.pearsonr(same, [0.3, 0.2, 0.8, 0.9]).statistic
+    correlation = stats.pearsonr(scores, [0.3, 0.2, 0.8, 0.9]).statistic
     assert certain.status == "degenerate"
-    assert certain.difference == pytest.approx(1 - other)
+    assert certain.difference == pytest.approx(1 - correlation)
 
 
 def test_fifty_labels_are_enough() -> None:
@@ -613,8 +620,8 @@ def test_two_clusters_give_no_interval_over_items() -> None:
     rng = np.random.default_rng(29)
     scores = rng.random((3, 6))
     for clusters in (2, 3):
-        without = scores[:, :, None] + 0.01 * rng.normal(size=(3, 6, clusters))
-        result = psy.rho_g_of_scores(scores, without=without).rho
+        replicates = scores[:, :, None] + 0.01 * rng.normal(size=(3, 6, clusters))
+        result = psy.rho_g_of_scores(scores, replicates=replicates).rho
         assert (result.fixed is None) == (clusters == 2)
 
 
@@ -637,18 +644,22 @@ def test_means_of_administrations_closer_than_chance_add_no_error() -> None:
     result = psy.icc([[0.0, 1, 0.5], [3, 2, 2.5], [4.5, 4.5, 4.5]])
     columns = [7.5 / 3, 7.5 / 3, 7.5 / 3]
     assert len(set(columns)) == 1
-    rest = 0.5 + 0.5
-    assert result.ms_error == pytest.approx(rest / 4)
-    assert result.sem_agreement == result.sem_consistency == pytest.approx(math.sqrt(rest / 4))
+    residual_squares = 0.5 + 0.5
+    assert result.ms_error == pytest.approx(residual_squares / 4)
+    assert (
+        result.sem_agreement
+        == result.sem_consistency
+        == pytest.approx(math.sqrt(residual_squares / 4))
+    )
 
 
 def test_a_correction_says_why_there_is_none() -> None:
     human = np.tile([1.0, 0], (2, 50))
-    unlike = human.copy()
-    unlike[0, :60] = 1 - unlike[0, :60]
+    flipped = human.copy()
+    flipped[0, :60] = 1 - flipped[0, :60]
     lone = np.vstack([human[0], np.full(100, np.nan)])
     reasons = [
-        psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, lone))
+        psy.rogan_gladen_scores(*pair)[0].reason for pair in ((flipped, human), (human, lone))
     ]
     assert "differently" in reasons[0]
     assert "could not be compared" in reasons[1]
@@ -690,8 +701,8 @@ def test_a_pooled_rate_of_the_judge_is_clustered_by_respondent_and_item(truth: f
     residual = np.where(base, weights * ((judge == truth) - value), 0.0)
     by_respondent = 5 / 4 * sum(row.sum() ** 2 for row in residual)
     by_item = 16 / 15 * sum(column.sum() ** 2 for column in residual.T)
-    both = by_respondent + by_item - (residual**2).sum()
-    variance = max(both, by_respondent, by_item) / total**2
+    two_way = by_respondent + by_item - (residual**2).sum()
+    variance = max(two_way, by_respondent, by_item) / total**2
     half = stats.norm.ppf(0.975) * math.sqrt(variance)
     assert (rate.value, rate.se) == pytest.approx((value, math.sqrt(variance)))
     assert (rate.low, rate.high) == pytest.approx((value - half, min(1.0, value + half)))

@@ -39,13 +39,13 @@ def pair(n: int) -> tuple[np.ndarray, np.ndarray]:
     return scores(n, 1, 1)[:, 0], scores(n, 1, 2)[:, 0]
 
 
-def left_out(n: int, clusters: int, seed: int = 3) -> psy.LeftOutScores:
+def leave_one_out_scores(n: int, clusters: int, seed: int = 3) -> psy.LeaveOneOutScores:
     rng = np.random.default_rng(seed)
     items = np.linspace(0, 1, n)[None, :, None] + rng.normal(size=(2, n, clusters))
     total = items.sum(axis=2, keepdims=True)
-    without = (total - items) / max(clusters - 1, 1)
+    replicates = (total - items) / max(clusters - 1, 1)
     names = [f"{seed}-{c}" for c in range(clusters)]
-    return psy.LeftOutScores(total[:, :, 0] / clusters, without, names)
+    return psy.LeaveOneOutScores(total[:, :, 0] / clusters, replicates, names)
 
 
 def gen() -> np.random.Generator:
@@ -56,7 +56,7 @@ def labels_of(n: int) -> list[str]:
     return gen().permutation(["yes", "no"] * n)[:n].tolist()
 
 
-LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
+MIN_SIZES: dict[str, tuple[int, Callable[[int], Any]]] = {
     "icc, respondents": (3, lambda n: psy.icc(scores(n, 2)).a1),
     "icc, administrations": (2, lambda k: psy.icc(scores(4, k)).c1),
     "concordance": (3, lambda n: psy.concordance(*pair(n)).ccc),
@@ -104,7 +104,7 @@ LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
         lambda n: (
             psy.rho_g_of_scores(
                 scores(n, 2).T,
-                without=scores(n, 2).T[:, :, None] + 0.001 * gen().normal(size=(2, n, 9)),
+                replicates=scores(n, 2).T[:, :, None] + 0.001 * gen().normal(size=(2, n, 9)),
             ).rho
         ),
     ),
@@ -121,10 +121,13 @@ LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
     "mean_shift": (1, lambda n: psy.mean_shift(*pair(n))),
     "equivalence": (3, lambda n: psy.equivalence(*pair(n), 0.5)),
     "bias_test": (3, lambda n: psy.bias_test(scores(n, 3))),
-    "study_parts, respondents": (3, lambda n: psy.study_parts(marks(n, 40)[:, :, None, None])),
-    "study_parts, pictures": (
+    "study_variance_components, respondents": (
+        3,
+        lambda n: psy.study_variance_components(marks(n, 40)[:, :, None, None]),
+    ),
+    "study_variance_components, pictures": (
         10,
-        lambda c: psy.study_parts(marks(6, 40)[:, :, None, None], np.arange(40) % c),
+        lambda c: psy.study_variance_components(marks(6, 40)[:, :, None, None], np.arange(40) % c),
     ),
     "g_study": (2, lambda n: psy.g_study(scores(n, 4), ["m", "i"])),
     "wordings_needed, wordings": (3, lambda k: psy.wordings_needed(scores(9, k), 0.5, gen())),
@@ -156,12 +159,14 @@ LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
     "difference_over_clusters, respondents": (
         3,
         lambda n: psy.difference_over_clusters(
-            left_out(n, 12), left_out(n, 12, 9), gen(), draws=50
+            leave_one_out_scores(n, 12), leave_one_out_scores(n, 12, 9), gen(), draws=50
         ),
     ),
     "difference_over_clusters, pictures": (
         10,
-        lambda c: psy.difference_over_clusters(left_out(6, c), left_out(6, c, 9), gen(), draws=50),
+        lambda c: psy.difference_over_clusters(
+            leave_one_out_scores(6, c), leave_one_out_scores(6, c, 9), gen(), draws=50
+        ),
     ),
     "subscore_value, respondents": (
         4,
@@ -316,17 +321,19 @@ LEAST: dict[str, tuple[int, Callable[[int], Any]]] = {
 }
 
 
-def said(result: Any) -> tuple[str, str]:
+def status_and_reason(result: Any) -> tuple[str, str]:
     return result.status, result.reason
 
 
-@pytest.mark.parametrize("case", LEAST)
+@pytest.mark.parametrize("case", MIN_SIZES)
 def test_one_too_few_is_refused_and_enough_is_not(case: str) -> None:
-    least, estimate = LEAST[case]
-    status, reason = said(estimate(least - 1))
+    min_size, estimate = MIN_SIZES[case]
+    status, reason = status_and_reason(estimate(min_size - 1))
     assert status in ("insufficient", "not_applicable", "degenerate")
     assert reason
-    assert said(estimate(least))[0] in ("ok", "not_informative"), said(estimate(least))
+    assert status_and_reason(estimate(min_size))[0] in ("ok", "not_informative"), status_and_reason(
+        estimate(min_size)
+    )
 
 
 @pytest.mark.parametrize(
@@ -338,11 +345,11 @@ def test_ten_clusters_carry_an_interval_over_items(clusters: int, known: bool) -
     answers = marks(12, 60, 3)
     labels = np.arange(60) % clusters
     left = rng.normal(0.8, 0.001, clusters)
-    apart = scores(8, clusters, 4), scores(8, clusters, 5)
+    pair = scores(8, clusters, 4), scores(8, clusters, 5)
     assert (psy.cronbach_alpha(answers, labels).coefficient.fixed is not None) == known
-    assert (psy.left_out_bounds(0.8, left) is not None) == known
-    assert (psy.agreement_bounds(0.8, left, *apart) is not None) == known
-    assert math.isfinite(mean_variance(column(8), apart[0]).items) == known
+    assert (psy.reliability_jackknife_interval(0.8, left) is not None) == known
+    assert (psy.agreement_interval(0.8, left, *pair) is not None) == known
+    assert math.isfinite(mean_variance(column(8), pair[0]).items) == known
     types = ["abc"[i % 3] for i in range(60)]
     omega = psy.omega_of_types(answers, types, labels)
     if omega.status == "ok":
@@ -383,15 +390,15 @@ def test_what_lies_outside_a_range_is_refused_on_both_sides() -> None:
 
 
 def test_a_shift_counts_where_its_variance_is_known() -> None:
-    whole = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4], [0.01, 0.02, 0.01])
+    complete = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4], [0.01, 0.02, 0.01])
     for lost in (math.nan, math.inf):
         shifts = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, lost], [0.01, 0.02, 0.01, 0.01])
         errors = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, 0.3], [0.01, 0.02, 0.01, lost])
-        for some in (shifts, errors):
-            assert some.test == whole.test
-            assert (some.i2, some.deviation) == (whole.i2, whole.deviation)
+        for study in (shifts, errors):
+            assert study.test == complete.test
+            assert (study.i2, study.deviation) == (complete.i2, complete.deviation)
     certain = psy.shift_heterogeneity_of_scores([0.1, 0.2, 0.4, 0.3], [0.01, 0.02, 0.01, 0.0])
-    assert (certain.test, certain.i2) == (whole.test, whole.i2), "no weight without an error"
+    assert (certain.test, certain.i2) == (complete.test, complete.i2), "no weight without an error"
     spread = np.var([0.1, 0.2, 0.4, 0.3], ddof=1) - 0.01
     assert certain.deviation == pytest.approx(math.sqrt(spread))
 
@@ -402,43 +409,43 @@ def test_a_list_in_doubt_names_nothing_and_claims_no_power() -> None:
     plain = psy.reading_list(sound, rng=gen())
     assert (plain.doubt, plain.named) == ("", ()) or plain.evidence < 5.41
     assert plain.power_named > 0.5
-    few = psy.reading_list(sound[:8], rng=gen())
-    assert few.doubt
-    assert (few.power_named, few.named) == (0.0, ())
-    assert math.isnan(few.faults)
-    assert few.power > 0
+    small_list = psy.reading_list(sound[:8], rng=gen())
+    assert small_list.doubt
+    assert (small_list.power_named, small_list.named) == (0.0, ())
+    assert math.isnan(small_list.faults)
+    assert small_list.power > 0
     # three models fail what is easy for the others, and for a common reason
     weak = sound.copy()
     weak[9:, ::4] = 0.0
-    together = psy.reading_list(weak, rng=gen())
-    assert together.together > 2.33
-    assert not together.stands_out
-    assert (together.power_named, together.named) == (0.0, ())
+    common_faults = psy.reading_list(weak, rng=gen())
+    assert common_faults.common_failure > 2.33
+    assert not common_faults.stands_out
+    assert (common_faults.power_named, common_faults.named) == (0.0, ())
 
 
 def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
     a, b = scores(20, 2, 1).T, scores(20, 2, 2).T
     plain = psy.reliability_difference(a, b, gen())
     assert plain.status == "ok"
-    for other, status in (
+    for second, status in (
         (a, "degenerate"),
         (np.stack([b[0], b[0]]), "degenerate"),
         (np.stack([b[0], np.full(20, 0.5)]), "degenerate"),
         (np.where(np.arange(20) < 2, b, np.nan), "insufficient"),
     ):
-        assert psy.reliability_difference(a, other, gen()).status == status
+        assert psy.reliability_difference(a, second, gen()).status == status
     related = psy.reliability_difference(a, b, gen(), families=["x"] * 20)
     assert (related.status, related.difference) == ("insufficient", plain.difference)
     # of 5 families respondents are drawn, and count as fewer: the error is wider by sqrt(20 / n)
     five = np.repeat(list("vwxyz"), 4).tolist()
     assert psy.reliability_difference(a, b, gen(), families=five).status == "insufficient"
     for independent, status in ((9.9, "insufficient"), (10.0, "ok"), (12.0, "ok"), (99.0, "ok")):
-        few = psy.reliability_difference(a, b, gen(), families=five, n_effective=independent)
-        assert few.status == status
+        study = psy.reliability_difference(a, b, gen(), families=five, n_effective=independent)
+        assert study.status == status
         if status == "ok":
-            assert few.error == pytest.approx(plain.error * math.sqrt(20 / min(20, independent)))
-            p = 2 * stats.t.cdf(-abs(gap(few)) / few.error, min(20, independent) - 1)
-            assert few.p == pytest.approx(p)
+            assert study.error == pytest.approx(plain.error * math.sqrt(20 / min(20, independent)))
+            p = 2 * stats.t.cdf(-abs(gap(study)) / study.error, min(20, independent) - 1)
+            assert study.p == pytest.approx(p)
     ten = psy.reliability_difference(a, b, gen(), families=np.repeat(np.arange(10), 2).tolist())
     assert ten.p == pytest.approx(2 * stats.t.cdf(-abs(gap(ten)) / ten.error, 9))
 
@@ -448,20 +455,20 @@ def gap(difference: psy.ReliabilityDifference) -> float:
 
 
 def test_two_measures_over_pictures_that_cannot_be_told_apart_say_why() -> None:
-    a, b = left_out(8, 12), left_out(8, 12, 4)
+    a, b = leave_one_out_scores(8, 12), leave_one_out_scores(8, 12, 4)
     assert psy.difference_over_clusters(a, b, gen(), draws=200).status == "ok"
-    undefined = replace(b, without=np.where(np.arange(12) == 3, np.nan, b.without))
+    undefined = replace(b, replicates=np.where(np.arange(12) == 3, np.nan, b.replicates))
     alike = replace(b, scores=np.stack([b.scores[0], b.scores[0]]))
     constant = replace(b, scores=np.full((2, 8), 0.5))
-    for other, status in (
+    for second, status in (
         (undefined, "degenerate"),
         (alike, "degenerate"),
         (constant, "degenerate"),
         (a, "degenerate"),
-        (left_out(8, 9), "insufficient"),
+        (leave_one_out_scores(8, 9), "insufficient"),
         (replace(b, scores=np.where(np.arange(8) < 2, b.scores, np.nan)), "insufficient"),
     ):
-        assert psy.difference_over_clusters(a, other, gen(), draws=200).status == status
+        assert psy.difference_over_clusters(a, second, gen(), draws=200).status == status
         assert psy.shared_variance(a, b) >= 0
     lost = replace(b, scores=np.where(np.arange(8) < 2, b.scores, np.nan))
     assert psy.shared_variance(a, lost) == psy.shared_variance(a, constant) == 0
@@ -469,14 +476,18 @@ def test_two_measures_over_pictures_that_cannot_be_told_apart_say_why() -> None:
 
 def test_the_unit_of_scores_changes_no_comparison() -> None:
     """Points of a hundred, and shares: the reliabilities and their difference are the same."""
-    a, b = left_out(8, 12), left_out(8, 12, 4)
+    a, b = leave_one_out_scores(8, 12), leave_one_out_scores(8, 12, 4)
     in_points = [
-        replace(each, scores=1000 * each.scores, without=1000 * each.without) for each in (a, b)
+        replace(measure, scores=1000 * measure.scores, replicates=1000 * measure.replicates)
+        for measure in (a, b)
     ]
     plain = psy.difference_over_clusters(a, b, gen(), draws=200)
     points = psy.difference_over_clusters(*in_points, gen(), draws=200)
     assert (points.difference, points.error) == pytest.approx((plain.difference, plain.error))
-    small = [replace(each, scores=each.scores / 1e3, without=each.without / 1e3) for each in (a, b)]
+    small = [
+        replace(measure, scores=measure.scores / 1e3, replicates=measure.replicates / 1e3)
+        for measure in (a, b)
+    ]
     tiny = psy.difference_over_clusters(*small, gen(), draws=200)
     assert (tiny.difference, tiny.error) == pytest.approx((plain.difference, plain.error))
 
@@ -520,5 +531,5 @@ NO_NUMBER: dict[str, tuple[str, Callable[[], Any]]] = {
 
 @pytest.mark.parametrize("name", NO_NUMBER)
 def test_what_has_no_number_has_a_status(name: str) -> None:
-    status, made = NO_NUMBER[name]
-    assert made().status == status
+    status, compute = NO_NUMBER[name]
+    assert compute().status == status

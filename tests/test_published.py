@@ -59,9 +59,9 @@ def test_table_five_of_the_paper(table5: TableAudit) -> None:
 
 def test_what_a_table_cannot_show_has_no_row(table5: TableAudit) -> None:
     assert all(estimate.value is not None for estimate in table5.estimates)
-    without = audit_table(read_table(TABLE5))
-    assert not [e for e in without.estimates if e.indicator == "test_retest.noise_floor"]
-    (note,) = [note for note in without.notes if "--items" in note]
+    without_items = audit_table(read_table(TABLE5))
+    assert not [e for e in without_items.estimates if e.indicator == "test_retest.noise_floor"]
+    (note,) = [note for note in without_items.notes if "--items" in note]
     assert note not in table5.notes
 
 
@@ -107,7 +107,7 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,a,b\nx,50,60%\ny,50,60\n")
     table = read_table(path)
-    assert [column.scale for column in table.about] == [100, 100]
+    assert [column.scale for column in table.column_specs] == [100, 100]
     for audited in (
         audit_table(table, items=100),
         audit_table(table, columns=("a", "b"), items=100),
@@ -120,9 +120,9 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
-    status, out, _ = run("table", TABLE5, "--items", 500, "--json")
+    status, output, _ = run("table", TABLE5, "--items", 500, "--json")
     assert status == 0
-    (estimate,) = json.loads(out)["audits"]
+    (estimate,) = json.loads(output)["audits"]
     assert {"benchmark", "respondents", "estimates", "coverage"} <= estimate.keys()
     assert estimate["estimates"][0].keys() >= {
         "indicator",
@@ -133,9 +133,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
         "intervals",
         "signature",
     }
-    status, out, _ = run("table", TABLE5)
+    status, output, _ = run("table", TABLE5)
     assert status == 0
-    assert "consistency.alpha" in out
+    assert "consistency.alpha" in output
     assert run("table", TABLE5, "--columns", "attribute")[0] == 2
     assert run("table", TABLE5, "--columns", "attribute,colour")[0] == 2
     assert run("audit")[0] == 2
@@ -162,7 +162,7 @@ Otter & 75.0 & -- \\
 \caption{Scores & more}
 \end{table}
 """
-WRITTEN = {
+TABLE_TEXTS = {
     "pandas.csv": (
         ",model,Acc ↑,CHAIR ↓\n0,LLaVA-1.5,85.3,7.25\n1,mPLUG_Owl,80.1,8.00\n2,Otter,75.0,\n"
     ),
@@ -187,22 +187,22 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", TABLE_TEXTS)
 def test_a_table_is_read_as_its_reader_expects(tmp_path: Path, name: str) -> None:
     """One table in eight ways: the same respondents, numbers, digits, directions and scales."""
     path = tmp_path / name
-    path.write_text(WRITTEN[name], encoding="utf-8")
+    path.write_text(TABLE_TEXTS[name], encoding="utf-8")
     table = read_table(path)
     assert table.respondents == ("LLaVA-1.5", "mPLUG_Owl", "Otter")
     np.testing.assert_array_equal(table.values, SCORES)
-    assert [(c.better, c.scale, c.decimals) for c in table.about] == [
+    assert [(c.better, c.scale, c.decimals) for c in table.column_specs] == [
         ("higher", 100, 1),
         ("lower", 100, 2),
     ]
     assert table.printed[1] == ("80.1", "8.00")
-    assert [column.name.removeprefix("AMBER ") for column in table.about] == ["Acc", "CHAIR"]
+    assert [column.name.removeprefix("AMBER ") for column in table.column_specs] == ["Acc", "CHAIR"]
     assert any("±" in note for note in table.notes) == (
-        "±" in WRITTEN[name] or "pm" in WRITTEN[name]
+        "±" in TABLE_TEXTS[name] or "pm" in TABLE_TEXTS[name]
     )
 
 
@@ -320,7 +320,7 @@ def lsat_table(folder: Path, shape: str) -> Published:
 @pytest.mark.parametrize("shape", ["rows", "index", "counts", "patterns"])
 def test_the_lsat_is_read_in_all_its_shapes(tmp_path: Path, shape: str) -> None:
     table = lsat_table(tmp_path, shape)
-    assert (len(table.respondents), len(table.columns), table.binary) == (1000, 5, True)
+    assert (len(table.respondents), len(table.columns), table.is_binary) == (1000, 5, True)
     assert [int(column.sum()) for column in table.values.T] == [924, 709, 553, 763, 870]
     answered = Counter("".join(str(int(value)) for value in row) for row in table.values)
     assert answered == {pattern: count for pattern, count in lsat() if count}
@@ -335,9 +335,11 @@ def test_the_lsat_has_its_published_alpha(tmp_path: Path, shape: str) -> None:
     assert audited.violations == (), "a thousand rows of 32 patterns are no copying"
     assert audited.flags == (), "no family is told from a row's number"
     analysis = psy.item_analysis(table.values)
-    rest = next(e for e in audited.estimates if e.indicator == "items.discrimination")
-    assert rest.value == pytest.approx(np.median(analysis.item_rest))
-    assert rest.detail["map"]["difficulty"] == pytest.approx([0.924, 0.709, 0.553, 0.763, 0.870])
+    discrimination = next(e for e in audited.estimates if e.indicator == "items.discrimination")
+    assert discrimination.value == pytest.approx(np.median(analysis.item_rest))
+    assert discrimination.detail["map"]["difficulty"] == pytest.approx(
+        [0.924, 0.709, 0.553, 0.763, 0.870]
+    )
 
 
 # --- G, Phi and what is known of the columns ---
@@ -353,10 +355,12 @@ def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
     p = k * rows.var(ddof=1)
     c = n * columns.var(ddof=1)
     pc = ((x - rows[:, None] - columns + x.mean()) ** 2).sum() / ((n - 1) * (k - 1))
-    between, column = (p - pc) / k, max((c - pc) / n, 0)
-    assert value(table5, "generalizability.g") == pytest.approx(between / (between + pc / k))
+    row_variance, column = (p - pc) / k, max((c - pc) / n, 0)
+    assert value(table5, "generalizability.g") == pytest.approx(
+        row_variance / (row_variance + pc / k)
+    )
     assert value(table5, "generalizability.phi") == pytest.approx(
-        between / (between + (pc + column) / k)
+        row_variance / (row_variance + (pc + column) / k)
     )
     for name in ("g", "phi"):
         estimate = next(e for e in table5.estimates if e.indicator == f"generalizability.{name}")
@@ -448,8 +452,10 @@ def test_the_floor_of_columns_of_unequal_length(tmp_path: Path) -> None:
     audited = audit_table(read_table(path), items={"a": 40, "b": 400})
     thrown = []
     for _ in range(200):
-        first, again = ((rng.binomial([40, 400], rates) / [40, 400]).mean(axis=1) for _ in range(2))
-        thrown.append(np.corrcoef(first, again)[0, 1])
+        first, second = (
+            (rng.binomial([40, 400], rates) / [40, 400]).mean(axis=1) for _ in range(2)
+        )
+        thrown.append(np.corrcoef(first, second)[0, 1])
     assert value(audited, "test_retest.noise_floor", "mean") == pytest.approx(
         np.mean(thrown), abs=0.005
     )
@@ -504,8 +510,8 @@ def test_metrics_of_the_same_answers_are_no_parts_of_a_test(tmp_path: Path) -> N
 
 def test_the_command_writes_and_says(run: Run, tmp_path: Path) -> None:
     hal = TABLE5.parent / "hal_eval_table1.csv"
-    out = tmp_path / "out"
-    status, text, _ = run("table", hal, "--out", out)
+    out_dir = tmp_path / "out"
+    status, text, _ = run("table", hal, "--out", out_dir)
     assert status == 0
     assert tells(text, "published.contradiction", column="F1", places=10)
     assert tells(
@@ -518,9 +524,9 @@ def test_the_command_writes_and_says(run: Run, tmp_path: Path) -> None:
         r="41.9",
         value="54.32",
     )
-    data = json.loads((out / "audit.json").read_text(encoding="utf-8"))["audits"][0]
+    data = json.loads((out_dir / "audit.json").read_text(encoding="utf-8"))["audits"][0]
     assert sum(v["kind"] == "F1" for v in data["violations"]) == 10
-    page = (out / "report.html").read_text(encoding="utf-8")
+    page = (out_dir / "report.html").read_text(encoding="utf-8")
     for words in (
         "The table contradicts itself",
         "P 77.2, R 41.9 give 54.32",
@@ -531,7 +537,7 @@ def test_the_command_writes_and_says(run: Run, tmp_path: Path) -> None:
         assert words in page, words
     assert "http://" not in page.replace("http://www.w3.org", "")
     # an audit of a table is told from one of a benchmark
-    status, _, err = run("gate", out / "audit.json")
+    status, _, err = run("gate", out_dir / "audit.json")
     assert status == 1
     assert "published table" in err
     status, text, _ = run(
@@ -602,9 +608,9 @@ def test_families_are_told_from_names_or_a_file(tmp_path: Path) -> None:
     assert infer_family("hf/shapes:steady?temperature=0.2") == "steady"
     path = tmp_path / "f.csv"
     path.write_text("respondent,family\nllava-1.5-7b-hf,vicuna\n")
-    given = read_families(path)
+    file_families = read_families(path)
     names = ["hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o"]
-    assert families_of(names, given) == ["vicuna", "gpt"]
+    assert families_of(names, file_families) == ["vicuna", "gpt"]
     path.write_text("respondent,family\na,b\na,c\n")
     with pytest.raises(hqm.DataError):
         read_families(path)
@@ -614,7 +620,7 @@ def test_columns_in_per_cent_and_in_shares_are_brought_to_one_scale(tmp_path: Pa
     path = tmp_path / "t.csv"
     path.write_text("model,part a (acc),part b (acc)\nx,80,0.7\ny,60,0.5\nz,90,0.25\n")
     parts = subscales_of(read_table(path))
-    assert [column.scale for column in parts.about] == [100, 1]
+    assert [column.scale for column in parts.column_specs] == [100, 1]
     assert parts.scores == pytest.approx(np.array([[0.8, 0.7], [0.6, 0.5], [0.9, 0.25]]))
     assert parts.rates == pytest.approx(parts.scores)
     assert parts.total == pytest.approx([0.75, 0.55, 0.575])
@@ -625,6 +631,6 @@ def test_columns_on_unknown_scales_are_standardised(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,acc,points\nx,0.1,300\ny,0.2,500\nz,0.3,400\n")
     parts = subscales_of(read_table(path))
-    assert [column.scale for column in parts.about] == [1, None]
+    assert [column.scale for column in parts.column_specs] == [1, None]
     assert parts.scores == pytest.approx(np.array([[-1, -1], [0, 1], [1, 0]]))
     assert parts.rates is None

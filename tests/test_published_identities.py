@@ -45,14 +45,18 @@ GPT-4V 84.0 77.1 90.3 83.2
 """AMBER, Table 3: the columns of relation hallucination."""
 
 
-def audited(tmp_path: Path, text: str, **more: object) -> TableAudit:
+def audited(tmp_path: Path, text: str, **options: object) -> TableAudit:
     path = tmp_path / "t.csv"
     path.write_text(text, encoding="utf-8")
-    return audit_table(read_table(path), **more)  # type: ignore[arg-type]
+    return audit_table(read_table(path), **options)  # type: ignore[arg-type]
 
 
 def of_kind(table: TableAudit, kind: str) -> list[Contradiction]:
-    return [each for each in table.contradictions if each.violation.kind == kind]
+    return [
+        contradiction
+        for contradiction in table.contradictions
+        if contradiction.violation.kind == kind
+    ]
 
 
 def csv_of(rows: str, head: str) -> str:
@@ -68,37 +72,41 @@ def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
     """
     table = read_table(HAL_EVAL)
     assert (len(table.respondents), table.label_names) == (48, ("Dataset", "Type", "Model"))
-    far = {}
-    for who, (_, p, r, f1, _) in zip(table.respondents, table.values.tolist(), strict=True):
+    deviating = {}
+    for respondent, (_, p, r, f1, _) in zip(table.respondents, table.values.tolist(), strict=True):
         if abs(f1 - 2 * p * r / (p + r)) > 0.3:
-            far[who] = (f1, 2 * p * r / (p + r))
-    assert len(far) == 9
+            deviating[respondent] = (f1, 2 * p * r / (p + r))
+    assert len(deviating) == 9
     ours = of_kind(audit_table(table), "F1")
-    named = {each.violation.row: each for each in ours if abs(each.off) > 0.3}
-    assert named.keys() == far.keys()
-    for who, (printed, expected) in far.items():
-        assert float(named[who].violation.printed) == printed
-        assert f"{expected:.2f}" in named[who].violation.reason
-        assert named[who].off == pytest.approx(printed - expected, abs=1e-3)
-        assert not named[who].unless, "no way of counting makes F1 another number"
-    worst = named["Out-of-domain / Event / LLaVA 1.5"]
+    contradictions = {
+        contradiction.violation.row: contradiction
+        for contradiction in ours
+        if abs(contradiction.deviation) > 0.3
+    }
+    assert contradictions.keys() == deviating.keys()
+    for respondent, (printed, expected) in deviating.items():
+        assert float(contradictions[respondent].violation.printed) == printed
+        assert f"{expected:.2f}" in contradictions[respondent].violation.reason
+        assert contradictions[respondent].deviation == pytest.approx(printed - expected, abs=1e-3)
+        assert not contradictions[respondent].unless, "no way of counting makes F1 another number"
+    worst = contradictions["Out-of-domain / Event / LLaVA 1.5"]
     assert "P 77.2, R 41.9 give 54.32" in worst.violation.reason
     # a tenth row is beyond rounding by less
-    assert [e.violation.row for e in ours if abs(e.off) <= 0.3] == [
+    assert [e.violation.row for e in ours if abs(e.deviation) <= 0.3] == [
         "In-domain / Attribute / GPT4-V"
     ]
 
 
 def test_the_words_about_hal_eval() -> None:
-    done = audit_table(read_table(HAL_EVAL))
-    said = done.checked.sentence()
-    assert said.startswith(
+    table = audit_table(read_table(HAL_EVAL))
+    sentence = table.checked.sentence()
+    assert sentence.startswith(
         text_of("published.contradiction", column="F1", places=10, difference="10.1")
     )
-    assert "F1 from P and R: 48" in said
+    assert "F1 from P and R: 48" in sentence
     # the released files pair every true caption with one false one of each type: half of the
     # answers are yes
-    shares = [note for note in done.notes if "the right answer is yes to" in note]
+    shares = [note for note in table.notes if "the right answer is yes to" in note]
     assert shares
     assert all(
         "to 0.499 to 0.500 of" in note or "to 0.500 of" in note or "to 0.500 to 0.501 of" in note
@@ -106,25 +114,25 @@ def test_the_words_about_hal_eval() -> None:
     )
     # MiniGPT-4's accuracy on events, 32.6 in the paper, is 49.6 in the release's own table
     assert any(
-        e.violation.row == "In-domain / Event / MiniGPT-4" for e in of_kind(done, "ACCURACY")
+        e.violation.row == "In-domain / Event / MiniGPT-4" for e in of_kind(table, "ACCURACY")
     )
     # one row for each of six models, and of the five metrics only accuracy
-    assert len(done.respondents) == 6
-    assert len(done.columns) == 8
-    assert all(name.endswith("Accuracy") for name in done.columns)
+    assert len(table.respondents) == 6
+    assert len(table.columns) == 8
+    assert all(name.endswith("Accuracy") for name in table.columns)
 
 
 def test_the_base_rates_of_amber_are_solved_from_its_tables(tmp_path: Path) -> None:
     """Its annotations ask 14,216 questions, 9,427 of which are false; 1,664 of relation, 689 of
     which are false.
     """
-    whole = audited(tmp_path, csv_of(AMBER, "Model,Acc.,P.,R.,F1,Yes ratio"))
+    table = audited(tmp_path, csv_of(AMBER, "Model,Acc.,P.,R.,F1,Yes ratio"))
     assert any(
         tells(note, "published.base-rate", share="0.663") and round(9427 / 14216, 3) == 0.663
-        for note in whole.notes
+        for note in table.notes
     )
-    assert any(tells(note, "published.other-class") for note in whole.notes)
-    assert of_kind(whole, "F1") == []
+    assert any(tells(note, "published.other-class") for note in table.notes)
+    assert of_kind(table, "F1") == []
     relation = audited(
         tmp_path, csv_of(AMBER_RELATION, "Model,Relation Acc.,Relation P.,Relation R.,Relation F1")
     )
@@ -156,8 +164,8 @@ def confusion(
         tp, fp = max(int(tp), 1), int(fp)
         p, r = tp / (tp + fp), tp / positive
         accuracy = (tp + negative - fp) / (positive + negative)
-        said = (tp + fp) / (positive + negative)
-        numbers = [accuracy, p, r, 2 * p * r / (p + r), 1 - said if no else said]
+        yes_share = (tp + fp) / (positive + negative)
+        numbers = [accuracy, p, r, 2 * p * r / (p + r), 1 - yes_share if no else yes_share]
         table.append([f"{scale * v:.{decimals}f}" for v in numbers])
     return table
 
@@ -173,9 +181,9 @@ def test_true_tables_are_never_called_false(
         text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
             f"m{i}," + ",".join(row) for i, row in enumerate(rows)
         )
-        done = audited(tmp_path, text)
-        hard = [each for each in done.contradictions if not each.unless]
-        assert hard == [], (text, [each.violation for each in hard])
+        table = audited(tmp_path, text)
+        hard = [contradiction for contradiction in table.contradictions if not contradiction.unless]
+        assert hard == [], (text, [contradiction.violation for contradiction in hard])
 
 
 @pytest.mark.parametrize(("place", "kind"), [(3, "F1"), (0, "ACCURACY"), (4, "YES_RATIO")])
@@ -190,9 +198,13 @@ def test_a_planted_error_is_found_and_placed(tmp_path: Path, place: int, kind: s
         text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
             f"m{i}," + ",".join(row) for i, row in enumerate(rows)
         )
-        done = audited(tmp_path, text)
-        hits += any(each.violation.row == "m5" for each in of_kind(done, kind))
-        assert {each.violation.row for each in done.contradictions if not each.unless} <= {"m5"}
+        table = audited(tmp_path, text)
+        hits += any(contradiction.violation.row == "m5" for contradiction in of_kind(table, kind))
+        assert {
+            contradiction.violation.row
+            for contradiction in table.contradictions
+            if not contradiction.unless
+        } <= {"m5"}
     assert hits >= 0.9 * tables
 
 
@@ -218,9 +230,9 @@ def test_unread_answers_explain_a_low_yes_ratio(tmp_path: Path) -> None:
     text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
         f"m{i}," + ",".join(row) for i, row in enumerate(rows)
     )
-    (each,) = audited(tmp_path, text).contradictions
-    assert (each.violation.row, each.violation.kind) == ("m2", "YES_RATIO")
-    share = float(each.unless.partition("at least ")[2].partition("%")[0])
+    (contradiction,) = audited(tmp_path, text).contradictions
+    assert (contradiction.violation.row, contradiction.violation.kind) == ("m2", "YES_RATIO")
+    share = float(contradiction.unless.partition("at least ")[2].partition("%")[0])
     assert 9 < share <= 10.1
     assert tells(audited(tmp_path, text).checked.sentence(), "published.possible")
 
@@ -277,9 +289,9 @@ def test_shares_are_counts_of_their_own_items(tmp_path: Path) -> None:
 
 
 def test_points_are_no_shares(tmp_path: Path) -> None:
-    done = audited(tmp_path, "model,MME,POPE\nx,1487.3,85.2\ny,1512.0,86.1\nz,1322.9,80.0\n")
-    assert done.contradictions == ()
-    assert [column.scale for column in done.about] == [None, 100.0]
+    table = audited(tmp_path, "model,MME,POPE\nx,1487.3,85.2\ny,1512.0,86.1\nz,1322.9,80.0\n")
+    assert table.contradictions == ()
+    assert [column.scale for column in table.column_specs] == [None, 100.0]
     assert of_kind(audited(tmp_path, "model,a\nx,50%\ny,120%\nz,60%\n"), "OUT_OF_BOUNDS")
 
 

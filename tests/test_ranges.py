@@ -41,7 +41,7 @@ def answers(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
     return np.asarray(right, dtype=np.float64)
 
 
-def again(rng: np.random.Generator, right: np.ndarray) -> np.ndarray:
+def readminister(rng: np.random.Generator, right: np.ndarray) -> np.ndarray:
     """The same answers in another administration: with noise, turned round, shifted, or the same."""
     noise = rng.choice([0.0, 0.02, 0.3, 0.5, 1.0])
     moved = np.where(rng.random(right.shape) < noise, 1 - right, right)
@@ -53,44 +53,50 @@ def estimates(seed: int) -> Iterator[Estimate]:
     rng = np.random.default_rng(seed)
     size = int(rng.choice([3, 5, 9, 12])), int(rng.choice([6, 20, 60]))
     a_picture = int(rng.choice([1, 3]))
-    of = [replace(item, cluster=f"{i // a_picture}") for i, item in enumerate(made.items(size[1]))]
+    items = [
+        replace(item, cluster=f"{i // a_picture}") for i, item in enumerate(made.items(size[1]))
+    ]
     right = answers(rng, size)
-    first = made.matrix(right, Cell(), of)
-    others = [made.matrix(again(rng, right), Cell(run=k), of) for k in (1, 2)]
+    first = made.matrix(right, Cell(), items)
+    reruns = [made.matrix(readminister(rng, right), Cell(run=k), items) for k in (1, 2)]
     related = [f"f{k // 2}" for k in range(size[0])] if rng.random() < 0.3 else first.respondents
     settings = {"families": tuple(related), "n_effective": float(len(set(related)))}
-    given = (made.ACCURACY, made.PROTOCOL)
-    yield from compare_runs([first, *others], *given, **settings)
-    yield from compare("run", first, others[0], *given, **settings)
-    forms = [made.matrix(again(rng, right), Cell(form=f"w{k}"), of) for k in range(4)]
-    for other in forms[:1]:
-        yield from compare("form", first, other, *given, runs=[first, *others], **settings)
+    arguments = (made.ACCURACY, made.PROTOCOL)
+    yield from compare_runs([first, *reruns], *arguments, **settings)
+    yield from compare("run", first, reruns[0], *arguments, **settings)
+    forms = [made.matrix(readminister(rng, right), Cell(form=f"w{k}"), items) for k in range(4)]
+    for reworded in forms[:1]:
+        yield from compare("form", first, reworded, *arguments, runs=[first, *reruns], **settings)
     for count in (2, 3, 5):
-        yield from compare_forms([first, *forms[: count - 1]], *given, **settings)
-    judged = made.matrix(again(rng, right), Cell(judge="b@1"), of)
-    yield from compare("judge", first, judged, *given, **settings)
-    yield from describe(first, *given, form=Form("original", first.items), claimed=(), **settings)
+        yield from compare_forms([first, *forms[: count - 1]], *arguments, **settings)
+    judged = made.matrix(readminister(rng, right), Cell(judge="b@1"), items)
+    yield from compare("judge", first, judged, *arguments, **settings)
+    yield from describe(
+        first, *arguments, form=Form("original", first.items), claimed=(), **settings
+    )
 
 
 def wrong(estimate: Estimate) -> Iterator[str]:
     """What of an estimate lies outside its range."""
     indicator = indicator_named(estimate.indicator)
     assert indicator is not None, estimate.indicator
-    low, high = indicator.unit.least - 1e-9, indicator.unit.most + 1e-9
+    low, high = indicator.unit.minimum - 1e-9, indicator.unit.maximum + 1e-9
     if estimate.value is not None and not low <= estimate.value <= high:
         yield f"{estimate.indicator} is {estimate.value}"
     for span in estimate.intervals:
         open_ = span.high == np.inf and indicator.one_sided
-        if indicator.unit.most == 1 and indicator.unit.least == -np.inf and span.low < -1:
+        if indicator.unit.maximum == 1 and indicator.unit.minimum == -np.inf and span.low < -1:
             yield f"{estimate.indicator} has [{span.low}, {span.high}] for {span.inference}"
         if not (low <= span.low and (open_ or span.high <= high)):
             yield f"{estimate.indicator} has [{span.low}, {span.high}] for {span.inference}"
         if estimate.value is not None and not span.low <= estimate.value + 0.02:
             yield f"{estimate.indicator} {estimate.value} lies below [{span.low}, {span.high}]"
-    for part in estimate.detail.get("components") or ():
-        ends = [part[name] for name in ("variance", "low", "high") if part[name] is not None]
+    for component in estimate.detail.get("components") or ():
+        ends = [
+            component[name] for name in ("variance", "low", "high") if component[name] is not None
+        ]
         if not all(0 <= end <= MOST_VARIANCE for end in ends):
-            yield f"{estimate.indicator}: {part['facet']} {ends}"
+            yield f"{estimate.indicator}: {component['facet']} {ends}"
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 2), (1, 2, 3), (1, 1, 4, 1, 2)])

@@ -67,10 +67,12 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("HQM_TEST_RUN", f"run-{os.getpid()}-{time.time_ns()}")
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    yield made
+    ray_cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    yield ray_cluster
     ray.shutdown()
-    made.shutdown()
+    ray_cluster.shutdown()
 
 
 @nightly
@@ -84,31 +86,31 @@ def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(
     names = ["hf/shapes:half-trained"]
     with Store(tmp_path / "here.sqlite") as store:
         assert hqm.administer(store, jobs_of(store, names)).asked == 600
-    seen: dict[str, Any] = {"answers": 0, "actors": set(), "killed": None}
+    progress: dict[str, Any] = {"answers": 0, "actors": set(), "killed": None}
 
     def watch(_job: hqm.Job, count: int) -> None:
-        seen["answers"] += count
-        if not seen["actors"]:
-            seen["actors"] = actors()
-            assert len(seen["actors"]) == 1, "one CPU, one actor"
+        progress["answers"] += count
+        if not progress["actors"]:
+            progress["actors"] = actors()
+            assert len(progress["actors"]) == 1, "one CPU, one actor"
             cluster.add_node(num_cpus=1, include_dashboard=False)
-        elif seen["killed"] is None:
-            now = actors()
-            seen["actors"] |= now
-            if len(now) == 2:
-                seen["killed"], seen["at"] = min(now), seen["answers"]
-                os.kill(seen["killed"], signal.SIGKILL)
+        elif progress["killed"] is None:
+            running = actors()
+            progress["actors"] |= running
+            if len(running) == 2:
+                progress["killed"], progress["at"] = min(running), progress["answers"]
+                os.kill(progress["killed"], signal.SIGKILL)
             else:
                 time.sleep(1.5)  # the second is still starting: leave something for it to do
         else:
-            seen["actors"] |= actors()
+            progress["actors"] |= actors()
 
     with Store(tmp_path / "there.sqlite") as store:
         engine = make_engine("ray", workers=0, address=cluster.address)
         outcome = hqm.administer(store, jobs_of(store, names), watch, engine=engine)
     assert (outcome.asked, outcome.errors, outcome.failed) == (600, 0, ())
-    assert seen["killed"] is not None
-    assert 0 < seen["at"] < 600, "it was killed in the middle"
+    assert progress["killed"] is not None
+    assert 0 < progress["at"] < 600, "it was killed in the middle"
     assert rows(tmp_path / "there.sqlite") == rows(tmp_path / "here.sqlite")
 
 
@@ -132,16 +134,16 @@ def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 300
-    while (kept := stored(store)) < 20:
+    while (n_stored := stored(store)) < 20:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=300)
-    kept = stored(store)
+    n_stored = stored(store)
     assert process.returncode == 130
-    assert 20 <= kept < 1008
+    assert 20 <= n_stored < 1008
     assert tells(err, "run.interrupted")
     deadline = time.monotonic() + 120
     while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
@@ -161,21 +163,21 @@ def test_models_stand_on_the_gpus_of_a_cluster_by_size(
 
     sizes = {"small": 30, "half-trained": 14, "steady": 4, "noisy": 200}
     names = [f"hf/shapes:{name}" for name in sizes]
-    made, hired = Model.of, []
+    build_model, hired = Model.from_respondent, []
     monkeypatch.setattr(
         Model,
-        "of",
+        "from_respondent",
         lambda r, cpus, gpus: replace(
-            made(r, cpus, gpus), weights=sizes[r.name.partition(":")[2]] * GIB
+            build_model(r, cpus, gpus), weights=sizes[r.name.partition(":")[2]] * GIB
         ),
     )
-    hire = engine._Cluster._hire
+    hire = engine._Cluster._start_actor
 
     def spy(self: Any, i: int, place: Any) -> None:
-        hired.append((self.models[i].name.partition(":")[2], place.gpus, place.which))
+        hired.append((self.models[i].name.partition(":")[2], place.gpus, place.gpu_indices))
         hire(self, i, place)
 
-    monkeypatch.setattr(engine._Cluster, "_hire", spy)
+    monkeypatch.setattr(engine._Cluster, "_start_actor", spy)
     ray.init(num_cpus=4, num_gpus=4, resources={"gpu_memory": 24}, include_dashboard=False)
     try:
         with Store(tmp_path / "there.sqlite") as store:
@@ -251,23 +253,23 @@ def test_a_node_without_the_pictures_is_sent_them(
     Image.new("RGB", (48, 48), "blue").save(paths[1])
 
     actor = Actor(1, 0)
-    kind, lacks = actor.take(make_respondent("hf/shapes:steady"), requests, digests)
+    kind, lacks = actor.begin(make_respondent("hf/shapes:steady"), requests, digests)
     assert (kind, sorted(lacks)) == ("lacks", paths[:2])
-    assert actor.more() == ("batch", []), "a call that was made too early"
-    actor.put({path: contents[path] for path in lacks})
+    assert actor.next_batch() == ("batch", []), "a call that was made too early"
+    actor.receive({path: contents[path] for path in lacks})
     got = {}
-    while (said := actor.more())[0] == "batch":
-        got.update(dict(said[1]))
-    assert said == ("end", None)
+    while (message := actor.next_batch())[0] == "batch":
+        got.update(dict(message[1]))
+    assert message == ("end", None)
     for path, content in contents.items():
         path.write_bytes(content)
-    here = [
+    local_answers = [
         pair for batch in make_respondent("hf/shapes:steady").answer(requests) for pair in batch
     ]
-    assert {int(request.item): response.text for request, response in here} == {
+    assert {int(request.item): response.text for request, response in local_answers} == {
         n: r.text for n, r in got.items()
     }
-    assert actor.take(make_respondent("hf/shapes:steady"), requests, digests) == (
+    assert actor.begin(make_respondent("hf/shapes:steady"), requests, digests) == (
         "batch",
         [],
     ), "now it has them"

@@ -21,16 +21,16 @@ from hqm.benchmark.judge_api import (
     as_number,
     fill,
     parse_judge,
-    played_back,
     read_replies,
     reading,
-    whole,
+    refuse_empty,
+    replay,
 )
 from hqm.benchmark.registry import load
 from hqm.benchmark.released_files import (
-    InTurn,
+    ItemQueue,
     answers_by_id,
-    name_places,
+    name_placeholders,
     released_file,
     texts_in,
 )
@@ -47,15 +47,15 @@ def rows_of_pope() -> list[dict[str, Any]]:
     """Two questions about each of two pictures, in three parts."""
     return [
         {
-            "id": f"{part}-{picture}{thing}",
-            "prompt": f"Is there a {thing}?",
-            "target": "yes" if thing == "dog" else "no",
+            "id": f"{part}-{picture}{object_name}",
+            "prompt": f"Is there a {object_name}?",
+            "target": "yes" if object_name == "dog" else "no",
             "image": f"{picture}.png",
             "part": part,
         }
         for part in PARTS
         for picture in "ab"
-        for thing in ("dog", "cat")
+        for object_name in ("dog", "cat")
     ]
 
 
@@ -147,8 +147,8 @@ def test_a_mark_goes_before_the_target(
     assert (key.targets.get("q0"), bool(key.left_out)) == (target, target is None)
 
 
-def released(picture: str, thing: str, label: str | None) -> dict[str, Any]:
-    return {"image": f"{picture}.png", "text": f"Is there a {thing}?", "label": label}
+def released(picture: str, object_name: str, label: str | None) -> dict[str, Any]:
+    return {"image": f"{picture}.png", "text": f"Is there a {object_name}?", "label": label}
 
 
 def test_a_key_of_a_release_answers_the_parts_that_its_name_speaks_of(
@@ -162,20 +162,20 @@ def test_a_key_of_a_release_answers_the_parts_that_its_name_speaks_of(
         "coco_random-bdog": "yes",
     }
     assert (key.changed, key.left_out) == (("coco_random-adog",), ("coco_random-acat",))
-    part = key.within(pope.original.only("coco_random"))
-    assert part == key
-    none = key.within(pope.original.only("gqa"))
-    assert (none.targets, none.changed, none.left_out) == ({}, (), ())
+    restricted = key.restricted_to(pope.original.select_part("coco_random"))
+    assert restricted == key
+    empty_key = key.restricted_to(pope.original.select_part("gqa"))
+    assert (empty_key.targets, empty_key.changed, empty_key.left_out) == ({}, (), ())
     # a folder has a file for each part, and what is no file of records is not read
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "README.md").write_text("x")
-    for name, thing in (("random_coco", "dog"), ("coco_popular", "cat")):
-        row = released("a", thing, "yes")
+    for name, object_name in (("random_coco", "dog"), ("coco_popular", "cat")):
+        row = released("a", object_name, "yes")
         (tmp_path / "keys" / f"{name}.json").write_text(json.dumps([row]))
-    both = read_key(tmp_path / "keys", pope)
-    assert both.targets == {"coco_popular-acat": "yes", "coco_random-adog": "yes"}
-    assert both.changed == ("coco_popular-acat",)
-    assert len(both.left_out) == 6
+    folder_key = read_key(tmp_path / "keys", pope)
+    assert folder_key.targets == {"coco_popular-acat": "yes", "coco_random-adog": "yes"}
+    assert folder_key.changed == ("coco_popular-acat",)
+    assert len(folder_key.left_out) == 6
     # an item without a right answer is left out, also where no other of its part is named
     key = key_of(tmp_path, pope, "gqa.jsonl", released("a", "dog", ""), released("b", "cat", "yes"))
     assert (key.targets, len(key.left_out)) == ({"gqa-bcat": "yes"}, 3)
@@ -183,9 +183,9 @@ def test_a_key_of_a_release_answers_the_parts_that_its_name_speaks_of(
     assert (key.targets, len(key.left_out)) == ({}, 4)
     with pytest.raises(DataError, match="1 of 2 rows fit"):
         key_of(tmp_path, pope, "gqa.jsonl", rows[0], released("c", "dog", "no"))
-    others = [released(name, "dog", "no") for name in "cd"]
+    unmatched = [released(name, "dog", "no") for name in "cd"]
     with pytest.raises(DataError, match="2 of 3 rows fit") as refused:
-        key_of(tmp_path, pope, "gqa.jsonl", rows[0], *others)
+        key_of(tmp_path, pope, "gqa.jsonl", rows[0], *unmatched)
     assert refused.value.location.endswith("record 2")
     with pytest.raises(DataError, match="no picture"):
         key_of(tmp_path, pope, "gqa.jsonl", {"text": "Is there a bus?", "label": "no"})
@@ -240,13 +240,13 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
         data={"items": "items.jsonl", "images": "images"},
     )
     (folder / "images").mkdir()
-    made = croissant_metadata(load(folder), tmp_path)
-    assert made["name"] == "mine"
-    assert made["license"] == "https://spdx.org/licenses/Apache-2.0.html"
-    assert (made["description"], made["alternateName"]) == ("Mine", "Mine")
-    assert made["keywords"] == ["choice", "hallucination", "vision-language models", "ocr"]
-    assert not {"url", "citeAs", "measurementTechnique", "rai:dataBiases"} & set(made)
-    items, jpg, png = made["distribution"]
+    metadata = croissant_metadata(load(folder), tmp_path)
+    assert metadata["name"] == "mine"
+    assert metadata["license"] == "https://spdx.org/licenses/Apache-2.0.html"
+    assert (metadata["description"], metadata["alternateName"]) == ("Mine", "Mine")
+    assert metadata["keywords"] == ["choice", "hallucination", "vision-language models", "ocr"]
+    assert not {"url", "citeAs", "measurementTechnique", "rai:dataBiases"} & set(metadata)
+    items, jpg, png = metadata["distribution"]
     content = (folder / "items.jsonl").read_bytes()
     assert items == {
         "@type": "cr:FileObject",
@@ -258,7 +258,7 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
     }
     assert (jpg["encodingFormat"], jpg["includes"]) == ("image/jpeg", "own/images/**/*.JPG")
     assert (png["encodingFormat"], png["@id"]) == ("image/png", "pictures.png")
-    (records,) = made["recordSet"]
+    (records,) = metadata["recordSet"]
     assert records["key"] == {"@id": "records/id"}
     fields = {field["name"]: field for field in records["field"]}
     assert list(fields) == ["id", "prompt", "target", "image", "part", "options"]
@@ -266,8 +266,8 @@ def test_metadata_name_files_records_and_pictures(tmp_path: Path) -> None:
     assert "repeated" not in fields["part"]
     assert fields["part"]["source"]["extract"] == {"column": "part"}
     # from elsewhere, nothing of the folder can be named
-    away = croissant_metadata(load(folder), tmp_path / "else")
-    assert (away["distribution"], away["recordSet"]) == ([], [])
+    detached = croissant_metadata(load(folder), tmp_path / "else")
+    assert (detached["distribution"], detached["recordSet"]) == ([], [])
     (folder / "images").rmdir()
     assert len(croissant_metadata(load(folder), folder)["distribution"]) == 1
     assert (
@@ -304,23 +304,25 @@ def test_metadata_say_what_makers_and_check_say_of_the_data(tmp_path: Path) -> N
         Finding("no-licence", "no licence"),
         Finding("id-odd", "odd ids"),
     ]
-    made = croissant_metadata(load(folder), folder, findings, "r = 0.9")
-    assert made["measurementTechnique"] == "r = 0.9"
-    assert made["rai:dataCollection"] == "Drawn."
+    metadata = croissant_metadata(load(folder), folder, findings, "r = 0.9")
+    assert metadata["measurementTechnique"] == "r = 0.9"
+    assert metadata["rai:dataCollection"] == "Drawn."
     assert (
-        made["rai:dataBiases"]
+        metadata["rai:dataBiases"]
         == f"Dogs. {text_of('croissant.found', version=__version__, sentences='a leak.')}"
     )
-    limits = made["rai:dataLimitations"]
+    limits = metadata["rai:dataLimitations"]
     assert limits == text_of(
         "croissant.found", version=__version__, sentences="few words. odd ids."
     )
-    assert "rai:dataUseCases" not in made
-    own = {"data_collection": "Photographed."}
-    folder = write_benchmark(tmp_path / "own", rows_of_pope(), rai=own, source={"images": "Drawn."})
-    made = croissant_metadata(load(folder), folder)
-    assert made["rai:dataCollection"] == "Photographed."
-    assert "rai:dataBiases" not in made
+    assert "rai:dataUseCases" not in metadata
+    responsible_ai = {"data_collection": "Photographed."}
+    folder = write_benchmark(
+        tmp_path / "own", rows_of_pope(), rai=responsible_ai, source={"images": "Drawn."}
+    )
+    metadata = croissant_metadata(load(folder), folder)
+    assert metadata["rai:dataCollection"] == "Photographed."
+    assert "rai:dataBiases" not in metadata
 
 
 def test_pinned_files_of_a_release_are_described(tmp_path: Path) -> None:
@@ -335,21 +337,21 @@ def test_pinned_files_of_a_release_are_described(tmp_path: Path) -> None:
     for file in files:
         text += "[[source.files]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in file.items())
     (folder / "card.toml").write_text(text)
-    made = croissant_metadata(load(folder), folder)
-    assert [(f["@id"], f["encodingFormat"]) for f in made["distribution"]] == [
+    metadata = croissant_metadata(load(folder), folder)
+    assert [(f["@id"], f["encodingFormat"]) for f in metadata["distribution"]] == [
         ("a.csv", "text/csv"),
         ("b.bin", "application/octet-stream"),
     ]
-    assert made["recordSet"] == []
+    assert metadata["recordSet"] == []
     # the records are written beside the metadata, so that they can be loaded
-    out = tmp_path / "out"
-    out.mkdir()
-    assert write_croissant(str(folder), out / "meta.json") == 3
-    text = (out / "meta.json").read_text("utf-8")
+    out_dir = tmp_path / "out"
+    out_dir.mkdir()
+    assert write_croissant(str(folder), out_dir / "meta.json") == 3
+    text = (out_dir / "meta.json").read_text("utf-8")
     assert '"Größe"' in text
-    written = json.loads(text)
-    assert written["distribution"][2]["contentUrl"] == "meta-items.jsonl"
-    lines = (out / "meta-items.jsonl").read_text().splitlines()
+    document = json.loads(text)
+    assert document["distribution"][2]["contentUrl"] == "meta-items.jsonl"
+    lines = (out_dir / "meta-items.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {
         "id": "coco_random-adog",
         "prompt": "Is there a dog?",
@@ -360,10 +362,10 @@ def test_pinned_files_of_a_release_are_described(tmp_path: Path) -> None:
     }
     assert len(lines) == 12
     (folder / "items.jsonl").unlink()
-    assert write_croissant(str(folder), out / "other.json") == 2
-    assert not (out / "other-items.jsonl").exists()
+    assert write_croissant(str(folder), out_dir / "other.json") == 2
+    assert not (out_dir / "other-items.jsonl").exists()
     with pytest.raises(UsageError, match="stands for several"):
-        write_croissant("shapes", out / "x.json")
+        write_croissant("shapes", out_dir / "x.json")
 
 
 @pytest.mark.parametrize(("suffix", "described"), [("csv", True), ("json", False)])
@@ -375,25 +377,27 @@ def test_records_are_described_where_a_file_has_lines(
     )
     text = "id,question,target\n1,Is it?,yes\n" if described else '[{"id": 1}]'
     (folder / f"items.{suffix}").write_text(text)
-    made = croissant_metadata(load(folder), folder)
-    assert len(made["distribution"]) == 1
-    assert len(made["recordSet"]) == described
+    metadata = croissant_metadata(load(folder), folder)
+    assert len(metadata["distribution"]) == 1
+    assert len(metadata["recordSet"]) == described
     if described:
-        columns = [f["source"]["extract"]["column"] for f in made["recordSet"][0]["field"]]
+        columns = [f["source"]["extract"]["column"] for f in metadata["recordSet"][0]["field"]]
         assert columns == ["id", "question", "target"]
 
 
 # --- folders for other tools ---
 
 
-def pictured(folder: Path, names: list[str], **about: Any) -> hqm.Benchmark:
+def pictured(folder: Path, names: list[str], **card_fields: Any) -> hqm.Benchmark:
     """A benchmark of one question about each picture, and one without any."""
     rows = [
         {"id": f"q{k}", "prompt": f"Is it {k}?", "target": "yes", "image": name}
         for k, name in enumerate(names)
     ]
     rows.append({"id": "bare", "prompt": "Is it?", "target": "no", "type": "ocr", "part": "p"})
-    folder = write_benchmark(folder, rows, data={"items": "items.jsonl", "images": "i"}, **about)
+    folder = write_benchmark(
+        folder, rows, data={"items": "items.jsonl", "images": "i"}, **card_fields
+    )
     for k, name in enumerate(names):
         (folder / "i" / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (2, 2), (k, 0, 0)).save(folder / "i" / name)
@@ -403,8 +407,8 @@ def pictured(folder: Path, names: list[str], **about: Any) -> hqm.Benchmark:
 def test_inspect_gets_every_picture_under_a_plain_name(tmp_path: Path) -> None:
     names = ["a/x y.png", "a_x_y.png", "a x_y.png", ".hidden.png", "b.png", "b.png"]
     bench = pictured(tmp_path / "own", names, generation={"max_tokens": 7, "temperature": 0.5})
-    again = Form("again", bench.original.items[::-1])
-    hand_over(bench, "inspect", tmp_path / "out", [bench.original, again])
+    reversed_form = Form("again", bench.original.items[::-1])
+    hand_over(bench, "inspect", tmp_path / "out", [bench.original, reversed_form])
     rows = [json.loads(line) for line in (tmp_path / "out" / "original.jsonl").open()]
     plain = [row["image"] for row in rows]
     assert plain == [
@@ -522,16 +526,16 @@ def test_replies_are_read_by_item_and_role(pope: hqm.Benchmark, tmp_path: Path) 
 
 
 def test_recorded_replies_are_played_back_until_they_end() -> None:
-    ask = played_back({"judge": ["a", " "], "verifier": ["b"]})
+    ask = replay({"judge": ["a", " "], "verifier": ["b"]})
 
-    def reply(role: str, of: Callable[..., Any] = ask) -> str:
-        return str(asyncio.run(of(role, "?")))
+    def reply(role: str, prompt_function: Callable[..., Any] = ask) -> str:
+        return str(asyncio.run(prompt_function(role, "?")))
 
     assert [reply("judge"), reply("verifier"), reply("judge")] == ["a", "b", " "]
     for role in ("judge", "verifier", "matcher"):
         with pytest.raises(NoReply, match=role):
             reply(role)
-    checked = whole(played_back({"judge": ["a", " "]}))
+    checked = refuse_empty(replay({"judge": ["a", " "]}))
     assert reply("judge", checked) == "a"
     with pytest.raises(NoReply, match="empty"):
         reply("judge", checked)
@@ -542,8 +546,8 @@ def test_a_reply_that_cannot_be_read_is_shown_shortened(length: int) -> None:
     reply = "x" * length
     with pytest.raises(UnreadableReply) as refused, reading(reply):
         int(reply)
-    shown = reply if length <= 80 else f"{'x' * 80}..."
-    assert f"the reply {shown!r} could" in str(refused.value)
+    excerpt = reply if length <= 80 else f"{'x' * 80}..."
+    assert f"the reply {excerpt!r} could" in str(refused.value)
     for error in (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError):
         with pytest.raises(UnreadableReply, match=error.__name__), reading("x"):
             raise error
@@ -568,10 +572,10 @@ def test_templates_marks_and_places() -> None:
         None,
         None,
     ]
-    assert name_places("no place", [], Path("x"), "it") == "no place"
+    assert name_placeholders("no place", [], Path("x"), "it") == "no place"
     for template in ("{}", "{} {} {}"):
         with pytest.raises(DataError, match="not 2"):
-            name_places(template, ["a", "b"], Path("x"), "it")
+            name_placeholders(template, ["a", "b"], Path("x"), "it")
 
 
 # --- files of releases ---
@@ -603,7 +607,7 @@ def test_answers_of_a_release_are_read_by_id(pope: hqm.Benchmark, tmp_path: Path
 
 
 def test_items_that_share_a_name_are_taken_in_turn(pope: hqm.Benchmark) -> None:
-    turn = InTurn(pope.original.only("gqa").items, lambda item: item.image)
+    turn = ItemQueue(pope.original.select_part("gqa").items, lambda item: item.image)
     assert [turn.take("a.png", "x") for _ in range(2)] == ["gqa-adog", "gqa-acat"]
     assert turn.take("b.png", "x") == "gqa-bdog"
     for name in ("a.png", "c.png"):

@@ -182,7 +182,7 @@ def test_fields_are_mapped_by_the_card(make_benchmark: Callable[..., Path]) -> N
     benchmark = load(str(folder))
     item = benchmark.original.items[0]
     assert (item.id, item.target, item.image, item.meta) == ("7", "yes", "a.png", {"extra": 1})
-    assert benchmark.asked(item) == "Is it? Answer yes or no."
+    assert benchmark.question_text(item) == "Is it? Answer yes or no."
 
 
 # --- adding a benchmark or a judge touches no file of HQM ---
@@ -254,11 +254,11 @@ def test_a_folder_with_a_card_and_items_is_audited_without_any_code(
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {noun} in the image?",
             "target": "no" if i % 2 else "yes",
             "image": f"{i}.png",
         }
-        for i, thing in enumerate(("dog", "cat", "car", "bus", "hat", "cup", "key", "map"))
+        for i, noun in enumerate(("dog", "cat", "car", "bus", "hat", "cup", "key", "map"))
     ]
     write_benchmark(tmp_path / "things", rows, name="things", types=["existence"])
     assert {path.name for path in (tmp_path / "things").iterdir()} == {"card.toml", "items.jsonl"}
@@ -344,15 +344,15 @@ def test_adapters_override_nothing_but_what_is_listed() -> None:
     assert listed <= table
     for path in (Path(hqm.__file__).parents[1] / "adapters").glob("[!_]*.py"):
         module = importlib.import_module(f"hqm.adapters.{path.stem}")
-        for made in vars(module).values():
+        for member in vars(module).values():
             if (
-                isinstance(made, type)
-                and issubclass(made, Benchmark)
-                and made.__module__ == module.__name__
+                isinstance(member, type)
+                and issubclass(member, Benchmark)
+                and member.__module__ == module.__name__
             ):
                 overridden = {
                     name
-                    for name in vars(made)
+                    for name in vars(member)
                     if hasattr(Benchmark, name) and not name.startswith("__")
                 }
                 assert overridden <= listed, path.name

@@ -44,12 +44,12 @@ def write_csv(path: Path, *rows: str) -> Path:
 @pytest.mark.parametrize("task", ["yes_no", "choice", "vqa", "caption"])
 def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str) -> None:
     folder = tmp_path / "my-Signs"
-    status, out, _ = run("new", folder, "--task", task)
+    status, output, _ = run("new", folder, "--task", task)
     assert status == 0
-    assert f"{folder}: 8 {task} items, 4 pictures" in out
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    assert f"{folder}: 8 {task} items, 4 pictures" in output
+    created = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     pictures = {f"images/sample-{k}.png" for k in (1, 2, 3, 4)}
-    assert there == {
+    assert created == {
         "card.toml",
         "items.jsonl",
         "README.md",
@@ -87,7 +87,7 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
         " these?;red;sub/a.png;Count;red|blue|green;x\n;What?;blue;;;red|blue;\n;;;;;;\n"
     )
     (tmp_path / "q.csv").write_text(text.replace("Img Path", "Image-Path"), encoding="utf-8")
-    status, out, _ = run(
+    status, output, _ = run(
         "new",
         tmp_path / "mine",
         "--from",
@@ -99,10 +99,10 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
     )
     assert status == 0
     assert tells(
-        out, "new.read", id="Question ID", question="Text", answer="Label", image="Image-Path"
+        output, "new.read", id="Question ID", question="Text", answer="Label", image="Image-Path"
     )
-    assert "not read: Remark" in out
-    assert "1 items have no picture" in out
+    assert "not read: Remark" in output
+    assert "1 items have no picture" in output
     assert rows_of(tmp_path / "mine" / "items.jsonl") == [
         {
             "id": "7",
@@ -171,18 +171,18 @@ def test_what_cannot_be_made(
 ) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("mine")
-    places = {
+    paths = {
         "FULL": tmp_path / "full",
         "ODD": write_csv(tmp_path / "odd.csv", "colour,answer", "red,yes"),
         "GERMAN": write_csv(tmp_path / "german.csv", "Frage,Antwort,Bild", "Rot?,ja,a.png"),
         "SHORT": write_csv(tmp_path / "short.csv", "question,answer", "Is it?"),
         "EMPTY": write_csv(tmp_path / "empty.csv", "question,answer"),
     }
-    got, out, err = run(
-        *[places.get(a) or a.replace("NEW", str(tmp_path / "new")) for a in arguments]
+    got, output, err = run(
+        *[paths.get(a) or a.replace("NEW", str(tmp_path / "new")) for a in arguments]
     )
     assert (got, sentence in err) == (status, True), err
-    assert "Traceback" not in out + err
+    assert "Traceback" not in output + err
     assert not (tmp_path / "new").exists(), "nothing is left behind"
 
 
@@ -209,10 +209,10 @@ def test_croissant_metadata_pass_the_reference_validator_and_give_the_records_ba
     import mlcroissant
 
     folder = tmp_path / "cards"
-    about = ["--licence", "CC-BY-4.0", "--citation", "A 2026", "--summary", "Shapes."]
-    run("new", folder, "--task", "choice", *about)
-    status, out, _ = run("export", folder, "--to", folder / "croissant.json")
-    assert (status, "2 files described" in out) == (0, True)
+    card_options = ["--licence", "CC-BY-4.0", "--citation", "A 2026", "--summary", "Shapes."]
+    run("new", folder, "--task", "choice", *card_options)
+    status, output, _ = run("export", folder, "--to", folder / "croissant.json")
+    assert (status, "2 files described" in output) == (0, True)
     errors, warnings = issues(folder / "croissant.json")
     assert errors == set()
     # the date of publication is for the publisher to write
@@ -240,8 +240,8 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
 
     folder = tmp_path / "cards"
     run("new", folder, "--task", "yes_no")
-    status, out, _ = run("check", folder, "--select", "C104")
-    assert (status, tells(out, "card.responsible-ai", field="rai:dataCollection")) == (0, True)
+    status, output, _ = run("check", folder, "--select", "C104")
+    assert (status, tells(output, "card.responsible-ai", field="rai:dataCollection")) == (0, True)
     card = folder / "card.toml"
     card.write_text(
         re.sub(r'^(data_\w+|personal\w+) = ""', r'\1 = "As drawn."', card.read_text(), flags=re.M)
@@ -250,7 +250,9 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     items = hqm.load(str(folder)).original.items
     answers = ["item,respondent,answer"]
     answers += [
-        f"{item.id},{who},{item.target if who == 'a' else 'yes'}" for item in items for who in "ab"
+        f"{item.id},{respondent},{item.target if respondent == 'a' else 'yes'}"
+        for item in items
+        for respondent in "ab"
     ]
     write_csv(tmp_path / "answers.csv", *answers)
     assert (
@@ -261,7 +263,7 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     )
     assert run("export", folder, "--to", folder / "croissant.json")[0] == 0
     assert issues(folder / "croissant.json")[0] == set()
-    written = json.loads((folder / "croissant.json").read_text())
+    document = json.loads((folder / "croissant.json").read_text())
     read = mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).metadata
     assert read.ctx.is_v1_1()
     assert (read.data_collection, read.data_use_cases) == ("As drawn.", ["As drawn."])
@@ -278,7 +280,7 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     for sentence in grave:
         assert (sentence in limits) != (sentence in biases), sentence
     (audit,) = hqm.Audit.load(folder / "out" / "audit.json").audits
-    assert hqm.Statement.parse(written["measurementTechnique"]) == audit.statement
+    assert hqm.Statement.parse(document["measurementTechnique"]) == audit.statement
 
 
 @pytest.mark.data
@@ -317,8 +319,8 @@ def records_match(run: Run, folder: Path, name: str, *options: str | Path) -> No
     status, _, err = run("export", name, "--to", path, *options)
     assert (status, issues(path)[0]) == (0, set()), err
     records = list(mlcroissant.Dataset(jsonld=str(path)).records("records"))
-    given = dict(zip(("data",), options[1:], strict=False))
-    items = hqm.load(name, **given).original.items
+    load_options = dict(zip(("data",), options[1:], strict=False))
+    items = hqm.load(name, **load_options).original.items
     assert [r["records/id"].decode() for r in records] == [i.id for i in items]
     assert [r["records/prompt"].decode() for r in records] == [i.prompt for i in items]
 
@@ -347,7 +349,7 @@ def followed(
             r"^```sh\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
         )
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-e", "-c", script],
         cwd=home,
         env=environment,
@@ -355,38 +357,38 @@ def followed(
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     # on a busy machine a command says that it is still at work
-    said = [line for line in done.stderr.splitlines() if not line.endswith(" s so far")]
-    assert said == []
-    return home, done.stdout, environment
+    messages = [line for line in process.stderr.splitlines() if not line.endswith(" s so far")]
+    assert messages == []
+    return home, process.stdout, environment
 
 
 def test_the_tutorials_material_is_what_its_script_makes(tmp_path: Path) -> None:
-    here = ROOT / "docs" / "tutorial"
+    tutorial = ROOT / "docs" / "tutorial"
     subprocess.run(
-        [sys.executable, here / "make.py", tmp_path],
+        [sys.executable, tutorial / "make.py", tmp_path],
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert (tmp_path / "questions.csv").read_bytes() == (here / "questions.csv").read_bytes()
-    rows = list(csv.DictReader((here / "questions.csv").open()))
+    assert (tmp_path / "questions.csv").read_bytes() == (tutorial / "questions.csv").read_bytes()
+    rows = list(csv.DictReader((tutorial / "questions.csv").open()))
     assert len(rows) == 50
     names = {row["Picture"] for row in rows}
-    assert names == {path.name for path in (here / "pictures").iterdir()}
+    assert names == {path.name for path in (tutorial / "pictures").iterdir()}
     for name in names:  # pixels, because a PNG file's bytes are its library's matter
         with (
-            Image.open(tmp_path / "pictures" / name) as made,
-            Image.open(here / "pictures" / name) as kept,
+            Image.open(tmp_path / "pictures" / name) as picture,
+            Image.open(tutorial / "pictures" / name) as expected_picture,
         ):
-            assert made.tobytes() == kept.tobytes(), name
+            assert picture.tobytes() == expected_picture.tobytes(), name
 
 
 @needs_torch
 def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, str]]) -> None:
-    home, out, _ = followed
+    home, output, _ = followed
     cards = home / "cards"
-    for shown in (
+    for line in (
         "cards: 50 yes_no items, 25 pictures",
         "D104 contradictory-twins",
         "there is something to mend",
@@ -397,7 +399,7 @@ def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, s
         "policy a first look: passed",
         "2 files described",
     ):
-        assert shown in out, shown
+        assert line in output, line
     assert (cards / "out" / "report.html").stat().st_size > 10_000
     assert len(rows_of(cards / "items.jsonl")) == 49
     assert json.loads((cards / "out" / "audit.json").read_text())["audits"][0]["items"] == 49
@@ -405,12 +407,14 @@ def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, s
 
 
 def run_action(
-    inputs: dict[str, str], where: Path, environment: dict[str, str]
+    inputs: dict[str, str], folder: Path, environment: dict[str, str]
 ) -> dict[str, subprocess.CompletedProcess[str]]:
     """Run the steps of action.yml as a runner does: conditions, environment, bash."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
-    values = {name: str(about["default"]) for name, about in action["inputs"].items()} | inputs
-    done: dict[str, subprocess.CompletedProcess[str]] = {}
+    values = {
+        name: str(specification["default"]) for name, specification in action["inputs"].items()
+    } | inputs
+    processes: dict[str, subprocess.CompletedProcess[str]] = {}
     outcomes: dict[str, str] = {}
 
     def filled(text: str) -> str:
@@ -419,7 +423,7 @@ def run_action(
         outcome = r"\$\{\{ steps\.(\w+)\.outcome \}\}"
         return re.sub(outcome, lambda step: outcomes.get(step[1], "skipped"), text)
 
-    def wanted(condition: str) -> bool:
+    def evaluate(condition: str) -> bool:
         """A condition, of the few words that the action uses."""
         plain = condition.removeprefix("${{").removesuffix("}}").strip()
         plain = re.sub(r"inputs\.([\w-]+)", lambda name: repr(values[name[1]]), plain)
@@ -429,20 +433,20 @@ def run_action(
         return bool(eval(plain))
 
     for step in action["runs"]["steps"]:
-        failed = any(each.returncode for each in done.values())
+        failed = any(process.returncode for process in processes.values())
         if "run" not in step or step["name"] == "Install":
             continue
-        if not (wanted(step["if"]) if "if" in step else not failed):
+        if not (evaluate(step["if"]) if "if" in step else not failed):
             continue
         assert step["shell"] == "bash"
-        own = {name: filled(value) for name, value in step["env"].items()}
+        step_environment = {name: filled(value) for name, value in step["env"].items()}
         result = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=where, env=environment | own, capture_output=True, text=True, check=False,
+            cwd=folder, env=environment | step_environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        done[step["name"]] = result
+        processes[step["name"]] = result
         outcomes[step.get("id", "")] = "failure" if result.returncode else "success"
-    return done
+    return processes
 
 
 @needs_torch
@@ -459,17 +463,17 @@ def test_the_workflow_does_what_it_says(
     step = workflow["jobs"]["audit"]["steps"][-1]
     assert step["uses"] == f"OWNER/hqm@v{hqm.__version__}"
     files = {"GITHUB_STEP_SUMMARY": tmp_path / "summary.md", "GITHUB_OUTPUT": tmp_path / "outputs"}
-    done = run_action(
+    processes = run_action(
         step["with"], checkout, environment | {name: str(path) for name, path in files.items()}
     )
-    assert list(done) == ["Check", "Audit", "Gate", "Summary"]
+    assert list(processes) == ["Check", "Audit", "Gate", "Summary"]
     # 49 items measure no type: lint says so until the makers add items or tell it not to
-    assert done["Check"].returncode == 1
-    assert "::warning file=items.jsonl,title=T102 " in done["Check"].stdout
-    assert done["Audit"].returncode == 0, done["Audit"].stderr
-    assert done["Gate"].returncode == 0, done["Gate"].stdout
-    assert done["Summary"].returncode == 0, done["Summary"].stderr
-    first, again = (
+    assert processes["Check"].returncode == 1
+    assert "::warning file=items.jsonl,title=T102 " in processes["Check"].stdout
+    assert processes["Audit"].returncode == 0, processes["Audit"].stderr
+    assert processes["Gate"].returncode == 0, processes["Gate"].stdout
+    assert processes["Summary"].returncode == 0, processes["Summary"].stderr
+    first, second = (
         json.loads((folder / "out" / "audit.json").read_text())["audits"]
         for folder in (home / "cards", checkout)
     )
@@ -477,20 +481,20 @@ def test_the_workflow_does_what_it_says(
     # another order
     scores = [
         {respondent["name"]: respondent["cells"] for respondent in audit["respondents"]}
-        for audit in (first[0], again[0])
+        for audit in (first[0], second[0])
     ]
     assert scores[0] == scores[1]
     for name in ("test_retest.rho_g", "parallel_forms.icc_a1"):
         values = [
             next(e["value"] for e in audit["estimates"] if e["indicator"] == name)
-            for audit in (first[0], again[0])
+            for audit in (first[0], second[0])
         ]
         assert values[0] == pytest.approx(values[1], abs=1e-12)
     outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
     statement = hqm.Audit.load(checkout / outputs["audit"]).audits[0].statement
     assert hqm.Statement.parse(outputs["statement"]) == statement
     summary = files["GITHUB_STEP_SUMMARY"].read_text()
-    assert all(part in summary for part in ("## Quality card", statement.markdown, "T102"))
+    assert all(fragment in summary for fragment in ("## Quality card", statement.markdown, "T102"))
     assert "::" not in summary
     assert (checkout / "out" / "badge.svg").is_file()
 
@@ -506,9 +510,12 @@ def test_the_action_checks_alone_where_there_are_no_answers(
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
         "GITHUB_OUTPUT": str(tmp_path / "outputs"),
     }
-    done = run_action({"benchmark": "mine", "check": ""}, tmp_path, environment)
-    assert {name: each.returncode for name, each in done.items()} == {"Check": 0, "Summary": 0}
-    assert "file=mine/items.jsonl" in done["Check"].stdout
+    processes = run_action({"benchmark": "mine", "check": ""}, tmp_path, environment)
+    assert {name: process.returncode for name, process in processes.items()} == {
+        "Check": 0,
+        "Summary": 0,
+    }
+    assert "file=mine/items.jsonl" in processes["Check"].stdout
 
 
 def test_the_action_and_the_hooks_name_what_there_is(
@@ -527,9 +534,9 @@ def test_the_action_and_the_hooks_name_what_there_is(
     for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()):
         program, *words = shlex.split(hook["entry"])
         status, _, err = run(*words, *hook["args"])
-        there = hook["id"] == "hqm-check"
-        assert (program, status) == ("hqm", 0 if there else 1), err
-        assert bool(re.search(hook["files"], "items.jsonl" if there else "out/audit.json"))
+        is_check = hook["id"] == "hqm-check"
+        assert (program, status) == ("hqm", 0 if is_check else 1), err
+        assert bool(re.search(hook["files"], "items.jsonl" if is_check else "out/audit.json"))
 
 
 # --- a benchmark made badly on purpose ---
@@ -572,14 +579,14 @@ def planted(tmp_path: Path) -> tuple[Path, Path]:
     for k in range(4):
         for run_ in (0, 1):
             for i, row in enumerate(rows):
-                said = row["target"] if (i * 7 + k * 3 + run_ * 5) % (k + 2) else "yes"
+                answer = row["target"] if (i * 7 + k * 3 + run_ * 5) % (k + 2) else "yes"
                 answers.append(
                     {
                         "respondent": f"m{k}",
                         "form": "original",
                         "run": run_,
                         "item": row["id"],
-                        "answer": said,
+                        "answer": answer,
                     }
                 )
     path = tmp_path / "answers.jsonl"
@@ -591,19 +598,19 @@ def test_a_bad_benchmark_does_not_come_through(
     run: Run, planted: tuple[Path, Path], tmp_path: Path
 ) -> None:
     folder, answers = planted
-    status, out, _ = run("check", folder, "--strict")
+    status, output, _ = run("check", folder, "--strict")
     assert status == 1
-    codes = set(re.findall(r"^  ([A-Z]\d{3}) ", out, re.MULTILINE))
+    codes = set(re.findall(r"^  ([A-Z]\d{3}) ", output, re.MULTILINE))
     # leaks, duplicates, twins that contradict each other, one wording, too few items, a claimed
     # type without any, no pictures
     assert {"L202", "D101", "D102", "D104", "W101", "T101", "T102", "I101", "C101", "C102"} <= codes
-    assert tells(out, "release.one-wording", items=60, type="existence")
-    assert "relation" in next(line for line in out.splitlines() if "T101" in line)
-    assert "ocr: 18 items" in out or "ocr: " in out
-    strongest = re.search(r"the strongest, ([^,]+), gets (0\.\d+|1\.000) right", out)
+    assert tells(output, "release.one-wording", items=60, type="existence")
+    assert "relation" in next(line for line in output.splitlines() if "T101" in line)
+    assert "ocr: 18 items" in output or "ocr: " in output
+    strongest = re.search(r"the strongest, ([^,]+), gets (0\.\d+|1\.000) right", output)
     assert strongest
     assert float(strongest[2]) > 0.8, "the accuracy that the leak gives"
-    status, out, _ = run(
+    status, output, _ = run(
         "audit", folder, "--recorded", answers, "--out", tmp_path / "out", "--quiet"
     )
     assert status == 0
@@ -611,17 +618,17 @@ def test_a_bad_benchmark_does_not_come_through(
     assert {finding["code"] for finding in audit["findings"]} == codes, (
         "the audit holds all that the check found"
     )
-    status, out, _ = run("gate", tmp_path / "out" / "audit.json", "--json")
+    status, output, _ = run("gate", tmp_path / "out" / "audit.json", "--json")
     assert status == 1
-    tests = {test["what"]: test["outcome"] for test in json.loads(out)["tests"]}
+    tests = {test["what"]: test["outcome"] for test in json.loads(output)["tests"]}
     assert tests["findings"] == tests["coverage"] == tests["respondents"] == "FAIL"
     assert (
         tests["facet form"] == tests["facet judge"] == tests["criterion.pearson"] == "NOT MEASURED"
     )
     assert {
-        test["what"] for test in json.loads(out)["tests"] if test["what"].startswith("leak in")
+        test["what"] for test in json.loads(output)["tests"] if test["what"].startswith("leak in")
     } == {"leak in existence"}
-    assert all(test["remedy"] for test in json.loads(out)["tests"] if test["outcome"] != "PASS")
+    assert all(test["remedy"] for test in json.loads(output)["tests"] if test["outcome"] != "PASS")
     assert (
         tests["finding I101 image-missing"] == tests["finding D104 contradictory-twins"] == "FAIL"
     )

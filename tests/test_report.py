@@ -18,9 +18,9 @@ import pytest
 from hqm.reports import evidence_page, evidence_tables, score_tables, tables
 from hqm.reports.drawings import scatter
 from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import in_words
+from hqm.reports.phrases import plain_text
 from hqm.reports.report_page import Rendered, render
-from hqm.reports.sentences import headline, seven
+from hqm.reports.sentences import answer_questions, headline
 
 import hqm
 from hqm import Audit, Store
@@ -196,12 +196,12 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
 
 
 def test_a_section_is_added_in_one_place(audit: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
-    def added(benchmark: hqm.BenchmarkAudit) -> Iterator[evidence_page.Part]:
+    def added(benchmark: hqm.BenchmarkAudit) -> Iterator[evidence_page.Subsection]:
         rows = [(tables.Text(r.name), tables.Text("7")) for r in benchmark.respondents]
-        table = tables.Table.of("Sevens of all", ("Respondent", "Seven"), rows, right=(1,))
-        yield evidence_page.Part("My section", [table], anchor="sevens")
+        table = tables.Table.for_page("Sevens of all", ("Respondent", "Seven"), rows, right=(1,))
+        yield evidence_page.Subsection("My section", [table], anchor="sevens")
 
-    monkeypatch.setattr(evidence_page, "_parts", added)
+    monkeypatch.setattr(evidence_page, "_subsections", added)
     parsed = Page(render(audit).evidence)
     assert {"My section", "Sevens of all"} <= set(parsed.text)
     assert ("a", "#b1-sevens") in [(tag, a.get("href")) for tag, a in parsed.tags]
@@ -213,9 +213,9 @@ def test_every_estimate_carries_its_signature(audit: Audit, page: str) -> None:
     for estimate in audit.audits[0].all_estimates:
         indicator = hqm.indicator_named(estimate.indicator)
         assert indicator is not None
-        shown = any(estimate.signature in title for title in titles)
+        on_page = any(estimate.signature in title for title in titles)
         # of several coefficients for one question the page shows one, and the data hold the rest
-        assert shown == indicator.on_page, estimate.indicator
+        assert on_page == indicator.on_page, estimate.indicator
     text = " ".join(parsed.text)
     assert all(estimate.signature in text for estimate in audit.audits[0].all_estimates), (
         "and again as notes"
@@ -251,9 +251,9 @@ def test_a_dash_has_its_reason_behind(audit: Audit) -> None:
     benchmark = audit.audits[0]
     missing = [e for e in benchmark.all_estimates if e.value is None]
     for estimate in missing:
-        shown = tables.estimate_text(estimate)
-        assert shown.text == "–"
-        assert estimate.reason in shown.behind
+        cell = tables.estimate_text(estimate)
+        assert cell.text == "–"
+        assert estimate.reason in cell.tooltip
 
 
 def test_the_summary_does_not_average(audit: Audit) -> None:
@@ -297,7 +297,9 @@ def test_the_report_is_small(pages: Rendered) -> None:
 
 def said(audit: hqm.BenchmarkAudit) -> dict[str, str]:
     """Question -> answer."""
-    return {answer.asked: in_words(answer.sentences) for answer in seven(audit)}
+    return {
+        answer.question_text: plain_text(answer.sentences) for answer in answer_questions(audit)
+    }
 
 
 def test_the_seven_answers_are_in_numbers(audit: Audit) -> None:
@@ -310,29 +312,33 @@ def test_the_seven_answers_are_in_numbers(audit: Audit) -> None:
         tables.number(100 * shift, 1).removeprefix("−") in answers["Does the wording change them?"]
     )
     assert answers["Do people agree?"].startswith("Not measured")
-    apart = benchmark.estimate("discriminability.separable_pairs").detail["apart"]
-    assert f"{apart} of 15 pairs" in answers["Which models are separated?"]
+    n_separated = benchmark.estimate("discriminability.separable_pairs").detail["apart"]
+    assert f"{n_separated} of 15 pairs" in answers["Which models are separated?"]
     assert not re.search(r"\b(grade|overall|average)\b", " ".join(answers.values()), re.IGNORECASE)
 
 
 def test_numbers_lead_to_their_signatures(pages: Rendered) -> None:
-    parsed, other = Page(pages.evidence), Page(pages.report)
-    places = {attributes.get("id") for _, attributes in parsed.tags}
+    parsed, report_page = Page(pages.evidence), Page(pages.report)
+    anchors = {attributes.get("id") for _, attributes in parsed.tags}
     links = [a for tag, a in parsed.tags if tag == "a" and a.get("class") == "sig"]
     assert len(links) > 40
-    assert all((link["href"] or "")[1:] in places for link in links)
+    assert all((link["href"] or "")[1:] in anchors for link in links)
     assert all("answers:" in (link["title"] or "") for link in links)
-    beside = [a for tag, a in other.tags if tag == "a" and "evidence.html#" in (a["href"] or "")]
-    assert len(beside) > 10
-    assert {(link["href"] or "").partition("#")[2] for link in beside} <= places
-    numbers = [a for a in beside if a.get("class") == "number"]
+    evidence_links = [
+        a for tag, a in report_page.tags if tag == "a" and "evidence.html#" in (a["href"] or "")
+    ]
+    assert len(evidence_links) > 10
+    assert {(link["href"] or "").partition("#")[2] for link in evidence_links} <= anchors
+    numbers = [a for a in evidence_links if a.get("class") == "number"]
     assert numbers
     assert all("answers:" in (link["title"] or "") for link in numbers)
 
 
 def without(audit: hqm.BenchmarkAudit, *families: str) -> hqm.BenchmarkAudit:
-    kept = tuple(e for e in audit.all_estimates if e.indicator.partition(".")[0] not in families)
-    return replace(audit, all_estimates=kept, flags=())
+    estimates = tuple(
+        e for e in audit.all_estimates if e.indicator.partition(".")[0] not in families
+    )
+    return replace(audit, all_estimates=estimates, flags=())
 
 
 ALL = (
@@ -348,12 +354,12 @@ ALL = (
 )
 
 
-@pytest.mark.parametrize("gone", [*((family,) for family in ALL), ALL])
+@pytest.mark.parametrize("unmeasured", [*((family,) for family in ALL), ALL])
 def test_what_was_not_measured_is_named_and_never_stops_the_report(
-    audit: Audit, gone: tuple[str, ...]
+    audit: Audit, unmeasured: tuple[str, ...]
 ) -> None:
-    benchmark = without(audit.audits[0], *gone)
-    if {"test_retest", "parallel_forms"} & set(gone):
+    benchmark = without(audit.audits[0], *unmeasured)
+    if {"test_retest", "parallel_forms"} & set(unmeasured):
         benchmark = replace(benchmark, budget={})
     page = render(replace(audit, audits=(benchmark,))).report
     answers = said(benchmark)
@@ -362,22 +368,22 @@ def test_what_was_not_measured_is_named_and_never_stops_the_report(
         "parallel_forms": "Does the wording change them?",
         "discriminability": "Which models are separated?",
     }.items():
-        if family in gone:
+        if family in unmeasured:
             assert answers[question].startswith("Not measured"), answers[question]
     assert "not measured" in page.lower()
 
 
 def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    gone = tuple(
+    insufficient = tuple(
         replace(
             e, value=None, status="insufficient", reason="too few of them", intervals=(), detail={}
         )
         for e in benchmark.all_estimates
     )
-    bare = replace(benchmark, all_estimates=gone, flags=())
-    assert "too few of them" in said(bare)["Do the scores repeat?"]
-    assert "too few of them" in render(replace(audit, audits=(bare,))).evidence
+    bare_audit = replace(benchmark, all_estimates=insufficient, flags=())
+    assert "too few of them" in said(bare_audit)["Do the scores repeat?"]
+    assert "too few of them" in render(replace(audit, audits=(bare_audit,))).evidence
 
 
 def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> None:
@@ -428,13 +434,13 @@ def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> Non
     }
     example = benchmark.examples[0]
     assert set(example["prompts"]) == {"original", "parallel"}
-    assert {said["cell"] for said in example["answers"]} == set(benchmark.cells)
+    assert {answer["cell"] for answer in example["answers"]} == set(benchmark.cells)
     assert all(0 < gap <= 1 for gap in example["facets"].values())
     hostile = [
-        said
+        answer
         for example in benchmark.examples
-        for said in example["answers"]
-        if said["text"] == HOSTILE
+        for answer in example["answers"]
+        if answer["text"] == HOSTILE
     ]
     assert hostile, "the planted answers are among them"
     assert hostile[0]["state"] == "unparsed"
@@ -486,8 +492,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(first: str, other: str) -> float:
-    high, low = sorted((luminance(first), luminance(other)), reverse=True)
+def contrast(first: str, second: str) -> float:
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
@@ -557,17 +563,18 @@ def test_a_real_browser_runs_it_without_an_error(audit: Audit, page: str, tmp_pa
         "--enable-logging=stderr",
         "--v=0",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*common, "--virtual-time-budget=4000", "--dump-dom", file.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert process.returncode == 0, process.stderr[-2000:]
     assert (
-        f"{len(audit.audits[0].examples)} of {len(audit.audits[0].examples)} shown" in done.stdout
+        f"{len(audit.audits[0].examples)} of {len(audit.audits[0].examples)} shown"
+        in process.stdout
     ), "the script ran"
-    assert "CONSOLE" not in done.stderr, [
-        line for line in done.stderr.splitlines() if "CONSOLE" in line
+    assert "CONSOLE" not in process.stderr, [
+        line for line in process.stderr.splitlines() if "CONSOLE" in line
     ]

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hqm.reports.benchmark_card import quality_card
-from hqm.reports.latex_tables import formatted
+from hqm.reports.latex_tables import format_tables
 from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import Points, in_words
+from hqm.reports.phrases import Points, plain_text
 from hqm.reports.report_page import Rendered, render
-from hqm.reports.sentences import headline, seven, statement
+from hqm.reports.sentences import answer_questions, headline, statement
 from hqm.reports.tables import anchor, default_policy, indicators_brief
 
 import hqm
@@ -30,7 +30,7 @@ from tests.test_one_number import PLAIN, is_rounding, numbers_in, printed
 
 KINDS = ("yes/no", "log", "captions", "judged", "labelled")
 WORDS, FIGURES, SCREEN, SCREENS = 1_500, 12, 800, 8
-THINGS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
+OBJECTS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
 
 
 def questions(folder: Path, task: str, items: int = 72) -> list[dict[str, object]]:
@@ -39,7 +39,7 @@ def questions(folder: Path, task: str, items: int = 72) -> list[dict[str, object
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {THINGS[i % 12]}?" if task == "yes_no" else f"What is {i}?",
+            "prompt": f"Is there a {OBJECTS[i % 12]}?" if task == "yes_no" else f"What is {i}?",
             "target": ("yes", "no")[i // 12 % 2] if task == "yes_no" else "ABCD"[i * 7 % 4],
             "image": f"{i // 2}.png",
             "type": ("existence", "attribute")[i % 2],
@@ -48,7 +48,7 @@ def questions(folder: Path, task: str, items: int = 72) -> list[dict[str, object
         for i in range(items)
     ]
     write_benchmark(folder, rows, name=folder.name, task=task, types=["existence", "attribute"])
-    other = {"yes": "no", "no": "yes", "A": "B", "B": "C", "C": "D", "D": "A"}
+    opposite = {"yes": "no", "no": "yes", "A": "B", "B": "C", "C": "D", "D": "A"}
     hard = rng.normal(0, 1, items)
     return [
         {
@@ -58,7 +58,7 @@ def questions(folder: Path, task: str, items: int = 72) -> list[dict[str, object
             "answer": (
                 row["target"]
                 if rng.random() < 1 / (1 + np.exp(hard[i] - 0.4 * k))
-                else other[str(row["target"])]
+                else opposite[str(row["target"])]
             ),
         }
         for k in range(8)
@@ -75,13 +75,13 @@ def written(path: Path, rows: list[dict[str, object]]) -> Path:
 def captions() -> list[dict[str, object]]:
     """Captions of drawn scenes that name some objects that are not there."""
     rng = np.random.default_rng(4)
-    things = ["a red circle", "a blue square", "a green star", "a yellow triangle", "a sign"]
+    phrases = ["a red circle", "a blue square", "a green star", "a yellow triangle", "a sign"]
     return [
         {
             "respondent": f"model-{k}",
             "run": run,
             "item": f"d{i:04d}",
-            "answer": f"There is {' and '.join(rng.choice(things, 1 + k % 3, replace=False))}.",
+            "answer": f"There is {' and '.join(rng.choice(phrases, 1 + k % 3, replace=False))}.",
         }
         for k in range(6)
         for run in (0, 1)
@@ -92,7 +92,7 @@ def captions() -> list[dict[str, object]]:
 @pytest.fixture(scope="module")
 def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit]:
     """An audit of each kind."""
-    home, made = tmp_path_factory.mktemp("kinds"), {}
+    home, audits = tmp_path_factory.mktemp("kinds"), {}
     for kind in ("yes/no", "labelled"):
         folder = home / kind.replace("/", "")
         rows = questions(folder, "yes_no")
@@ -106,7 +106,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit
             settings["criterion"] = folder / "labels.csv"
             (folder / "labels.csv").write_text("\n".join(["item,respondent,label", *labels]))
         answers = written(folder / "answers.jsonl", rows)
-        made[kind] = hqm.audit(str(folder), recorded=answers, forms="original", **settings)
+        audits[kind] = hqm.audit(str(folder), recorded=answers, forms="original", **settings)
     scores = [(k, i, run) for k in range(8) for i in range(60) for run in (0, 1)]
     table = [
         {"model": f"model-{k}", "item": f"q{i}", "run": run, "score": (3 * i + k + run) % 11 / 10}
@@ -115,8 +115,8 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit
     (home / "scores.csv").write_text(
         "\n".join(["model,item,run,score", *(",".join(map(str, r.values())) for r in table)])
     )
-    made["log"] = hqm.audit(home / "scores.csv")
-    made["captions"] = hqm.audit(
+    audits["log"] = hqm.audit(home / "scores.csv")
+    audits["captions"] = hqm.audit(
         "shapes_caption",
         recorded=written(home / "captions.jsonl", captions()),
         forms="original",
@@ -124,20 +124,20 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BenchmarkAudit
     )
     (home / "claims").mkdir()
     (home / "claims" / "claims.py").write_text(MODULE)
-    said: list[dict[str, object]] = [
+    recorded: list[dict[str, object]] = [
         {"respondent": name, "run": run, "item": f"q{i}", "answer": f"{name} says {i} in {run}"}
         for name in NAMES
         for run in (0, 1)
         for i in range(24)
     ]
     judged = plain(home / "judged.jsonl", marks(0))
-    made["judged"] = hqm.audit(
+    audits["judged"] = hqm.audit(
         str(home / "claims" / "claims.py"),
-        recorded=written(home / "said.jsonl", said),
+        recorded=written(home / "said.jsonl", recorded),
         forms="original",
         judgements=f"gpt={judged}",
     )
-    return made
+    return audits
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +152,13 @@ def test_the_report_is_short(
     (tmp_path / "report.html").write_text(pages[kind].report, encoding="utf-8")
     browser.open(tmp_path / "report.html", 1280, SCREEN)
     words = browser.evaluate("document.body.innerText.split(/\\s+/).length")
-    drawn = browser.evaluate(
+    n_figures = browser.evaluate(
         "[...document.querySelectorAll('.drawn svg, table')].filter((e) =>"
         " e.getBoundingClientRect().height > 0).length"
     )
     tall = browser.evaluate("document.documentElement.scrollHeight")
     assert words <= WORDS
-    assert 2 <= drawn <= FIGURES
+    assert 2 <= n_figures <= FIGURES
     assert tall <= SCREENS * SCREEN
     for width in (400, 1600):
         browser.open(tmp_path / "report.html", width, SCREEN, dark=width == 400)
@@ -200,18 +200,18 @@ def test_the_order_of_the_page_is_the_readers(pages: dict[str, Rendered], kind: 
         r"Quote this",
         r"Run record and limits",
     ]
-    places = [
+    starts = [
         match.start()
         for pattern in parts
         if (match := re.search(pattern, text[text.index("Evidence") :])) is not None
     ]
-    assert len(places) == len(parts)
-    assert places == sorted(places)
+    assert len(starts) == len(parts)
+    assert starts == sorted(starts)
 
 
 def shown_in(text: str, value: float, points: Points) -> bool:
     """Whether a number stands in a text as points, as a coefficient or as a share."""
-    forms = {points.said(value), points.said(value, sign=True), f"{value:.3f}"}
+    forms = {points.format(value), points.format(value, sign=True), f"{value:.3f}"}
     return any(form.lstrip("0") in text for form in forms)
 
 
@@ -229,15 +229,15 @@ def numbers_of(audit: BenchmarkAudit) -> Iterator[tuple[str, float]]:
 def test_report_and_evidence_hold_one_number(
     audits: dict[str, BenchmarkAudit], pages: dict[str, Rendered], kind: str
 ) -> None:
-    audit, points = audits[kind], Points.of(audits[kind])
+    audit, points = audits[kind], Points.for_metric(audits[kind])
     texts = {
         name: html.unescape(re.sub(r"<[^>]+>", " ", page))
         for name, page in (("report", pages[kind].report), ("evidence", pages[kind].evidence))
     }
     checked = 0
-    for what, value in numbers_of(audit):
+    for description, value in numbers_of(audit):
         for name, text in texts.items():
-            assert shown_in(text, value, points), (what, name, value)
+            assert shown_in(text, value, points), (description, name, value)
             checked += 1
     assert checked >= 4
 
@@ -246,27 +246,27 @@ def test_report_and_evidence_hold_one_number(
 def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kind: str) -> None:
     """Terminal, report, LaTeX, card, statement and gate, of the first coefficient of all."""
     audit = audits[kind]
-    whole = Audit((audit,), "hqm audit it")
+    full_audit = Audit((audit,), "hqm audit it")
     rho = next(e for e in audit.all_estimates if e.indicator == "test_retest.rho_g")
     assert rho.value is not None
-    shown = re.search(r"\.\d+", f"{rho.value:.6f}")
-    assert shown is not None
-    places = {
-        "report": in_words(seven(audit)[0].sentences),
-        "card": quality_card(whole, default_policy()),
+    decimals = re.search(r"\.\d+", f"{rho.value:.6f}")
+    assert decimals is not None
+    texts = {
+        "report": plain_text(answer_questions(audit)[0].sentences),
+        "card": quality_card(full_audit, default_policy()),
         "statement": str(statement(audit)),
-        "paper": formatted(paper_tables((whole,)), ".tex"),
+        "paper": format_tables(paper_tables((full_audit,)), ".tex"),
         "terminal": " ".join(
             cell.text for row in indicators_brief(audit).rows for cell in row if cell.text
         ),
     }
-    for name, text in places.items():
-        near = [float(number) for number in re.findall(r"(?<![\d])0?(\.\d+)", text)]
-        assert any(abs(number - rho.value) <= 5.1e-4 for number in near), (name, rho.value)
-    held = [t for t in hqm.hold_against(whole, default_policy()).tests if "rho_g" in t.what]
-    every = [e for e in audit.all_estimates if e.indicator == "test_retest.rho_g"]
-    ends = [end for e in every for span in e.intervals for end in (span.low, span.high)]
-    assert all(t.end is None or t.end in ends for t in held)
+    for name, text in texts.items():
+        numbers = [float(number) for number in re.findall(r"(?<![\d])0?(\.\d+)", text)]
+        assert any(abs(number - rho.value) <= 5.1e-4 for number in numbers), (name, rho.value)
+    tests = [t for t in hqm.check_against(full_audit, default_policy()).tests if "rho_g" in t.what]
+    estimates = [e for e in audit.all_estimates if e.indicator == "test_retest.rho_g"]
+    ends = [end for e in estimates for span in e.intervals for end in (span.low, span.high)]
+    assert all(t.end is None or t.end in ends for t in tests)
     assert len(headline(audit).text.split()) <= 35
 
 
@@ -278,21 +278,24 @@ def test_every_number_with_a_signature_is_its_estimates(
     audit = audits[kind]
     estimates = {anchor(e.signature): e for e in audit.all_estimates}
     checked: dict[str, set[str]] = {}
-    for place in printed(Audit((audit,), "hqm audit it")):
-        estimate = estimates[place.anchor]
-        if PLAIN.fullmatch(place.text):
-            own = [] if estimate.value is None else [estimate.value]
-            held = [*own, *numbers_in(estimate.detail)]
-            assert is_rounding(place.text, held), (place, estimate.indicator)
-            checked.setdefault(estimate.indicator, set()).add(place.where)
+    for printed_number in printed(Audit((audit,), "hqm audit it")):
+        estimate = estimates[printed_number.anchor]
+        if PLAIN.fullmatch(printed_number.text):
+            values = [] if estimate.value is None else [estimate.value]
+            candidates = [*values, *numbers_in(estimate.detail)]
+            assert is_rounding(printed_number.text, candidates), (
+                printed_number,
+                estimate.indicator,
+            )
+            checked.setdefault(estimate.indicator, set()).add(printed_number.where)
     assert set().union(*checked.values()) >= {"report", "evidence", "terminal", "paper", "quote"}
-    assert sum(len(places) > 1 for places in checked.values()) >= 5
+    assert sum(len(sources) > 1 for sources in checked.values()) >= 5
     ends = {
         end
         for e in audit.all_estimates
         for end in (e.value, *(end for i in e.intervals for end in (i.low, i.high)))
     }
-    for test in hqm.hold_against(Audit((audit,)), default_policy()).tests:
+    for test in hqm.check_against(Audit((audit,)), default_policy()).tests:
         if test.end is not None and "." in test.what.split()[0]:
             assert test.end in ends, test.what
 
@@ -320,11 +323,11 @@ def test_the_comparison_holds_the_same_numbers(
         assert {row.name: row.scores[leading] for row in audit.respondents} == measure.scores
         shared = {}
         for indicator, by_label in compared.indicators.items():
-            own = next((e for e in audit.all_estimates if e.indicator == indicator), None)
-            if own is not None and measure.label in by_label:
-                shared[indicator] = (own.value, by_label[measure.label].value)
+            estimate = next((e for e in audit.all_estimates if e.indicator == indicator), None)
+            if estimate is not None and measure.label in by_label:
+                shared[indicator] = (estimate.value, by_label[measure.label].value)
         assert shared["test_retest.rho_g"][0] is not None
-        assert [shown for _, shown in shared.values()] == pytest.approx(
+        assert [compared_value for _, compared_value in shared.values()] == pytest.approx(
             [value for value, _ in shared.values()]
         )
         assert len(shared) >= 3

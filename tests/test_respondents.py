@@ -27,7 +27,7 @@ MODEL = "hf/shapes:half-trained"
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "at"),
+    ("text", "target", "qualifier"),
     [
         ("hf/shapes:steady", "shapes:steady", ""),
         ("hf/llava-hf/llava-1.5-7b-hf@v1.0", "llava-hf/llava-1.5-7b-hf", "v1.0"),
@@ -44,9 +44,9 @@ MODEL = "hf/shapes:half-trained"
         ("hf/shapes:dim?temperature=0.2&top_p=0.9", "shapes:dim", ""),
     ],
 )
-def test_a_name_parses_and_prints_back(text: str, target: str, at: str) -> None:
+def test_a_name_parses_and_prints_back(text: str, target: str, qualifier: str) -> None:
     name = RespondentName.parse(text)
-    assert (name.target, name.at) == (target, at)
+    assert (name.target, name.qualifier) == (target, qualifier)
     assert str(name) == text
     assert RespondentName.parse(str(name)) == name
 
@@ -79,7 +79,7 @@ def requests_() -> list[Request]:
         sampling = Sampling(1.0, 1.0, benchmark.card.generation.max_tokens, 0)
         for form in (benchmark.original, benchmark.parallel(benchmark.original)):
             for run, item in enumerate(form.items[:9]):
-                text = benchmark.asked(item)
+                text = benchmark.question_text(item)
                 path = benchmark.images / str(item.image)
                 requests.append(
                     Request(
@@ -128,7 +128,7 @@ def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Req
     shared = answers(requests_, 16)
     for batch in (1, 16):
         respondent = make_respondent(MODEL, batch=batch)
-        respondent._engine.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
+        respondent._engine.policy.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
         plain = [pair for group in respondent.answer(requests_) for pair in group]
         assert {(r.prompt, r.run, str(r.image)): a._replace(detail={}) for r, a in plain} == shared
     respondent = make_respondent(MODEL)
@@ -138,11 +138,11 @@ def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Req
 
 @needs_torch
 def test_a_seed_acts_and_temperature_zero_needs_none(requests_: list[Request]) -> None:
-    again = [replace(r, seed=r.seed + 1) for r in requests_]
-    assert answers(again, 32) != answers(requests_, 32)
+    reseeded = [replace(r, seed=r.seed + 1) for r in requests_]
+    assert answers(reseeded, 32) != answers(requests_, 32)
     greedy = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests_]
-    other = [replace(r, seed=r.seed + 1) for r in greedy]
-    assert answers(greedy, 32) == answers(other, 5)
+    reseeded = [replace(r, seed=r.seed + 1) for r in greedy]
+    assert answers(greedy, 32) == answers(reseeded, 5)
 
 
 @needs_torch
@@ -172,8 +172,8 @@ def test_drawn_tokens_follow_the_distribution() -> None:
             chooser.enter(row, seed=row)
         return chooser.choose(scores, range(4000)).numpy()
 
-    drawn = draws(1.0)
-    counts = np.bincount(drawn, minlength=5)
+    draw_indices = draws(1.0)
+    counts = np.bincount(draw_indices, minlength=5)
     assert counts[4] == 0
     assert chisquare(counts[:4], 4000 * chances[:4].numpy()).pvalue > 0.001
     nucleus = draws(0.7)
@@ -198,16 +198,16 @@ def test_a_broken_picture_is_an_error_and_the_rest_goes_on(
     requests_: list[Request], tmp_path: Path
 ) -> None:
     (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnot a picture at all")
-    asked = [
+    sent = [
         replace(requests_[0], image=tmp_path / "broken.png"),
         *requests_[1:5],
         replace(requests_[5], image=tmp_path / "none.png"),
     ]
-    got = [pair for group in make_respondent(MODEL).answer(asked) for pair in group]
-    states = [response.state for _, response in sorted(got, key=lambda pair: asked.index(pair[0]))]
+    got = [pair for group in make_respondent(MODEL).answer(sent) for pair in group]
+    states = [response.state for _, response in sorted(got, key=lambda pair: sent.index(pair[0]))]
     assert states[0] == states[-1] == "error"
     assert "error" not in states[1:-1]
-    assert "broken.png" in next(r.reason for q, r in got if q is asked[0])
+    assert "broken.png" in next(r.reason for q, r in got if q is sent[0])
 
 
 @needs_torch

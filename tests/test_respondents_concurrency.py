@@ -55,7 +55,7 @@ def simulate(
     refuses: Refuses = lambda *_: False,
     wait: float = 0.5,
     first: int = 8,
-    most: int = 256,
+    max_limit: int = 256,
 ) -> Simulated:
     """Ask a server whose latency is a function; what it turns away, after 10 ms, waits and is asked
     again.
@@ -63,11 +63,11 @@ def simulate(
     As in `OpenAIRespondent`: what waits is not in flight, its place is taken when an answer comes,
     and everybody waits where the server turns away whatever it is asked.
     """
-    concurrency, order = Concurrency(first, most), count()
+    concurrency, order = Concurrency(first, max_limit), count()
     concurrency.begin(0.0)
     flying: list[tuple[float, int, float, bool]] = []
     asleep: list[float] = []
-    left, ready, places, now, paused, asked, refusals, limits = (
+    left, ready, slots, clock, paused, n_requests, refusals, limits = (
         questions,
         0,
         first,
@@ -79,44 +79,44 @@ def simulate(
     )
     while left or flying or asleep or ready:
         while (
-            now >= paused
+            clock >= paused
             and len(flying) < concurrency.limit
-            and (ready or (left and len(flying) < places))
+            and (ready or (left and len(flying) < slots))
         ):
             left, ready = (left, ready - 1) if ready else (left - 1, ready)
-            asked += 1
-            refused = refuses(asked, sum(not turned for *_, turned in flying), now)
+            n_requests += 1
+            refused = refuses(n_requests, sum(not turned for *_, turned in flying), clock)
             heapq.heappush(
                 flying,
                 (
-                    now + (0.01 if refused else latency(len(flying) + 1, now)),
+                    clock + (0.01 if refused else latency(len(flying) + 1, clock)),
                     next(order),
-                    now,
+                    clock,
                     refused,
                 ),
             )
-        wakes = max(asleep[0], now) if asleep else math.inf
+        wakes = max(asleep[0], clock) if asleep else math.inf
         if ready and not flying:
-            wakes = min(wakes, max(paused, now))
+            wakes = min(wakes, max(paused, clock))
         if not flying or wakes < flying[0][0]:
-            now = wakes if wakes < math.inf else max(now, paused)
-            while asleep and asleep[0] <= now:
+            clock = wakes if wakes < math.inf else max(clock, paused)
+            while asleep and asleep[0] <= clock:
                 heapq.heappop(asleep)
                 ready += 1
-            places = max(places, 1 if not flying else places)
+            slots = max(slots, 1 if not flying else slots)
             continue
-        now, _, began, refused = heapq.heappop(flying)
+        clock, _, began, refused = heapq.heappop(flying)
         if refused:
-            if concurrency.refused(began, now):
-                paused = now + wait
-            heapq.heappush(asleep, now + wait)
-            refusals, places = refusals + 1, places - 1
+            if concurrency.refused(began, clock):
+                paused = clock + wait
+            heapq.heappush(asleep, clock + wait)
+            refusals, slots = refusals + 1, slots - 1
         else:
             if left:
-                concurrency.answered(began, now)
-            places = concurrency.limit
+                concurrency.answered(began, clock)
+            slots = concurrency.limit
         limits.append(concurrency.limit)
-    return Simulated(questions / now, limits, refusals)
+    return Simulated(questions / clock, limits, refusals)
 
 
 class Queue:
@@ -127,9 +127,9 @@ class Queue:
     def __init__(self, rate: float, base: float, rng: random.Random) -> None:
         self.rate, self.base, self.rng, self.free = rate, base, rng, 0.0
 
-    def __call__(self, _flying: int, now: float) -> float:
-        self.free = max(now, self.free) + self.rng.uniform(0.5, 1.5) / self.rate
-        return self.free - now + self.base * self.rng.uniform(0.6, 1.4)
+    def __call__(self, _flying: int, clock: float) -> float:
+        self.free = max(clock, self.free) + self.rng.uniform(0.5, 1.5) / self.rate
+        return self.free - clock + self.base * self.rng.uniform(0.6, 1.4)
 
 
 # --- simulated time ---
@@ -137,18 +137,18 @@ class Queue:
 
 def test_the_number_doubles_where_every_request_brings_more() -> None:
     rng = random.Random(1)
-    seen = simulate(lambda *_: rng.lognormvariate(-3, 0.5), 4000)
-    assert seen.limits[300] >= 128, "8, 16, 32, 64, 128: five rounds"
-    assert seen.late > 150
-    assert seen.rate > 0.6 * 256 / math.exp(-3 + 0.125)
+    simulated = simulate(lambda *_: rng.lognormvariate(-3, 0.5), 4000)
+    assert simulated.limits[300] >= 128, "8, 16, 32, 64, 128: five rounds"
+    assert simulated.late > 150
+    assert simulated.rate > 0.6 * 256 / math.exp(-3 + 0.125)
 
 
 @pytest.mark.parametrize(("rate", "base"), [(800.0, 0.02), (20.0, 2.0), (5.0, 0.4)])
 def test_what_only_waits_in_the_servers_queue_is_not_asked(rate: float, base: float) -> None:
     """A number of rate x base fills the server; more of them wait."""
-    seen = simulate(Queue(rate, base, random.Random(2)), 4000)
-    assert seen.rate > 0.85 * rate
-    assert seen.late < max(3 * rate * base, 12)
+    simulated = simulate(Queue(rate, base, random.Random(2)), 4000)
+    assert simulated.rate > 0.85 * rate
+    assert simulated.late < max(3 * rate * base, 12)
 
 
 def test_a_server_that_batches_is_given_its_batches() -> None:
@@ -156,47 +156,47 @@ def test_a_server_that_batches_is_given_its_batches() -> None:
     32, 64 at 178.
     """
     rng = random.Random(3)
-    seen = simulate(lambda flying, _: (1 + 0.01 * flying) * rng.uniform(0.3, 1.7), 5000)
-    assert seen.late > 128
-    assert seen.rate > 55
+    simulated = simulate(lambda flying, _: (1 + 0.01 * flying) * rng.uniform(0.3, 1.7), 5000)
+    assert simulated.late > 128
+    assert simulated.rate > 55
 
 
 @pytest.mark.parametrize("holds", [1, 3, 32, 100])
 def test_a_server_that_holds_so_many_is_kept_busy_and_seldom_asked_for_more(holds: int) -> None:
-    seen = simulate(lambda *_: 0.5, 3000, refuses=lambda _, flying, __: flying >= holds)
-    assert seen.rate > 0.7 * holds / 0.5
-    assert seen.late <= holds + 1
-    assert seen.refusals < 0.05 * 3000
+    simulated = simulate(lambda *_: 0.5, 3000, refuses=lambda _, flying, __: flying >= holds)
+    assert simulated.rate > 0.7 * holds / 0.5
+    assert simulated.late <= holds + 1
+    assert simulated.refusals < 0.05 * 3000
 
 
 def lowered(first: int = 63) -> Concurrency:
     """One that was told at 64 in flight, at the time 1, that it is too much."""
     concurrency = Concurrency(first, 256)
     concurrency.begin(0.0)
-    concurrency.answered(began=0.0, at=0.5)
-    assert not any(concurrency.refused(began=0.0, at=1.0) for _ in range(20))
+    concurrency.answered(began=0.0, timestamp=0.5)
+    assert not any(concurrency.refused(began=0.0, timestamp=1.0) for _ in range(20))
     return concurrency
 
 
 def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_back() -> None:
     concurrency = lowered()
     assert concurrency.limit == 32
-    concurrency.answered(began=0.5, at=1.5)
+    concurrency.answered(began=0.5, timestamp=1.5)
     assert concurrency.limit == 32, "it was asked for before"
-    for at in (
+    for began in (
         2.0,
         3.0,
         4.0,
     ):  # what was asked before is answered, what is asked now is not: a quarter at least stays
-        concurrency.answered(began=0.5, at=at)
-        assert not concurrency.refused(began=at, at=at)
+        concurrency.answered(began=0.5, timestamp=began)
+        assert not concurrency.refused(began=began, timestamp=began)
     assert concurrency.limit == 16
     limits = []
     for _ in range(450):
-        concurrency.answered(began=5.0, at=5.1)
+        concurrency.answered(began=5.0, timestamp=5.1)
         limits.append(concurrency.limit)
     assert limits[31] == 48, "three quarters come back at once"
-    assert [limit for limit, then in pairwise(limits[40:]) if limit != then][:6] == [
+    assert [limit for limit, later_limit in pairwise(limits[40:]) if limit != later_limit][:6] == [
         48,
         56,
         60,
@@ -208,16 +208,20 @@ def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_
 
 def test_a_server_that_turns_everything_away_is_asked_by_few_until_it_answers() -> None:
     concurrency = lowered()
-    assert all(concurrency.refused(began=at, at=at + 0.1) for at in (1.2, 2.2, 3.2))
+    assert all(concurrency.refused(began=began, timestamp=began + 0.1) for began in (1.2, 2.2, 3.2))
     assert concurrency.limit == 8
-    assert concurrency.answered(began=3.2, at=3.4), (
+    assert concurrency.answered(began=3.2, timestamp=3.4), (
         "it was sent beside what was turned away, so the server is back"
     )
     assert concurrency.limit == 32
     fixed = Concurrency(5, 5)
     fixed.begin(0.0)
-    assert [fixed.refused(began=at, at=at) for at in (1.0, 2.0)] == [False, True]
-    assert (fixed.limit, fixed.answered(began=3.0, at=3.1), fixed.answered(began=3.0, at=3.1)) == (
+    assert [fixed.refused(began=began, timestamp=began) for began in (1.0, 2.0)] == [False, True]
+    assert (
+        fixed.limit,
+        fixed.answered(began=3.0, timestamp=3.1),
+        fixed.answered(began=3.0, timestamp=3.1),
+    ) == (
         5,
         True,
         False,
@@ -228,9 +232,9 @@ def test_the_very_first_that_are_turned_away_say_nothing_of_a_number() -> None:
     concurrency = Concurrency(8, 256)
     concurrency.begin(0.0)
     for _ in range(8):
-        concurrency.refused(began=0.0, at=0.1)
+        concurrency.refused(began=0.0, timestamp=0.1)
     for _ in range(8):
-        concurrency.answered(began=0.3, at=0.4)
+        concurrency.answered(began=0.3, timestamp=0.4)
     assert concurrency.limit == 16
 
 
@@ -240,15 +244,17 @@ def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(late
     never adapt.
     """
 
-    def burst(asked: int, _flying: int, _now: float) -> bool:
-        return asked % 500 < 20
+    def burst(n_requests: int, _flying: int, _clock: float) -> bool:
+        return n_requests % 500 < 20
 
-    seen, fixed = (
-        simulate(lambda *_: latency, 8000, refuses=burst, wait=0.2, first=first, most=most)
-        for first, most in ((8, 256), (64, 64))
+    adaptive, fixed = (
+        simulate(
+            lambda *_: latency, 8000, refuses=burst, wait=0.2, first=first, max_limit=max_limit
+        )
+        for first, max_limit in ((8, 256), (64, 64))
     )
-    assert seen.rate > 0.85 * fixed.rate
-    assert seen.refusals == fixed.refusals
+    assert adaptive.rate > 0.85 * fixed.rate
+    assert adaptive.refusals == fixed.refusals
 
 
 @pytest.mark.parametrize("latency", [0.02, 0.5])
@@ -258,18 +264,18 @@ def test_refusals_at_random_hold_back_nobody(share: float, latency: float, seed:
     """A server that turns away so many whatever is in flight, against 64 that never adapt."""
     rng = random.Random(seed)
 
-    def ask(first: int, most: int) -> Simulated:
+    def ask(first: int, max_limit: int) -> Simulated:
         return simulate(
             lambda *_: latency * rng.uniform(0.6, 1.4),
             8000,
             refuses=lambda *_: rng.random() < share,
             first=first,
-            most=most,
+            max_limit=max_limit,
         )
 
-    seen, fixed = ask(8, 256), ask(64, 64)
-    assert seen.rate > 0.7 * fixed.rate
-    assert seen.late > 64
+    adaptive, fixed = ask(8, 256), ask(64, 64)
+    assert adaptive.rate > 0.7 * fixed.rate
+    assert adaptive.late > 64
 
 
 @pytest.mark.parametrize(
@@ -283,16 +289,16 @@ def test_a_server_with_so_many_answers_a_second_is_asked_for_hardly_more(
     """
     left, before = float(size), 0.0
 
-    def empty(_asked: int, _flying: int, now: float) -> bool:
+    def empty(_n_requests: int, _flying: int, clock: float) -> bool:
         nonlocal left, before
-        left, before = min(size, left + rate * (now - before)), now
+        left, before = min(size, left + rate * (clock - before)), clock
         refused = left < 1
         left -= not refused
         return refused
 
-    seen = simulate(lambda *_: latency, 3000, refuses=empty)
-    assert seen.rate > 0.85 * rate
-    assert seen.refusals < 0.08 * 3000
+    simulated = simulate(lambda *_: latency, 3000, refuses=empty)
+    assert simulated.rate > 0.85 * rate
+    assert simulated.refusals < 0.08 * 3000
 
 
 def test_a_server_that_is_closed_for_a_while_is_not_hammered() -> None:
@@ -301,23 +307,23 @@ def test_a_server_that_is_closed_for_a_while_is_not_hammered() -> None:
     """
     closed: list[float] = []
 
-    def refuses(_asked: int, _flying: int, now: float) -> bool:
-        if 2 <= now < 12:
-            closed.append(now)
-        return 2 <= now < 12
+    def refuses(_n_requests: int, _flying: int, clock: float) -> bool:
+        if 2 <= clock < 12:
+            closed.append(clock)
+        return 2 <= clock < 12
 
-    seen = simulate(lambda *_: 0.1, 10_000, refuses=refuses, wait=1.0)
-    later = [now for now in closed if now > closed[0] + 0.5]
-    assert len(closed) - len(later) <= 256, "what was in flight"
-    assert len(later) < 128 + 8 * 9, "half of them once more, then a few each second"
-    assert seen.rate > 0.5 * 10_000 / (10_000 / 2560 + 10)
+    simulated = simulate(lambda *_: 0.1, 10_000, refuses=refuses, wait=1.0)
+    late_refusals = [moment for moment in closed if moment > closed[0] + 0.5]
+    assert len(closed) - len(late_refusals) <= 256, "what was in flight"
+    assert len(late_refusals) < 128 + 8 * 9, "half of them once more, then a few each second"
+    assert simulated.rate > 0.5 * 10_000 / (10_000 / 2560 + 10)
 
 
 def test_a_number_that_the_name_gives_stays() -> None:
     concurrency = Concurrency(5, 5)
     concurrency.begin(0.0)
-    for at in range(100):
-        concurrency.answered(float(at), at + 0.5)
+    for began in range(100):
+        concurrency.answered(float(began), began + 0.5)
     concurrency.refused(200.0, 201.0)
     assert (concurrency.limit, concurrency.unanswered()) == (5, False)
 
@@ -347,17 +353,17 @@ def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_to
     with PlannedServer(
         lambda _n, body, _h: completion(question(body)),
         delay=0.1,
-        together=lambda number: 8 if number < 8 else 16,
+        min_in_flight=lambda number: 8 if number < 8 else 16,
     ) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
         assert {r.state for r in answers(respondent, questions(300, lambda n: paths[n % 50]))} == {
             "ok"
         }
-        assert 16 <= server.most <= 256
+        assert 16 <= server.max_in_flight <= 256
         order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     positions: dict[str, list[int]] = {}
-    for place, url in enumerate(order):
-        positions.setdefault(url, []).append(place)
+    for index, url in enumerate(order):
+        positions.setdefault(url, []).append(index)
     assert len(positions) == 50
     # requests that begin together may overtake one another on their way
     assert sum(max(p) - min(p) for p in positions.values()) / 50 < 20
@@ -367,14 +373,14 @@ def test_a_fixed_number_is_never_exceeded_and_an_adapting_one_not_its_most() -> 
     def yes(*_: object) -> Any:
         return completion("Yes.")
 
-    with PlannedServer(yes, delay=0.02, together=lambda _: 3) as server:
+    with PlannedServer(yes, delay=0.02, min_in_flight=lambda _: 3) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=3")
         assert len(answers(respondent, questions(60))) == 60  # type: ignore[arg-type]
-        assert server.most == 3
-    with PlannedServer(yes, delay=0.02, together=lambda n: 8 if n < 8 else 12) as server:
-        adapting = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), most=12)
+        assert server.max_in_flight == 3
+    with PlannedServer(yes, delay=0.02, min_in_flight=lambda n: 8 if n < 8 else 12) as server:
+        adapting = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), maximum=12)
         assert len(answers(adapting, questions(150))) == 150
-        assert server.most == 12
+        assert server.max_in_flight == 12
 
 
 def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
@@ -402,16 +408,16 @@ def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
 
 
 def test_more_is_asked_while_the_first_answers_take_their_time() -> None:
-    with PlannedServer(lambda *_: completion("Yes."), together=lambda _: 32) as server:
+    with PlannedServer(lambda *_: completion("Yes."), min_in_flight=lambda _: 32) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
         assert len(answers(respondent, questions(33))) == 33
-        assert server.most == 32
+        assert server.max_in_flight == 32
 
 
 def test_a_server_of_vllm_is_given_more() -> None:
     inner = VllmRespondent(RespondentName.parse("vllm/x"))._client("http://127.0.0.1:9")
-    assert (inner.concurrency.limit, inner.concurrency.most) == (32, 512)
+    assert (inner.concurrency.limit, inner.concurrency.maximum) == (32, 512)
     fixed = VllmRespondent(RespondentName.parse("vllm/x?concurrency=3"))._client(
         "http://127.0.0.1:9"
     )
-    assert (fixed.concurrency.limit, fixed.concurrency.most) == (3, 3)
+    assert (fixed.concurrency.limit, fixed.concurrency.maximum) == (3, 3)

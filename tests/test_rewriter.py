@@ -73,7 +73,7 @@ def test_left_out_questions_are_rephrased_checked_and_kept(
         "c": "wording.bank",
     }
     assert form.by_id["a"].prompt == REPLIES["a"]
-    reasons = {out.id: out.reason for out in form.left_out}
+    reasons = {omitted.id: omitted.reason for omitted in form.left_out}
     assert "number" in reasons["b"]
     assert "same question" in reasons["d"]
     assert json.loads((tmp_path / "form.jsonl").read_text().splitlines()[0])["id"] == "a"

@@ -48,10 +48,10 @@ def test_no_metric_of_any_benchmark_rounds(ways: list[Benchmark]) -> None:
     has steps there.
     """
     for metric in (metric for benchmark in ways for metric in benchmark.metrics):
-        here, there = metric(AnyTally(0.0)), metric(AnyTally(1e-8))
-        assert np.isfinite(here).all(), metric.name
-        assert (here != there).mean() > 0.99, metric.name
-        assert len(np.unique(here)) > 390, metric.name
+        at_zero, near_zero = metric(AnyTally(0.0)), metric(AnyTally(1e-8))
+        assert np.isfinite(at_zero).all(), metric.name
+        assert (at_zero != near_zero).mean() > 0.99, metric.name
+        assert len(np.unique(at_zero)) > 390, metric.name
 
 
 def test_what_is_printed_is_near_what_is_computed(ways: list[Benchmark]) -> None:
@@ -64,10 +64,10 @@ def test_what_is_printed_is_near_what_is_computed(ways: list[Benchmark]) -> None
             continue
         assert metric.digits is not None
         assert (printed == [round(float(v), metric.digits) for v in printed]).all()
-        way = (
+        tolerance = (
             3 if metric.release is not None else 0.5
         )  # an F1 of rounded parts is off by the rounding of these too
-        assert np.abs(exact - printed).max() < 1.001 * way * 10.0**-metric.digits, metric.name
+        assert np.abs(exact - printed).max() < 1.001 * tolerance * 10.0**-metric.digits, metric.name
         assert np.abs(exact - printed).max() > 0.1 * 10.0**-metric.digits, metric.name
 
 
@@ -103,12 +103,12 @@ def answered(benchmark: Benchmark, store: hqm.Store, respondents: int) -> None:
     right = 1 / (
         1 + np.exp(rng.normal(0, 1.2, len(items)) - rng.normal(1.5, 0.35, respondents)[:, None])
     )
-    other = {"yes": "No", "no": "Yes"}
-    same = {"yes": "Yes", "no": "No"}
+    opposite = {"yes": "No", "no": "Yes"}
+    unchanged = {"yes": "Yes", "no": "No"}
     for m, row in enumerate(right):
         runs = {
             ("original", run): {
-                item.id: (same if rng.random() < p else other)[str(item.target)]
+                item.id: (unchanged if rng.random() < p else opposite)[str(item.target)]
                 for item, p in zip(items, row, strict=True)
             }
             for run in (0, 1)
@@ -154,13 +154,15 @@ def test_official_and_paper_scoring_have_the_same_errors_on_amber_d(amber: Path)
         answered(official, store, 12)
         ours, theirs = estimates(official, store), estimates(paper, store)
         rounding = {m.name: m for m in official.metrics}
-        inside = estimates(official, store, lambda m: replace(m, of=rounding[m.name].printed))
+        printed_estimates = estimates(
+            official, store, lambda m: replace(m, of=rounding[m.name].printed)
+        )
     assert all(np.isfinite(list(ours.values())))
     assert ours == pytest.approx(theirs, rel=2e-3)
     # with the release's rounding inside the metric they are others, ten times further off than is
     # allowed above
     sem = "test_retest.sem", "accuracy"
-    assert abs(inside[sem] / theirs[sem] - 1) > 0.02
+    assert abs(printed_estimates[sem] / theirs[sem] - 1) > 0.02
 
 
 def test_the_score_of_a_file_has_the_released_digits(amber: Path, tmp_path: Path) -> None:

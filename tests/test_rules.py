@@ -52,7 +52,7 @@ def test_numbers_may_be_written_in_digits() -> None:
 
 def test_no_such_thing_is_a_number_where_the_item_says_so() -> None:
     item = Item("1", "How many?", "vqa", "zero", meta={"rivals": ["zero", "one"], "none": "zero"})
-    said = [
+    replies = [
         "There are no dogs.",
         "None.",
         "no dogs",
@@ -60,12 +60,12 @@ def test_no_such_thing_is_a_number_where_the_item_says_so() -> None:
         "There are no dogs but one cat.",
         "0",
     ]
-    assert [score_short(item, Response(text)).value for text in said] == [1, 1, 1, 1, 0, 1]
+    assert [score_short(item, Response(text)).value for text in replies] == [1, 1, 1, 1, 0, 1]
     assert [score_short(item, Response(text)).state for text in ("No.", "Not sure.")] == [
         "unparsed"
     ] * 2
-    other = Item("2", "How many?", "vqa", "one", meta={"rivals": ["zero"], "none": "zero"})
-    assert score_short(other, Response("There are no dogs.")).value == 0
+    second_item = Item("2", "How many?", "vqa", "one", meta={"rivals": ["zero"], "none": "zero"})
+    assert score_short(second_item, Response("There are no dogs.")).value == 0
     plain = Item("3", "How many?", "vqa", "zero", meta={"rivals": ["one"]})
     assert score_short(plain, Response("There are no dogs.")).state == "unparsed"
 

@@ -10,7 +10,7 @@ import hqm
 from hqm.benchmark.adapter import Adapter
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.parsers import PARSERS
-from hqm.scoring.score_cache import Verdicts
+from hqm.scoring.score_cache import VerdictCache
 from hqm.types import Form, Item, Response, Row, State, Verdict
 
 ASKED = (
@@ -42,10 +42,10 @@ SAID = (
 STATES: tuple[State, ...] = ("ok", "truncated", "error", "refused")
 
 
-def form_of(asked: tuple[str, ...]) -> Form:
+def form_of(prompts: tuple[str, ...]) -> Form:
     """Every question with both targets, plain and turned round."""
     rules = ("", "polar.not", "polar.true")
-    combined = itertools.product(asked, ("yes", "no"), rules)
+    combined = itertools.product(prompts, ("yes", "no"), rules)
     items = [
         Item(f"q{i}", prompt, "yes_no", target, rule=rule, part="abc"[i % 3])
         for i, (prompt, target, rule) in enumerate(combined)
@@ -55,13 +55,15 @@ def form_of(asked: tuple[str, ...]) -> Form:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("alike")
-    (made / "card.toml").write_text(
+    benchmark_folder = tmp_path_factory.mktemp("alike")
+    (benchmark_folder / "card.toml").write_text(
         'name = "alike"\ntitle = "Alike"\nversion = "1"\ntask = "yes_no"\n[data]\nitems ='
         ' "items.jsonl"\n'
     )
-    (made / "items.jsonl").write_text('{"id": "q0", "prompt": "Is it?", "target": "yes"}\n')
-    return made
+    (benchmark_folder / "items.jsonl").write_text(
+        '{"id": "q0", "prompt": "Is it?", "target": "yes"}\n'
+    )
+    return benchmark_folder
 
 
 def same(ours: ScoreMatrix, plain: ScoreMatrix) -> None:
@@ -81,13 +83,15 @@ def test_the_table_of_texts_gives_what_every_item_gives_by_itself(
     plainly = hqm.load(str(folder))
     benchmark = type(plainly)(plainly.card, folder, reader=reader)
     form, rng = form_of(ASKED), np.random.default_rng(0)
-    shared = Verdicts(form.items, benchmark.verdict, benchmark.alike)
-    assert 0 < shared.count < len(form.items)
+    shared = VerdictCache(form.items, benchmark.verdict, benchmark.alike)
+    assert 0 < shared.n_classes < len(form.items)
     for run in range(2):  # the second run finds verdicts that the first one made
-        together = MatrixBuilder(
+        with_shared = MatrixBuilder(
             hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets, verdicts=shared
         )
-        alone = MatrixBuilder(hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets)
+        without_shared = MatrixBuilder(
+            hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets
+        )
         for r in range(30):
             rows: list[Row | None] = []
             for i in range(len(form.items)):
@@ -101,29 +105,31 @@ def test_the_table_of_texts_gives_what_every_item_gives_by_itself(
                 rows.append(
                     None if missing else (text, state, "cut short" if state != "ok" else "", i)
                 )
-            together.add(f"r{r}", rows)
-            alone.add(f"r{r}", rows)
-        same(together.build("same"), alone.build("same"))
+            with_shared.add(f"r{r}", rows)
+            without_shared.add(f"r{r}", rows)
+        same(with_shared.build("same"), without_shared.build("same"))
 
 
 @pytest.mark.parametrize("name", ["pope", "amber_d", "hal_eval_d"])
 def test_a_release_whose_rule_says_what_decides_keeps_its_verdicts(data: Path, name: str) -> None:
-    benchmark = next(each for each in hqm.load_all(name, data=data) if each.name == name)
+    benchmark = next(
+        candidate for candidate in hqm.load_all(name, data=data) if candidate.name == name
+    )
     rng = np.random.default_rng(1)
     for scoring in benchmark.scorings:
         scored_so = type(benchmark)(benchmark.card, benchmark.data, scoring=scoring)
         form = Form("original", benchmark.original.items[:300])
-        shared = Verdicts(form.items, scored_so.verdict, scored_so.alike)
-        assert 0 < shared.count < 9
-        together = MatrixBuilder(
+        shared = VerdictCache(form.items, scored_so.verdict, scored_so.alike)
+        assert 0 < shared.n_classes < 9
+        with_shared = MatrixBuilder(
             hqm.Cell(), form, scored_so.verdict, scored_so.subsets, verdicts=shared
         )
-        alone = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets)
+        without_shared = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets)
         for r in range(5):
-            said = [Response(SAID[k]) for k in rng.integers(len(SAID), size=300)]
-            together.add(f"r{r}", said)
-            alone.add(f"r{r}", said)
-        same(together.build(), alone.build())
+            responses = [Response(SAID[k]) for k in rng.integers(len(SAID), size=300)]
+            with_shared.add(f"r{r}", responses)
+            without_shared.add(f"r{r}", responses)
+        same(with_shared.build(), without_shared.build())
 
 
 def test_no_item_is_looked_at_for_an_answer_that_is_known(folder: Path) -> None:
@@ -135,26 +141,26 @@ def test_no_item_is_looked_at_for_an_answer_that_is_known(folder: Path) -> None:
         scored.append(response.text)
         return benchmark.verdict(item, response)
 
-    shared = Verdicts(form.items, score, benchmark.alike)
+    shared = VerdictCache(form.items, score, benchmark.alike)
     builder = MatrixBuilder(hqm.Cell(), form, score, benchmark.subsets, verdicts=shared)
     for text in ("Yes", "No"):
         builder.add(text, [Response(text) for _ in form.items])
-    assert 0 < len(scored) == 2 * shared.count < len(form.items)
+    assert 0 < len(scored) == 2 * shared.n_classes < len(form.items)
 
 
 def test_a_rule_that_says_nothing_of_what_decides_looks_at_every_item(folder: Path) -> None:
     benchmark = hqm.load(str(folder))
 
-    class Own(type(benchmark)):  # type: ignore[misc]
+    class OwnRule(type(benchmark)):  # type: ignore[misc]
         def score(self, item: Item, response: Response) -> Verdict:
             return Verdict(float(item.id == "q3"), {"n": 1.0}, "ok", "yes")
 
-    own = Own(benchmark.card, folder)
+    own_rule = OwnRule(benchmark.card, folder)
     form = form_of(ASKED)
-    assert Adapter.decides(own, form.items[0]) is None
-    shared = Verdicts(form.items, own.verdict, own.alike)
-    assert shared.count == 0
-    builder = MatrixBuilder(hqm.Cell(), form, own.verdict, own.subsets, verdicts=shared)
+    assert Adapter.decides(own_rule, form.items[0]) is None
+    shared = VerdictCache(form.items, own_rule.verdict, own_rule.alike)
+    assert shared.n_classes == 0
+    builder = MatrixBuilder(hqm.Cell(), form, own_rule.verdict, own_rule.subsets, verdicts=shared)
     builder.add("a", [Response("Yes") for _ in form.items])
     assert np.flatnonzero(builder.build().values[0] == 1).tolist() == [3]
 
@@ -171,6 +177,6 @@ def test_a_reading_depends_on_the_questions_kind_alone_unless_it_is_against_its_
         by_kind: dict[object, set[object]] = {}
         for question in ASKED:
             by_kind.setdefault(reader.kind(question), set()).add(reader(text, question, negated))
-        assert reader.against_words(text) or all(
+        assert reader.needs_question(text) or all(
             len(readings) == 1 for readings in by_kind.values()
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hqm.scoring.short_answers import texts_of
+from hqm.scoring.short_answers import target_texts
 from hqm.types import Item
 
 
@@ -19,4 +19,4 @@ from hqm.types import Item
     ],
 )
 def test_a_list_in_brackets_is_several_right_answers(target: str, texts: list[str]) -> None:
-    assert texts_of(Item("1", "?", "vqa", target)) == texts
+    assert target_texts(Item("1", "?", "vqa", target)) == texts

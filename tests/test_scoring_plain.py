@@ -30,12 +30,12 @@ from hqm.scoring.matrix import (
     MatrixBuilder,
     ScoreMatrix,
     align,
-    least_in_groups,
-    texts_read,
+    group_minima,
+    readable_texts,
 )
 from hqm.scoring.metrics import YES_NO as BY_ORDER
 from hqm.scoring.metrics import mentioned, ratio, rounded, yes_no_tally
-from hqm.scoring.score_cache import Alike, Verdicts
+from hqm.scoring.score_cache import ScoringKey, VerdictCache
 from hqm.text import SHORT
 from hqm.types import STATES, Row
 
@@ -72,13 +72,13 @@ def matrix(seed: int, respondents: int = 3, items: int = 14) -> ScoreMatrix:
 def test_a_metric_sums_items_of_its_subset_and_groups() -> None:
     m = matrix(1)
     for metric in (RIGHT, RIGHT.within("odd"), RIGHT.within("few")):
-        inside = [i for i in range(14) if not metric.subset or m.subsets[metric.subset][i]]
+        in_subset = [i for i in range(14) if not metric.subset or m.subsets[metric.subset][i]]
         for r in range(3):
-            known = [m.values[r, i] for i in inside if math.isfinite(m.values[r, i])]
-            expected = sum(known) / len(known) if known else math.nan
+            scores = [m.values[r, i] for i in in_subset if math.isfinite(m.values[r, i])]
+            expected = sum(scores) / len(scores) if scores else math.nan
             assert m.score(metric)[r] == pytest.approx(expected, nan_ok=True)
         units = m.units(metric)
-        names = [m.items[i].cluster for i in inside]
+        names = [m.items[i].cluster for i in in_subset]
         assert units.clusters.tolist() == [list(dict.fromkeys(names)).index(name) for name in names]
     grouped = replace(RIGHT, name="pairs", group="pair")
     for metric in (grouped, replace(grouped, subset="few")):
@@ -91,9 +91,9 @@ def test_a_metric_sums_items_of_its_subset_and_groups() -> None:
                     for i in range(14)
                     if m.groups["pair"][i] == g and (not metric.subset or i < 5)
                 ]
-                known = [m.values[r, i] for i in members]
-                if members and all(map(math.isfinite, known)):
-                    right, count = right + min(known), count + 1
+                scores = [m.values[r, i] for i in members]
+                if members and all(map(math.isfinite, scores)):
+                    right, count = right + min(scores), count + 1
             sums = units.sums
             assert (sums["right"][r], sums["n"][r]) == (right, count)
             assert m.score(metric)[r] == pytest.approx(
@@ -102,8 +102,8 @@ def test_a_metric_sums_items_of_its_subset_and_groups() -> None:
     with pytest.raises(ValueError, match="read-only"):
         m.score(RIGHT)[0] = 2
     assert m.units(RIGHT).sums["nothing"].tolist() == [0, 0, 0]
-    only = np.arange(14) == 3
-    assert m.units(RIGHT, only).tallies["right"].shape == (3, 1)
+    single_item = np.arange(14) == 3
+    assert m.units(RIGHT, single_item).tallies["right"].shape == (3, 1)
     with pytest.raises(DesignError, match="subset"):
         m.score(RIGHT.within("none"))
     with pytest.raises(DesignError, match="groups"):
@@ -116,12 +116,12 @@ def test_a_metric_sums_items_of_its_subset_and_groups() -> None:
 def test_the_least_of_a_group_by_loops() -> None:
     rng = np.random.default_rng(2)
     values, groups = rng.random((2, 4, 12)), rng.integers(-1, 4, 12)
-    result = least_in_groups(values, groups)
+    result = group_minima(values, groups)
     numbers = sorted(set(groups[groups >= 0].tolist()))
     assert result.shape == (2, 4, len(numbers))
-    for place, number in enumerate(numbers):
-        assert result[..., place] == pytest.approx(values[..., groups == number].min(axis=-1))
-    assert least_in_groups(values, np.full(12, -1)).shape == (2, 4, 0)
+    for index, number in enumerate(numbers):
+        assert result[..., index] == pytest.approx(values[..., groups == number].min(axis=-1))
+    assert group_minima(values, np.full(12, -1)).shape == (2, 4, 0)
 
 
 def test_a_part_of_a_matrix_has_its_rows_and_columns() -> None:
@@ -132,27 +132,31 @@ def test_a_part_of_a_matrix_has_its_rows_and_columns() -> None:
         (m.respondents, ("q3",)),
         (("m1",), m.ids),
     ):
-        part = m.take(names, ids)
+        selection = m.take(names, ids)
         rows, columns = [int(n[1:]) for n in names], [int(i[1:]) for i in ids]
-        assert (part.respondents, part.ids, part.answers) == (tuple(names), tuple(ids), "answers")
-        for own, whole in (
-            (part.values, m.values),
-            (part.states, m.states),
-            (part.words, m.words),
-            (part.tallies["n"], m.tallies["n"]),
+        assert (selection.respondents, selection.ids, selection.answers) == (
+            tuple(names),
+            tuple(ids),
+            "answers",
+        )
+        for submatrix, full_array in (
+            (selection.values, m.values),
+            (selection.states, m.states),
+            (selection.words, m.words),
+            (selection.tallies["n"], m.tallies["n"]),
         ):
-            np.testing.assert_array_equal(own, whole[np.ix_(rows, columns)])
-        assert part.subsets["odd"].tolist() == [c % 2 == 1 for c in columns]
-        assert part.groups["pair"].tolist() == [m.groups["pair"][c] for c in columns]
-        assert part.places == {name: place for place, name in enumerate(ids)}
-    other = m.take(("m1", "m2"), ("q9", "q2", "q5"))
-    here, there = align(m, other)
-    assert here.respondents == there.respondents == ("m1", "m2")
-    assert here.ids == there.ids == ("q2", "q5", "q9")
+            np.testing.assert_array_equal(submatrix, full_array[np.ix_(rows, columns)])
+        assert selection.subsets["odd"].tolist() == [c % 2 == 1 for c in columns]
+        assert selection.groups["pair"].tolist() == [m.groups["pair"][c] for c in columns]
+        assert selection.column_by_id == {name: index for index, name in enumerate(ids)}
+    smaller = m.take(("m1", "m2"), ("q9", "q2", "q5"))
+    first_aligned, second_aligned = align(m, smaller)
+    assert first_aligned.respondents == second_aligned.respondents == ("m1", "m2")
+    assert first_aligned.ids == second_aligned.ids == ("q2", "q5", "q9")
     assert align(m, m) == (m, m)
     for names, ids, missing in ((("m0",), ("q0",), "respondent"), (("m1",), ("q0",), "item")):
         with pytest.raises(DesignError, match=missing):
-            align(m.take(names, ids), other)
+            align(m.take(names, ids), smaller)
 
 
 def test_states_are_counted() -> None:
@@ -161,16 +165,16 @@ def test_states_are_counted() -> None:
         counts = dict.fromkeys(STATES, 0)
         for state in m.states[r]:
             counts[STATES[state]] += 1
-        shown = {s: n for s, n in counts.items() if n or s not in ("cut", "empty")}
-        assert m.state_counts()[name] == shown
+        nonzero = {s: n for s, n in counts.items() if n or s not in ("cut", "empty")}
+        assert m.state_counts()[name] == nonzero
         read = sum(n for s, n in counts.items() if s in ("ok", "truncated"))
         assert int(m.answered[r].sum()) == read
         assert rules.unscored(counts) == 14 - read
         assert rules.withheld(counts) == counts["refused"] + counts["cut"] + counts["empty"]
     assert m.unscored() == 42 - int(m.answered.sum())
     assert m.unscored(RIGHT.within("few")) == 15 - int(m.answered[:, :5].sum())
-    held = np.isin(m.states, [STATES.index(s) for s in ("refused", "cut", "empty")])
-    np.testing.assert_array_equal(m.withheld, held & np.isfinite(m.values))
+    refused_or_cut = np.isin(m.states, [STATES.index(s) for s in ("refused", "cut", "empty")])
+    np.testing.assert_array_equal(m.withheld, refused_or_cut & np.isfinite(m.values))
     assert rules.advice_on_cut({"ok": 3}) == ""
     assert rules.advice_on_cut({"ok": 3, "cut": 2}).startswith("2 of 5 answers")
 
@@ -178,31 +182,35 @@ def test_states_are_counted() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_yes_no_metrics_are_those_of_scikit_learn(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    truth, said = rng.random(40) < 0.4, rng.random(40) < 0.6
+    truth, answers = rng.random(40) < 0.4, rng.random(40) < 0.6
     words = np.array(["no", "yes"])
-    tallies = [yes_no_tally(words[int(s)], words[int(t)]) for s, t in zip(said, truth, strict=True)]
+    tallies = [
+        yes_no_tally(words[int(s)], words[int(t)]) for s, t in zip(answers, truth, strict=True)
+    ]
     sums = {key: np.array(sum(t[key] for t in tallies)) for key in tallies[0]}
     by_name = {metric.name: float(metric(sums)) for metric in YES_NO}
-    hits, alarms = (said & truth).sum(), (said & ~truth).sum()
+    hits, alarms = (answers & truth).sum(), (answers & ~truth).sum()
     expected = {
-        "accuracy": rival.accuracy_score(truth, said),
-        "precision": rival.precision_score(truth, said),
-        "recall": rival.recall_score(truth, said),
-        "f1": rival.f1_score(truth, said),
-        "yes_ratio": said.mean(),
+        "accuracy": rival.accuracy_score(truth, answers),
+        "precision": rival.precision_score(truth, answers),
+        "recall": rival.recall_score(truth, answers),
+        "f1": rival.f1_score(truth, answers),
+        "yes_ratio": answers.mean(),
         "d_prime": stats.norm.ppf((hits + 0.5) / (truth.sum() + 1))
         - stats.norm.ppf((alarms + 0.5) / ((~truth).sum() + 1)),
     }
     assert by_name == pytest.approx(expected)
     for one_sided in ({"tp": 3.0, "fn": 1.0}, {"fp": 3.0, "tn": 1.0}):
-        bare = {key: np.array(one_sided.get(key, 0.0)) for key in ("tp", "fp", "tn", "fn")}
-        assert math.isnan(float({m.name: m for m in YES_NO}["d_prime"](bare)))
+        one_sided_sums = {
+            key: np.array(one_sided.get(key, 0.0)) for key in ("tp", "fp", "tn", "fn")
+        }
+        assert math.isnan(float({m.name: m for m in YES_NO}["d_prime"](one_sided_sums)))
 
 
 def test_metrics_say_what_they_are() -> None:
-    shown = {m.name: (m.better, m.share, m.ends) for m in (*BY_ORDER, *CHAIR[:2], CHAIR[3])}
+    properties = {m.name: (m.better, m.share, m.ends) for m in (*BY_ORDER, *CHAIR[:2], CHAIR[3])}
     unit, free = (0.0, 1.0), (None, None)
-    assert shown == {
+    assert properties == {
         "accuracy": ("higher", True, unit),
         "precision": ("higher", False, unit),
         "recall": ("higher", False, unit),
@@ -264,22 +272,22 @@ def test_the_longest_common_sequence_by_search() -> None:
     rng = np.random.default_rng(5)
     for _ in range(30):
         first = [str(w) for w in rng.integers(0, 4, rng.integers(0, 8))]
-        other = [str(w) for w in rng.integers(0, 4, rng.integers(0, 8))]
-        places = rules.common_words(first, other)
-        common = [first[i] for i in places]
-        assert places == sorted(set(places))
-        rest = iter(other)
-        assert all(word in rest for word in common), "it stands in both in this order"
+        second = [str(w) for w in rng.integers(0, 4, rng.integers(0, 8))]
+        indices = rules.common_words(first, second)
+        common = [first[i] for i in indices]
+        assert indices == sorted(set(indices))
+        remaining = iter(second)
+        assert all(word in remaining for word in common), "it stands in both in this order"
         best = 0
         for size in range(len(first) + 1):
-            for chosen in itertools.combinations(first, size):
-                left = iter(other)
-                best = max(best, size) if all(word in left for word in chosen) else best
+            for subsequence in itertools.combinations(first, size):
+                left = iter(second)
+                best = max(best, size) if all(word in left for word in subsequence) else best
         assert len(common) == best
-        text, same = " ".join(first), " ".join(other)
-        shares = [best / n for n in (len(first), len(other)) if n]
+        text, second_text = " ".join(first), " ".join(second)
+        shares = [best / n for n in (len(first), len(second)) if n]
         expected = stats.hmean(shares) if best else 0.0
-        assert rules.rouge_l(text, same) == pytest.approx(expected)
+        assert rules.rouge_l(text, second_text) == pytest.approx(expected)
 
 
 def test_names_in_a_text_are_found_longest_first() -> None:
@@ -314,20 +322,20 @@ def test_verdicts_may_depend_on_those_on_other_items() -> None:
     answer, and only what was replaced changes.
     """
     items = tuple(Item(f"q{i}", "Is it?", "vqa", "right") for i in range(5))
-    seen: list[tuple[tuple[Item, ...], list[float | None]]] = []
+    calls: list[tuple[tuple[Item, ...], list[float | None]]] = []
 
     def score(_: Item, response: Response) -> Verdict:
         right = float(response.text.startswith("right"))
         return Verdict(right, {"right": right, "n": 1.0}, "ok", response.text)
 
     def relate(items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-        seen.append((tuple(items), [verdict.value for verdict in verdicts]))
+        calls.append((tuple(items), [verdict.value for verdict in verdicts]))
         if all(verdict.value == 1 for verdict in verdicts):
             return verdicts
         related = list(verdicts)
-        for i, (left, own) in enumerate(itertools.pairwise(verdicts), 1):
-            if left.value == 0 and own.value is not None:
-                half = own.value / 2 + i
+        for i, (left, right) in enumerate(itertools.pairwise(verdicts), 1):
+            if left.value == 0 and right.value is not None:
+                half = right.value / 2 + i
                 related[i] = Verdict(half, {"right": half, "n": 2.0}, "truncated", "half")
         return related
 
@@ -342,8 +350,8 @@ def test_verdicts_may_depend_on_those_on_other_items() -> None:
         builder.add(name, [None if text is None else Response(text) for text in texts])
     m = builder.build("hash")
     nan = math.nan
-    assert [each for each, _ in seen] == [items] * 4
-    assert seen[2][1] == [0, 0, 1, None, 1]
+    assert [call_items for call_items, _ in calls] == [items] * 4
+    assert calls[2][1] == [0, 0, 1, None, 1]
     values = [
         [1, 0, 2.5, 0, 4],
         [1, 1, 1, 1, 1],
@@ -366,18 +374,18 @@ def test_verdicts_may_depend_on_those_on_other_items() -> None:
 def test_items_that_are_scored_alike_stand_beside_those_looked_at_by_themselves() -> None:
     """Of five items the first and the last two are alike; each other one has its own rule."""
     items = tuple(Item(f"q{i}", "Is it?", "yes_no", "yes") for i in range(5))
-    asked: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
 
     def score(item: Item, response: Response) -> Verdict:
-        asked.append((item.id, response.text))
+        calls.append((item.id, response.text))
         value = {"q1": 0.25, "q2": 0.5}.get(item.id, 1.0)
         return Verdict(value, {"n": value}, "ok", response.text)
 
-    def alike(item: Item) -> Alike | None:
-        return None if item.id in ("q1", "q2") else Alike("yes", parser("pope"), False, None)
+    def alike(item: Item) -> ScoringKey | None:
+        return None if item.id in ("q1", "q2") else ScoringKey("yes", parser("pope"), False, None)
 
-    shared = Verdicts(items, score, alike)
-    assert (shared.count, shared.classes.tolist()) == (1, [0, -1, -1, 0, 0])
+    shared = VerdictCache(items, score, alike)
+    assert (shared.n_classes, shared.classes.tolist()) == (1, [0, -1, -1, 0, 0])
     for run in range(2):
         builder = MatrixBuilder(
             Cell(run=run), Form("original", items), score, lambda _: (), verdicts=shared
@@ -387,7 +395,7 @@ def test_items_that_are_scored_alike_stand_beside_those_looked_at_by_themselves(
         assert builder.build().values.tolist() == [[1, 0.25, 0.5, 1, 1]] * 3
     # each text once for the class, and once for each item by itself, whatever the run
     once = [(name, text) for text in ("Yes", "No") for name in ("q0", "q1", "q2")]
-    assert sorted(asked) == sorted(once)
+    assert sorted(calls) == sorted(once)
 
 
 def test_answers_with_a_judges_verdicts_fill_a_row() -> None:
@@ -401,14 +409,14 @@ def test_answers_with_a_judges_verdicts_fill_a_row() -> None:
         lambda item: {"half": "b" if item.id > "q1" else "a"} if item.id != "q3" else {},
     )
     answers = [Response("a b"), Response("c"), None, Response("", "error"), Response("d e f")]
-    given = [
+    verdicts = [
         Verdict(0.5, {"n": 1.0}),
         Verdict(None, {}, "ok", "", "torn"),
         Verdict(1.0, {"n": 1.0}),
         Verdict.unscored("error", "offline"),
         Verdict(None, {}, "truncated"),
     ]
-    builder.add_verdicts("a", answers, given)
+    builder.add_verdicts("a", answers, verdicts)
     m = builder.build()
     np.testing.assert_array_equal(m.values, [[0.5, *[math.nan] * 4]])
     np.testing.assert_array_equal(m.words, [[2, 1, math.nan, math.nan, 3]])
@@ -417,17 +425,17 @@ def test_answers_with_a_judges_verdicts_fill_a_row() -> None:
     assert m.tallies["n"].tolist() == [[1, 0, 0, 0, 0]]
     assert m.subsets["late"].tolist() == [False, False, False, True, True]
     assert m.groups["half"].tolist() == [0, 0, 1, NO_GROUP, 1]
-    assert m.places == {f"q{i}": i for i in range(5)}
+    assert m.column_by_id == {f"q{i}": i for i in range(5)}
     empty = MatrixBuilder(Cell(), Form("original", items), lambda *_: Verdict(1.0), lambda _: ())
     assert empty.build().values.shape == (0, 5)
 
 
 def test_answers_whose_texts_were_all_read() -> None:
     rows: list[Response | Row] = [Response("Yes"), ("No", "ok", "", 3)]
-    assert texts_read(rows) == ["Yes", "No"]
-    assert texts_read([*rows, Response("", "error")]) is None
-    assert texts_read([*rows, None]) is None
-    assert texts_read([]) == []
+    assert readable_texts(rows) == ["Yes", "No"]
+    assert readable_texts([*rows, Response("", "error")]) is None
+    assert readable_texts([*rows, None]) is None
+    assert readable_texts([]) == []
 
 
 @pytest.mark.parametrize(
@@ -446,10 +454,10 @@ def test_an_answer_to_the_same_words_is_read_once(change: dict[str, object], ans
     assert rules.score_choice(replace(item, **change), Response(answer)) is not read  # type: ignore[arg-type]
     assert rules.score_choice(item, Response(f"{answer}.")) is not read
     assert rules.score_choice(item, Response(answer), parser("inspect")) is not read
-    long = {n: Response("B" + " " * (n - 1)) for n in (SHORT, SHORT + 1)}
-    again = {n: rules.score_choice(item, said) is rules.score_choice(item, said)
-             for n, said in long.items()}  # fmt: skip
-    assert again == {SHORT: True, SHORT + 1: False}
+    responses = {n: Response("B" + " " * (n - 1)) for n in (SHORT, SHORT + 1)}
+    is_cached = {n: rules.score_choice(item, response) is rules.score_choice(item, response)
+             for n, response in responses.items()}  # fmt: skip
+    assert is_cached == {SHORT: True, SHORT + 1: False}
 
 
 def test_a_choice_and_a_short_answer_are_scored() -> None:
@@ -463,10 +471,10 @@ def test_a_choice_and_a_short_answer_are_scored() -> None:
     verdict = rules.score_choice(item, Response("red or blue"))
     assert (verdict.value, verdict.tally, verdict.state) == (None, {}, "unparsed")
     short = Item("2", "How many?", "vqa", "7")
-    for said, value in (("7", 1.0), ("8", 0.0)):
-        verdict = rules.score_short(short, Response(said))
+    for answer, value in (("7", 1.0), ("8", 0.0)):
+        verdict = rules.score_short(short, Response(answer))
         assert (verdict.value, verdict.tally) == (value, {"right": value, "n": 1.0})
-        assert (verdict.state, verdict.read) == ("ok", said)
+        assert (verdict.state, verdict.read) == ("ok", answer)
     unread = rules.score_short(short, Response("7 or 8"))
     assert (unread.value, unread.tally, unread.state) == (None, {}, "unparsed")
 
@@ -475,9 +483,9 @@ def test_a_choice_and_a_short_answer_are_scored() -> None:
 def test_the_right_answer_of_a_yes_no_item(target: str, truth: str) -> None:
     item = Item("1", "Is it?", "yes_no", target)
     assert rules.yes_no_truth(item) == truth
-    for said in ("yes", "no"):
-        verdict = rules.score_yes_no(item, Response(said), parser("strict"))
-        assert (verdict.value, verdict.read) == (float(said == truth), said)
+    for answer in ("yes", "no"):
+        verdict = rules.score_yes_no(item, Response(answer), parser("strict"))
+        assert (verdict.value, verdict.read) == (float(answer == truth), answer)
         assert sum(verdict.tally.values()) == 1
     assert rules.score_yes_no(item, Response("Hm"), parser("strict")).state == "unparsed"
     with pytest.raises(hqm.DataError):
@@ -486,10 +494,10 @@ def test_the_right_answer_of_a_yes_no_item(target: str, truth: str) -> None:
 
 def test_an_item_by_itself_is_scored_with_how_and_why_its_answer_ended() -> None:
     items = tuple(Item(f"q{i}", "Is it?", "vqa", "x") for i in range(4))
-    seen: list[Response] = []
+    scored: list[Response] = []
 
     def score(_: Item, response: Response) -> Verdict:
-        seen.append(response)
+        scored.append(response)
         return Verdict(float(len(response.text)), {"n": 1.0}, response.state)
 
     builder = MatrixBuilder(Cell(), Form("original", items), score, lambda _: ())
@@ -499,19 +507,19 @@ def test_an_item_by_itself_is_scored_with_how_and_why_its_answer_ended() -> None
         None,
         ("", "error", "offline", 3),
     ]
-    long = "y" * (SHORT + 1)
-    texts = ["a", "b", long, long]
+    long_text = "y" * (SHORT + 1)
+    texts = ["a", "b", long_text, long_text]
     read: list[Row | None] = [(text, "ok", "", i) for i, text in enumerate(texts)]
     builder.add("first", rows)
     builder.add("again", rows)
-    builder.add("texts", read, texts_read(read))
-    assert seen[:3] == [
+    builder.add("texts", read, readable_texts(read))
+    assert scored[:3] == [
         Response("a", "truncated", "at the limit"),
         Response("a"),
         Response("", "error", "offline"),
     ]
     # what was read before is known by its text, but for long answers
-    assert [response.text for response in seen[3:]] == ["a", "b", long, long]
+    assert [response.text for response in scored[3:]] == ["a", "b", long_text, long_text]
     m = builder.build()
     nan = math.nan
     np.testing.assert_array_equal(m.values, [[1, 1, nan, 0]] * 2 + [[1, 1, SHORT + 1, SHORT + 1]])
@@ -528,9 +536,9 @@ def test_a_matrix_hands_out_what_it_knows() -> None:
     two = replace(RIGHT, digits=1)
     np.testing.assert_array_equal(m.printed(two), [round(float(v), 1) for v in m.score(RIGHT)])
     fewer = m.take(("m1",), m.ids)
-    assert [part.respondents for part in align(m, fewer)] == [("m1",)] * 2
+    assert [aligned.respondents for aligned in align(m, fewer)] == [("m1",)] * 2
     narrow = m.take(m.respondents, ("q3", "q1"))
-    assert [part.ids for part in align(narrow, m)] == [("q3", "q1")] * 2
+    assert [aligned.ids for aligned in align(narrow, m)] == [("q3", "q1")] * 2
     turned = m.take(m.respondents[::-1], m.ids)
-    assert [part.respondents for part in align(turned, m)] == [("m2", "m1", "m0")] * 2
+    assert [aligned.respondents for aligned in align(turned, m)] == [("m2", "m1", "m0")] * 2
     assert m.take(m.respondents, m.ids[::-1]).ids == m.ids[::-1]

@@ -7,12 +7,18 @@ import pytest
 from hqm.benchmark.card import Card
 from hqm.benchmark.new_sources import RowFaults
 from hqm.errors import DataError
-from hqm.scoring.choices import Option, _by_name, _in_passage, _named, options_of
+from hqm.scoring.choices import (
+    Option,
+    _named_choice,
+    _named_options,
+    _passage_choice,
+    parse_options,
+)
 from hqm.scoring.commitments import (
     answering_clause,
-    denied,
-    normal,
-    passages,
+    is_denied,
+    normalize,
+    parse_answer,
     plain,
     shared_words,
     with_plain_digits,
@@ -20,12 +26,12 @@ from hqm.scoring.commitments import (
 from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import (
     _match_text,
-    _number_of_passage,
+    _passage_number,
     _phrases_in,
     names_phrase,
     read_list,
 )
-from hqm.scoring.written_numbers import Number, number_of, numbers_in
+from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 
 @pytest.mark.parametrize(
@@ -168,8 +174,8 @@ from hqm.scoring.written_numbers import Number, number_of, numbers_in
     ],
 )
 def test_numbers_of_a_text(text: str, expected: list[tuple[str, int, bool, str]]) -> None:
-    read = [(n.value, n.places, n.percent, n.unit) for n in numbers_in(text)]
-    assert read == [(Fraction(value), *rest) for value, *rest in expected]
+    read = [(n.value, n.decimals, n.percent, n.unit) for n in numbers_in(text)]
+    assert read == [(Fraction(value), *fields) for value, *fields in expected]
     for number in numbers_in(f"So: {text}"):
         assert 4 <= number.start < number.end <= len(with_plain_digits(text)) + 4
 
@@ -198,7 +204,7 @@ def test_scales_are_powers_of_ten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("7.", "7"),
         ("($1,000)", "1000"),
@@ -214,13 +220,13 @@ def test_scales_are_powers_of_ten() -> None:
         ("", None),
     ],
 )
-def test_a_text_is_a_number_with_nothing_beside_it(text: str, said: str | None) -> None:
-    number = number_of(text)
-    assert (str(number) if number else None) == said
+def test_a_text_is_a_number_with_nothing_beside_it(text: str, expected: str | None) -> None:
+    number = sole_number(text)
+    assert (str(number) if number else None) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "same"),
+    ("text", "key", "is_match"),
     [
         ("7", "7", True),
         ("7", "8", False),
@@ -262,22 +268,24 @@ def test_a_text_is_a_number_with_nothing_beside_it(text: str, said: str | None) 
         ("9π", "9 pi", True),
     ],
 )
-def test_two_numbers_say_the_same(text: str, key: str, same: bool) -> None:
-    ours, theirs = number_of(text), number_of(key)
+def test_two_numbers_say_the_same(text: str, key: str, is_match: bool) -> None:
+    ours, theirs = sole_number(text), sole_number(key)
     assert ours is not None
     assert theirs is not None
-    assert ours.matches(theirs) is same
+    assert ours.matches(theirs) is is_match
 
 
 @pytest.mark.parametrize(
-    ("text", "places", "same"),
+    ("text", "decimals", "is_match"),
     [("1.16", 1, True), ("1.24", 1, True), ("1.14", 1, False), ("1.4", 0, True), ("1.6", 0, False)],
 )
-def test_numbers_are_compared_to_so_many_decimal_places(text: str, places: int, same: bool) -> None:
-    number, key = number_of(text), number_of("1.2")
+def test_numbers_are_compared_to_so_many_decimal_places(
+    text: str, decimals: int, is_match: bool
+) -> None:
+    number, key = sole_number(text), sole_number("1.2")
     assert number is not None
     assert key is not None
-    assert number.matches(key, places) is same
+    assert number.matches(key, decimals) is is_match
 
 
 @pytest.mark.parametrize(
@@ -300,7 +308,7 @@ def test_numbers_are_compared_to_so_many_decimal_places(text: str, places: int, 
     ],
 )
 def test_options_that_a_text_names(text: str, options: tuple[str, ...], letters: str) -> None:
-    assert _named(text, "ABC"[: len(options)], options_of(options)) == list(letters)
+    assert _named_options(text, parse_options(options)) == list(letters)
 
 
 @pytest.mark.parametrize(
@@ -340,12 +348,12 @@ def test_a_text_is_an_option_and_nothing_else(option: str, text: str, equal: boo
 def test_the_number_that_a_passage_states(
     text: str, counts: bool, question: str, value: int | None
 ) -> None:
-    number = _number_of_passage(text, counts, question)
+    number = _passage_number(text, counts, question)
     assert (number.value if number else None) == value
 
 
 @pytest.mark.parametrize(
-    ("clause", "question", "same"),
+    ("clause", "question", "expected"),
     [
         ("door open", "Is the door open?", True),
         ("man unhappy", "Is the man happy?", False),
@@ -364,9 +372,9 @@ def test_the_number_that_a_passage_states(
     ],
 )
 def test_a_clause_repeats_or_contradicts_a_question(
-    clause: str, question: str, same: bool | None
+    clause: str, question: str, expected: bool | None
 ) -> None:
-    assert _restates(clause.split(), question) is same
+    assert _restates(clause.split(), question) is expected
 
 
 @pytest.mark.parametrize(
@@ -380,7 +388,7 @@ def test_a_clause_repeats_or_contradicts_a_question(
     ],
 )
 def test_a_word_of_the_question_need_not_be_said_again(text: str, right: bool | None) -> None:
-    match = _match_text(text, "Atlantic Ocean", (), "Which ocean is it?")
+    match = _match_text(text, "Atlantic Ocean", "Which ocean is it?")
     assert (match.right if match else None) is right
 
 
@@ -392,24 +400,24 @@ def test_phrases_hide_the_shorter_ones_inside() -> None:
     assert names_phrase("", phrases) == ()
 
 
-@pytest.mark.parametrize(("start", "named"), [(59, ("red",)), (60, ("red", "blue"))])
+@pytest.mark.parametrize(("start", "phrases"), [(59, ("red",)), (60, ("red", "blue"))])
 def test_what_is_said_beside_an_answer_stands_near_its_beginning(
-    start: int, named: tuple[str, ...]
+    start: int, phrases: tuple[str, ...]
 ) -> None:
     text = f"{'x' * (start - 4)} red, near the blue one"
     assert text.index(",") == start
-    assert _phrases_in(text, ("red", "blue")) == named
+    assert _phrases_in(text, ("red", "blue")) == phrases
 
 
 @pytest.mark.parametrize("tag", ["answer", "ANSWER", "Final_Answer"])
 def test_a_marked_answer_may_have_several_lines(tag: str) -> None:
-    (passage,) = passages(f"red or blue <{tag}>\ngreen\ncar\n</{tag}> or so").explicit
+    (passage,) = parse_answer(f"red or blue <{tag}>\ngreen\ncar\n</{tag}> or so").explicit
     assert passage.text == "green\ncar"
 
 
 @pytest.mark.parametrize("tag", ["think", "THINK", "Reasoning"])
 def test_what_is_thought_over_several_lines_is_no_answer(tag: str) -> None:
-    answer = passages(f"<{tag}>It may be\nred or\n\nblue.</{tag}>\nIt is green.")
+    answer = parse_answer(f"<{tag}>It may be\nred or\n\nblue.</{tag}>\nIt is green.")
     assert names_phrase(f"<{tag}>red\nor blue</{tag}> It is green.", ("red", "green")) == ("green",)
     assert answer.text.strip().endswith("It is green.")
     assert "red" not in answer.text
@@ -427,12 +435,12 @@ def test_faults_of_rows_are_counted_by_kind(alike: int) -> None:
     if alike == 1:
         assert single is faults.first["a.csv: row 0"]
     faults.first["a.csv: row 8"] = DataError("an empty question", location="a.csv: row 8")
-    what = faults.error(9).message
-    also = "; ".join([*[f"row {k}" for k in range(1, alike)][:2], *["..."] * (alike > 3)])
-    kinds = [f"{alike}: a.csv: row 0: no key '0'" + (f" (also {also})" if also else "")]
+    message = faults.error(9).message
+    other_rows = "; ".join([*[f"row {k}" for k in range(1, alike)][:2], *["..."] * (alike > 3)])
+    kinds = [f"{alike}: a.csv: row 0: no key '0'" + (f" (also {other_rows})" if other_rows else "")]
     kinds.append("1: a.csv: row 8: an empty question")
-    assert what.startswith(f"{alike + 1} of 9 rows")
-    assert what.endswith(". ".join(kinds))
+    assert message.startswith(f"{alike + 1} of 9 rows")
+    assert message.endswith(". ".join(kinds))
     if alike > 1:
         assert single.message.endswith(kinds[0])
 
@@ -440,12 +448,12 @@ def test_faults_of_rows_are_counted_by_kind(alike: int) -> None:
 @pytest.mark.parametrize("types", [("",), ("existence", ""), ("existence", "existence")])
 def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="empty, or named twice"):
-        Card._none_misspelt(types)
-    assert Card._none_misspelt(("existence", "Own")) == ("existence", "Own")
+        Card._check_types(types)
+    assert Card._check_types(("existence", "Own")) == ("existence", "Own")
 
 
 @pytest.mark.parametrize(
-    ("text", "chosen"),
+    ("text", "letters"),
     [
         ("A", "A"),
         ("B. cat", "B"),
@@ -461,10 +469,10 @@ def test_types_of_a_card_are_named_once_each(types: tuple[str, ...]) -> None:
         ("seen in option A or (B)", None),
     ],
 )
-def test_what_a_passage_chooses(text: str, chosen: str | None) -> None:
+def test_what_a_passage_chooses(text: str, letters: str | None) -> None:
     """Nothing where it says so, and None where it does not speak of the options."""
-    expected = None if chosen is None else tuple(chosen)
-    assert _in_passage(text, "AB", options_of(("dog", "cat")), {}, False) == expected
+    expected = None if letters is None else tuple(letters)
+    assert _passage_choice(text, parse_options(("dog", "cat")), {}, False) == expected
 
 
 @pytest.mark.parametrize(
@@ -497,7 +505,7 @@ def test_the_list_that_an_answer_gives(text: str, members: tuple[str, ...]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "chosen"),
+    ("text", "letters"),
     [
         ("It shows a dog. The weather is nice.", "A"),
         ("The weather is nice. It shows a cat.", "B"),
@@ -506,8 +514,8 @@ def test_the_list_that_an_answer_gives(text: str, members: tuple[str, ...]) -> N
         ("", ""),
     ],
 )
-def test_the_option_that_an_answer_alone_names(text: str, chosen: str) -> None:
-    assert _by_name(passages(text), "AB", options_of(("dog", "cat")), "") == tuple(chosen)
+def test_the_option_that_an_answer_alone_names(text: str, letters: str) -> None:
+    assert _named_choice(parse_answer(text), parse_options(("dog", "cat")), "") == tuple(letters)
 
 
 @pytest.mark.parametrize(
@@ -546,7 +554,7 @@ def test_a_text_as_it_would_be_read_aloud(text: str, spoken: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "explicit", "concluding", "said"),
+    ("text", "explicit", "concluding", "sentences"),
     [
         ("Answer:\nB\nC", ["B"], [], ["Answer:", "B", "C"]),
         ("Answer:\n\n7 of them", ["7 of them"], [], ["Answer:", "7 of them"]),
@@ -571,24 +579,24 @@ def test_a_text_as_it_would_be_read_aloud(text: str, spoken: str) -> None:
     ],
 )
 def test_an_answer_is_taken_apart(
-    text: str, explicit: list[str], concluding: list[str], said: list[str] | None
+    text: str, explicit: list[str], concluding: list[str], sentences: list[str] | None
 ) -> None:
-    answer = passages(text)
+    answer = parse_answer(text)
     assert [passage.text for passage in answer.explicit] == explicit
     assert list(answer.concluding) == concluding
-    if said is not None:
-        assert list(answer.sentences) == said
+    if sentences is not None:
+        assert list(answer.sentences) == sentences
 
 
 def test_bold_passages_and_retractions_of_an_answer() -> None:
-    assert passages("**a** and **b**.").emphasised == ("b", "a")
-    answer = passages("It is a. Hmm, this is wrong. Then c")
-    assert answer.text[answer.retracted :] == ". Then c"
-    assert passages("It is a.").retracted == -1
-    first, second = passages("It is A. Wait, no: it is B").explicit[:1] * 2
+    assert parse_answer("**a** and **b**.").emphasised == ("b", "a")
+    answer = parse_answer("It is a. Hmm, this is wrong. Then c")
+    assert answer.text[answer.retraction_end :] == ". Then c"
+    assert parse_answer("It is a.").retraction_end == -1
+    first, second = parse_answer("It is A. Wait, no: it is B").explicit[:1] * 2
     assert first == second
     assert first.corrects
-    assert not passages("Answer: A").explicit[0].corrects
+    assert not parse_answer("Answer: A").explicit[0].corrects
 
 
 @pytest.mark.parametrize(
@@ -614,7 +622,7 @@ def test_the_clause_that_repeats_most_of_a_question(
 
 
 @pytest.mark.parametrize(
-    ("text", "is_denied"),
+    ("text", "expected"),
     [
         ("It is not a dog", True),
         ("It isn't his dog", True),
@@ -632,9 +640,9 @@ def test_the_clause_that_repeats_most_of_a_question(
         (f"dog{' ' * 33}is wrong", False),
     ],
 )
-def test_what_is_denied_near_by(text: str, is_denied: bool) -> None:
+def test_what_is_denied_near_by(text: str, expected: bool) -> None:
     start = text.index("dog")
-    assert denied(text, start, start + 3) is is_denied
+    assert is_denied(text, start, start + 3) is expected
 
 
 @pytest.mark.parametrize(
@@ -653,4 +661,4 @@ def test_what_is_denied_near_by(text: str, is_denied: bool) -> None:
     ],
 )
 def test_the_form_in_which_texts_are_compared(text: str, compared: str) -> None:
-    assert normal(text) == compared
+    assert normalize(text) == compared

@@ -33,13 +33,13 @@ def key_of(name: str) -> str:
 @needs_torch
 def test_one_model_answers_wherever_it_is_reached(tmp_path: Path) -> None:
     copy = shutil.copytree(find_model("shapes:small"), tmp_path / "a-copy")
-    ways = [
+    specs = [
         "hf/shapes:small",
         f"hf/{copy}",
         f"vllm/{copy}",
         "hf/shapes:small?dtype=bfloat16&attention=eager&batch=7",
     ]
-    assert len({key_of(way) for way in ways}) == 1
+    assert len({key_of(spec) for spec in specs}) == 1
     servers = [
         "openai/llava@http://127.0.0.1:1/v1",
         "openai/llava@http://127.0.0.1:2/v1?concurrency=2",
@@ -104,16 +104,16 @@ def test_two_servers_are_sent_the_same_seeds_for_one_model_and_others_for_anothe
         JudgeServer(lambda _prompt, _body: "No."),
     )
     try:
-        here, there, other = (
+        first_seeds, second_seeds, qwen_seeds = (
             seeds_sent(server, benchmark, model=model)
             for server, model in ((first, "llava"), (second, "llava"), (second, "qwen"))
         )
     finally:
         first.stop()
         second.stop()
-    assert len(here) == 2
-    assert here == there
-    assert not set(there) & set(other)
+    assert len(first_seeds) == 2
+    assert first_seeds == second_seeds
+    assert not set(second_seeds) & set(qwen_seeds)
 
 
 @pytest.fixture
@@ -238,14 +238,14 @@ def test_discrimination_and_alpha_are_those_of_independent_draws() -> None:
     rows = []
     for base in range(60):
         right = rasch(rng, 12, 120)
-        ways = (
+        score_tables = (
             drawn(right, base)[0],
             (rng.random(right.shape) < right).astype(float),
             drawn(right, base, shared=True)[0],
         )
-        for way in ways:
-            rest = item_analysis(way).item_rest
-            rows.append((np.nanmedian(rest), 1 - cronbach_alpha(way).coefficient.value))
+        for scores in score_tables:
+            item_rest = item_analysis(scores).item_rest
+            rows.append((np.nanmedian(item_rest), 1 - cronbach_alpha(scores).coefficient.value))
     ours, independent, shared = np.array(rows).reshape(60, 3, 2).transpose(1, 0, 2)
     error = (ours - independent).std(axis=0, ddof=1) / np.sqrt(60)
     assert (np.abs((ours - independent).mean(axis=0)) < 3 * error).all()

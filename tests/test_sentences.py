@@ -15,13 +15,19 @@ import pytest
 from hqm.reports import evidence_tables, item_tables, score_tables, tables, type_tables
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import in_words
-from hqm.reports.sentences import LONGEST, headline, mend_lines, seven, statement
+from hqm.reports.phrases import plain_text
+from hqm.reports.sentences import (
+    MAX_VERDICT_WORDS,
+    answer_questions,
+    headline,
+    remedy_lines,
+    statement,
+)
 
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
-from hqm.auditing.seven_questions import seven_answers, to_mend
+from hqm.auditing.seven_questions import find_remedies, seven_answers
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -46,14 +52,14 @@ FORBIDDEN = re.compile(
 
 
 def est(
-    indicator: str, value: float | None, these: Ends = None, others: Ends = None, **fields: Any
+    indicator: str, value: float | None, fixed: Ends = None, population: Ends = None, **fields: Any
 ) -> Estimate:
     """An estimate with the intervals that sentences look at."""
-    spans = {"fixed_models": these, "model_population": others}
+    spans = {"fixed_models": fixed, "model_population": population}
     intervals = tuple(
         Interval(*ends, kind, "made") for kind, ends in spans.items() if ends is not None
     )
-    other = fields.pop("other", OF_FAMILY.get(indicator.partition(".")[0], ""))
+    other_interval = fields.pop("other", OF_FAMILY.get(indicator.partition(".")[0], ""))
     filled = {
         "n_respondents": 10,
         "n_items": 1000,
@@ -64,7 +70,7 @@ def est(
         "accuracy",
         "",
         REFERENCE,
-        other,
+        other_interval,
         value,
         intervals=intervals,
         **{**filled, **fields},
@@ -103,7 +109,7 @@ def audit_of(*estimates: Estimate, **fields: Any) -> BenchmarkAudit:
             "state": "labelled",
         }
     }
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "benchmark": "made",
         "title": "Made",
         "version": "1",
@@ -123,12 +129,14 @@ def audit_of(*estimates: Estimate, **fields: Any) -> BenchmarkAudit:
         "coverage": covered,
         "findings": (),
     }
-    return BenchmarkAudit(**{**given, **fields})
+    return BenchmarkAudit(**{**defaults, **fields})
 
 
-def said_of(audit: BenchmarkAudit, policy: Policy | None = None) -> dict[Question, str]:
+def answer_texts(audit: BenchmarkAudit, policy: Policy | None = None) -> dict[Question, str]:
     """Question -> the answer in words."""
-    return {each.question: in_words(each.sentences) for each in seven(audit, policy)}
+    return {
+        answer.question: plain_text(answer.sentences) for answer in answer_questions(audit, policy)
+    }
 
 
 def code_of(audit: BenchmarkAudit, question: Question, policy: Policy | None = None) -> AnswerCode:
@@ -137,8 +145,8 @@ def code_of(audit: BenchmarkAudit, question: Question, policy: Policy | None = N
 
 RHO = est("test_retest.rho_g", 0.997, (0.9961, 0.9979), (0.99, 0.9991))
 FLOOR = est("test_retest.noise_floor", 0.996)
-OWN = {"a": 0.0006, "b": 0.0143, "c": 0.004}
-SEM = est("test_retest.sem", 0.006, detail={"by_respondent": OWN})
+SEM_BY_RESPONDENT = {"a": 0.0006, "b": 0.0143, "c": 0.004}
+SEM = est("test_retest.sem", 0.006, detail={"by_respondent": SEM_BY_RESPONDENT})
 MDC = est("test_retest.mdc95", 0.0166)
 SHIFT = est("parallel_forms.mean_shift", -0.093, (-0.116, -0.071), (-0.18, -0.007))
 NAMES = [f"recorded/{chr(97 + k)}-model" for k in range(10)]
@@ -184,7 +192,7 @@ def test_a_sound_benchmark_has_nothing_to_mend() -> None:
     head = headline(audit)
     assert (head.state, head.code) == (text_of("report.nothing"), "fine")
     assert "top two models are tied" in head.text
-    assert mend_lines(audit, to_mend(audit)) == []
+    assert remedy_lines(audit, find_remedies(audit)) == []
     assert code_of(audit, "faulty") == "fine"
 
 
@@ -200,13 +208,13 @@ def test_a_shown_fault_makes_it_not_ready_and_a_doubt_is_to_check() -> None:
         "sentence": "two keys",
         "rows": [{"items": ["q1", "q2"], "keys": ["yes", "no"]}],
     }
-    shown = audit_of(SEARCHED, PAIRS, findings=(twins,))
-    assert headline(shown).text.startswith("Not ready: one question with two keys.")
-    assert said_of(shown)["quote"].startswith(text_of("report.mend-first"))
+    audit = audit_of(SEARCHED, PAIRS, findings=(twins,))
+    assert headline(audit).text.startswith("Not ready: one question with two keys.")
+    assert answer_texts(audit)["quote"].startswith(text_of("report.mend-first"))
     listed = est("items.reading_list", 22.4, detail={"reading_list": RANKED, "faults": 22.4})
     doubted = audit_of(SEARCHED, PAIRS, listed)
     assert headline(doubted).text.startswith("Check first: 22 keys to check.")
-    (line,) = mend_lines(doubted, to_mend(doubted))
+    (line,) = remedy_lines(doubted, find_remedies(doubted))
     assert (line.title, line.code) == ("About 22 keys to check", "look")
     assert "2.2 points" in line.sentence, "22 of 1,000 items"
 
@@ -231,7 +239,7 @@ def test_the_verdict_stays_short_whatever_is_wrong() -> None:
     )
     audit = budgeted(audit_of(PAIRS, SEARCHED, typed(0.02, 0.05), findings=faults), moved)
     text = headline(audit).text
-    assert len(text.split()) <= LONGEST
+    assert len(text.split()) <= MAX_VERDICT_WORDS
     assert text.startswith("Not ready:")
 
 
@@ -243,8 +251,8 @@ def test_a_policy_sets_the_goals() -> None:
     audit = audit_of(est("test_retest.rho_g", 0.93, (0.92, 0.94), (0.91, 0.945)))
     assert code_of(audit, "repeat") == "fine"
     assert code_of(audit, "repeat", strict) == "wrong"
-    assert "the goal of .95 is missed" in said_of(audit, strict)["repeat"]
-    assert "“strict”" in said_of(audit, strict)["quote"]
+    assert "the goal of .95 is missed" in answer_texts(audit, strict)["repeat"]
+    assert "“strict”" in answer_texts(audit, strict)["quote"]
 
 
 def test_the_statement_names_what_was_not_measured() -> None:
@@ -260,7 +268,7 @@ WORDING = BudgetRow(
     other=(PARALLEL,), moves=dict.fromkeys(NAMES, -0.0583),
 )  # fmt: skip
 LABELLED = BudgetRow(source="people", status="ok", half=0.02, shift=0.012, answers=400)
-AT_LEAST = est("test_retest.rho_g", 0.95, (0.93, float("inf")))
+ONE_SIDED = est("test_retest.rho_g", 0.95, (0.93, float("inf")))
 
 
 @pytest.mark.parametrize(
@@ -268,29 +276,35 @@ AT_LEAST = est("test_retest.rho_g", 0.95, (0.93, float("inf")))
     [
         audit_of(PAIRS),
         audit_of(),
-        audit_of(AT_LEAST, PAIRS),
+        audit_of(ONE_SIDED, PAIRS),
         budgeted(audit_of(RHO, PAIRS), WORDING, LABELLED),
         budgeted(audit_of(RHO), replace(WORDING, source="negation", shift=0.0583, high=None)),
     ],
 )
 def test_the_statement_is_read_back_as_it_was_printed(audit: BenchmarkAudit) -> None:
-    made = audit.statement
-    line = str(made)
+    statement = audit.statement
+    line = str(statement)
     typed_by_hand = line.replace("−", "-").replace("–", "-")
-    for text in (line, made.latex, made.markdown, typed_by_hand, f"Scores ({line}) of ten models."):
-        assert hqm.Statement.parse(text) == made
-    assert made.differences(made) == ()
-    assert "−" not in made.latex, "pdflatex has no such sign"
+    for text in (
+        line,
+        statement.latex,
+        statement.markdown,
+        typed_by_hand,
+        f"Scores ({line}) of ten models.",
+    ):
+        assert hqm.Statement.parse(text) == statement
+    assert statement.differences(statement) == ()
+    assert "−" not in statement.latex, "pdflatex has no such sign"
 
 
 def test_every_changed_digit_of_a_statement_is_refused() -> None:
-    made = budgeted(audit_of(RHO, PAIRS), WORDING, LABELLED).statement
-    line = str(made)
-    digits = [place for place, character in enumerate(line) if character.isdigit()]
+    statement = budgeted(audit_of(RHO, PAIRS), WORDING, LABELLED).statement
+    line = str(statement)
+    digits = [index for index, character in enumerate(line) if character.isdigit()]
     assert len(digits) > 30
-    for place in digits:
-        forged = f"{line[:place]}{(int(line[place]) + 1) % 10}{line[place + 1 :]}"
-        assert len(hqm.Statement.parse(forged).differences(made)) == 1, forged
+    for index in digits:
+        forged = f"{line[:index]}{(int(line[index]) + 1) % 10}{line[index + 1 :]}"
+        assert len(hqm.Statement.parse(forged).differences(statement)) == 1, forged
 
 
 # --- random audits, read by somebody who has the numbers alone ---
@@ -304,12 +318,12 @@ def side(ends: Ends, goal: float) -> AnswerCode:
 
 def test_random_audits_are_answered_as_their_numbers_are() -> None:
     rng = np.random.default_rng(12)
-    made: set[tuple[str, AnswerCode]] = set()
+    reached: set[tuple[str, AnswerCode]] = set()
     for _ in range(150):
         rho, r, icc = rng.uniform(0.75, 0.98), rng.uniform(0.4, 0.95), rng.uniform(0.4, 0.95)
         width = float(rng.choice([0.004, 0.05, 0.15]))
-        near = (rho - width, min(rho + width, 0.9999))
-        far = (r - 0.1, min(r + 0.1, 0.99))
+        rho_interval = (rho - width, min(rho + width, 0.9999))
+        r_interval = (r - 0.1, min(r + 0.1, 0.99))
         alike = (icc - 0.1, min(icc + 0.1, 0.99))
         shift = float(rng.uniform(-0.1, 0.1))
         reach = float(rng.choice([0.01, 0.08]))
@@ -326,8 +340,8 @@ def test_random_audits_are_answered_as_their_numbers_are() -> None:
         errors = [float(e) for e in rng.uniform(0.01, 0.06, 5)]
         audit = budgeted(
             audit_of(
-                est("test_retest.rho_g", rho, near),
-                est("criterion.pearson", r, None, far),
+                est("test_retest.rho_g", rho, rho_interval),
+                est("criterion.pearson", r, None, r_interval),
                 est("parallel_forms.icc_a1", icc, alike),
                 est("parallel_forms.mean_shift", shift, (shift - reach, shift + reach)),
                 typed(*errors),
@@ -335,22 +349,26 @@ def test_random_audits_are_answered_as_their_numbers_are() -> None:
             ),
             row,
         )
-        codes, said = seven_answers(audit).codes, said_of(audit)
-        assert codes["repeat"] == side(near, 0.9)
-        assert codes["people"] == side(far, 0.7)
+        codes, texts = seven_answers(audit).codes, answer_texts(audit)
+        assert codes["repeat"] == side(rho_interval, 0.9)
+        assert codes["people"] == side(r_interval, 0.7)
         moved = not row.low <= 0 <= row.high  # type: ignore[operator]
-        wanted = side(alike, 0.75)
-        assert codes["wording"] == ("look" if wanted == "fine" and moved else wanted)
-        assert ("points, not shown" in said["wording"]) == (not moved)
+        expected = side(alike, 0.75)
+        assert codes["wording"] == ("look" if expected == "fine" and moved else expected)
+        assert ("points, not shown" in texts["wording"]) == (not moved)
         lacking = sum(error > 0.03 for error in errors)
-        assert (f"{50 * lacking:,} for scores by type" in said["more"]) == bool(lacking)
-        whole = " ".join((*said.values(), headline(audit).text))
-        assert not FORBIDDEN.search(whole), whole
-        assert "None." not in whole
-        assert "  " not in whole
-        made |= {(question, code) for question, code in codes.items()}
+        assert (f"{50 * lacking:,} for scores by type" in texts["more"]) == bool(lacking)
+        all_text = " ".join((*texts.values(), headline(audit).text))
+        assert not FORBIDDEN.search(all_text), all_text
+        assert "None." not in all_text
+        assert "  " not in all_text
+        reached |= {(question, code) for question, code in codes.items()}
     for question in ("repeat", "people", "wording"):
-        assert {code for asked, code in made if asked == question} == {"fine", "look", "wrong"}
+        assert {code for answered, code in reached if answered == question} == {
+            "fine",
+            "look",
+            "wrong",
+        }
 
 
 def test_the_ends_that_are_shown_are_apart() -> None:
@@ -360,9 +378,9 @@ def test_the_ends_that_are_shown_are_apart() -> None:
         width = 10.0 ** rng.uniform(-5, -1)
         value = float(rng.uniform(0.85, 1 - 1.1 * width))
         audit = audit_of(est("test_retest.rho_g", value, (value - width, value + width)))
-        shown = re.search(r"\[([\d.]+), ([\d.]+)\]", said_of(audit)["repeat"])
-        assert shown is not None
-        assert float(shown[1]) < float(shown[2]) < 1, shown
+        interval = re.search(r"\[([\d.]+), ([\d.]+)\]", answer_texts(audit)["repeat"])
+        assert interval is not None
+        assert float(interval[1]) < float(interval[2]) < 1, interval
 
 
 # --- tables and words ---
@@ -379,15 +397,15 @@ def test_the_reruns_correlation_has_no_interval_beside_rho_g() -> None:
 def test_an_oracle_fills_no_column_of_people() -> None:
     oracle = audit_of(est("criterion.pearson", 0.98, other=ORACLE))
     labelled = audit_of(est("criterion.pearson", 0.91))
-    for audit, shown in ((oracle, tables.DASH), (labelled, "0.910")):
+    for audit, expected in ((oracle, tables.DASH), (labelled, "0.910")):
         table = paper_tables((hqm.Audit((audit,)),))[0]
-        (column,) = [k for k, each in enumerate(table.columns) if each.title == "People r"]
-        assert table.rows[0][column].text == shown
+        (column,) = [k for k, heading in enumerate(table.columns) if heading.title == "People r"]
+        assert table.rows[0][column].text == expected
     sources = {row[0].text: row for row in evidence_tables.reliability(oracle).rows}
     assert "not measured" in sources[text_of("report.people")][0].small
     assert any("no people" in name for name in sources)
-    assert evidence_tables.oracle(oracle) is not None
-    assert evidence_tables.oracle(labelled) is None
+    assert evidence_tables.oracle_table(oracle) is not None
+    assert evidence_tables.oracle_table(labelled) is None
     assert not evidence_tables.family_table(oracle, ["criterion"], "").rows
 
 
@@ -422,12 +440,12 @@ def test_the_table_of_types_says_what_the_sentence_says() -> None:
 
 
 def test_a_flag_stands_once_with_its_list() -> None:
-    def flag(name: str, about: str, note: bool) -> dict[str, Any]:
+    def flag(name: str, description: str, note: bool) -> dict[str, Any]:
         return {
             "flag": name,
             "metric": "accuracy",
-            "about": about,
-            "sentence": f"in {about}",
+            "about": description,
+            "sentence": f"in {description}",
             "what_to_do": FLAGS[name],
             "note": note,
         }
@@ -439,7 +457,7 @@ def test_a_flag_stands_once_with_its_list() -> None:
     )
     table = score_tables.warnings(audit_of(flags=flags))
     assert table is not None
-    assert [(row[0].text, row[0].behind, row[0].small) for row in table.rows] == [
+    assert [(row[0].text, row[0].tooltip, row[0].small) for row in table.rows] == [
         ("The mean moved", "MEAN_SHIFT", "warning"),
         ("One score was turned round", "REVERSED", "note"),
     ]
@@ -465,11 +483,11 @@ def test_what_was_lost_stands_in_the_tables() -> None:
 def texts_in(path: str) -> list[str]:
     """The strings that a module may print, docstrings apart."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    said = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         node.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in said
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings
     ]
 
 
@@ -507,7 +525,7 @@ def test_pages_use_no_word_that_says_more_than_numbers_do(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "named"),
+    ("missing", "names"),
     [
         ({}, ""),
         ({0: 10}, ""),
@@ -518,20 +536,21 @@ def test_pages_use_no_word_that_says_more_than_numbers_do(page: str) -> None:
     ],
 )
 def test_who_answered_a_part_only_is_named_where_models_are_separated(
-    missing: dict[int, int], named: str
+    missing: dict[int, int], names: str
 ) -> None:
     pairs = est("discriminability.separable_pairs", 1.0, detail={"apart": 45, "pairs": 45})
-    whole = audit_of(pairs)
-    part = tuple(
-        replace(who, states={REFERENCE: {"ok": 1000 - gone, "missing": gone}})
-        for k, who in enumerate(whole.respondents)
-        for gone in [missing.get(k, 0)]
+    full_audit = audit_of(pairs)
+    respondents = tuple(
+        replace(respondent, states={REFERENCE: {"ok": 1000 - n_missing, "missing": n_missing}})
+        for k, respondent in enumerate(full_audit.respondents)
+        for n_missing in [missing.get(k, 0)]
     )
     before, after = (
-        said_of(audit)["separate"] for audit in (whole, audit_of(pairs, respondents=part))
+        answer_texts(audit)["separate"]
+        for audit in (full_audit, audit_of(pairs, respondents=respondents))
     )
-    said = f" {text_of('separate.part', who=named)}" if named else ""
-    assert after == before + said
+    sentence = f" {text_of('separate.part', who=names)}" if names else ""
+    assert after == before + sentence
 
 
 def test_the_forbidden_words_are_seen() -> None:

@@ -60,7 +60,7 @@ def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Req
     sampling = Sampling(temperature, 1.0, 12)
     requests = []
     for item in benchmark.original.items[:n]:
-        text = benchmark.asked(item)
+        text = benchmark.question_text(item)
         path = benchmark.images / str(item.image)
         seed = request_seed(0, "model", run, hqm.ask(text, item.image).digest)
         requests.append(Request(text, path, sampling, seed, item=item.id))
@@ -85,15 +85,20 @@ def answers(name: str, requests: list[Request], **settings: Any) -> dict[str, Re
 @needs_torch
 def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path) -> None:
     requests = [*requests_of("shapes_yesno", 24, 0.0), *requests_of("shapes_caption", 8, 0.0)]
-    there, here = answers(f"openai/{model}@{served}", requests), answers(f"hf/{model}", requests)
-    said = {k: (r.text, r.state) for k, r in there.items()}
+    from_server, from_library = (
+        answers(f"openai/{model}@{served}", requests),
+        answers(f"hf/{model}", requests),
+    )
+    served_answers = {k: (r.text, r.state) for k, r in from_server.items()}
     # the server answers one by one, and the last bits of a sum differ from those of a batch: one
     # "yes" may be as likely as "no"
-    differing = [k for k, r in here.items() if said[k] != (r.text, r.state)]
+    differing = [k for k, r in from_library.items() if served_answers[k] != (r.text, r.state)]
     assert len(differing) <= 1
     assert not [k for k in differing if k.startswith("d")]
-    assert len(there) == len(here) == 32
-    assert all(r.detail["tokens_in"] > 10 and r.detail["tokens_out"] > 0 for r in there.values())
+    assert len(from_server) == len(from_library) == 32
+    assert all(
+        r.detail["tokens_in"] > 10 and r.detail["tokens_out"] > 0 for r in from_server.values()
+    )
 
 
 @needs_torch
@@ -152,7 +157,7 @@ class Judged(Benchmark):
                 "prompt": "Describe it.",
                 "target": "-",
                 "image": item.image,
-                "question": shapes.asked(item),
+                "question": shapes.question_text(item),
             }
         )
         answers += [
@@ -177,9 +182,9 @@ class Judged(Benchmark):
         str(tmp_path / "out"),
         "--quiet",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "judges asked 12, errors 0" in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert "judges asked 12, errors 0" in process.stdout
     assert (
         "judges asked 0, errors 0"
         in subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -211,7 +216,7 @@ def test_a_command_with_a_server_sums_tokens_and_money(
         "--quiet",
     ]
     name = f"openai/{model}@{served}?price_in=3&price_out=15&concurrency="
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "-r", f"{name}4", "--store", str(store)],
         capture_output=True,
         text=True,
@@ -220,19 +225,21 @@ def test_a_command_with_a_server_sums_tokens_and_money(
     with sqlite3.connect(store) as db:
         rows = [json.loads(row[0]) for row in db.execute("SELECT detail FROM answers")]
         names = [row[0] for row in db.execute("SELECT name FROM respondents")]
-    read, written = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
+    read, tokens_out = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
     assert len(rows) == 16
-    assert tells(done.stdout, "run.tokens", answers=16, read=f"{read:,}", written=f"{written:,}")
-    assert f"cost {(3 * read + 15 * written) / 1e6:.4f}" in done.stdout
+    assert tells(
+        process.stdout, "run.tokens", answers=16, read=f"{read:,}", written=f"{tokens_out:,}"
+    )
+    assert f"cost {(3 * read + 15 * tokens_out) / 1e6:.4f}" in process.stdout
     # how the server is reached is no part of who answers: another concurrency resumes
     assert names == [f"openai/{model}@{served}"]
-    again = subprocess.run(
+    rerun = subprocess.run(
         [*command, "-r", f"{name}2", "--store", str(store)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "asked 0, stored before 16" in again.stdout
+    assert "asked 0, stored before 16" in rerun.stdout
 
 
 # --- vLLM ---
@@ -251,18 +258,18 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert (identity["vllm"], identity["weights"][:3]) == ("0.33.0", "b2:")
     assert respondent.name == f"vllm/{model}?max_model_len=2048&enforce_eager=&start_timeout=300"
     texts = []
-    for asked in (requests, requests, requests_of("shapes_caption", 6, 1.0, run=1)):
-        batches = list(respondent.answer(asked))
+    for batch_requests in (requests, requests, requests_of("shapes_caption", 6, 1.0, run=1)):
+        batches = list(respondent.answer(batch_requests))
         texts.append(
             {request.item: response.text for batch in batches for request, response in batch}
         )
     assert texts[0] == texts[1], "the server takes the seeds, and is not started a second time"
     assert len(texts[0]) == 6
     assert texts[2] != texts[0]
-    seen = json.loads(vllm.with_name("argv.json").read_text())
-    argv = seen["argv"]
+    launch = json.loads(vllm.with_name("argv.json").read_text())
+    argv = launch["argv"]
     assert argv[:2] == ["serve", str(model)]
-    assert seen["gpus"] == "1"
+    assert launch["gpus"] == "1"
     option = dict(pairwise(argv))
     assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == (
         "0",
@@ -276,7 +283,7 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert "INFO loading" in log.read_text()
     respondent.close()
     assert not healthy(url)
-    assert not running(seen["pid"])
+    assert not running(launch["pid"])
     assert not log.exists()
 
 
@@ -307,13 +314,13 @@ def test_a_vllm_that_is_not_there_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for given, sentence in (
+    for vllm_path, sentence in (
         ("", pattern_of("vllm.missing")),
         (str(tmp_path), "no program vllm at"),
     ):
         with pytest.raises(RespondentError, match=sentence):
             list(
-                make_respondent("vllm/some/model", vllm=given).answer(
+                make_respondent("vllm/some/model", vllm=vllm_path).answer(
                     [Request("q", None, Sampling(), 1)]
                 )
             )
@@ -327,8 +334,12 @@ def test_a_vllm_travels_to_a_worker_before_it_is_started() -> None:
     )
     identity = respondent.identity()
     assert identity["options"] == {"dtype": "bfloat16", "tensor_parallel_size": "2"}
-    there = pickle.loads(pickle.dumps(respondent))
-    assert (there.name, there.identity(), there.per_gpu) == (respondent.name, identity, True)
+    unpickled = pickle.loads(pickle.dumps(respondent))
+    assert (unpickled.name, unpickled.identity(), unpickled.per_gpu) == (
+        respondent.name,
+        identity,
+        True,
+    )
 
 
 def test_a_vllm_that_never_gets_healthy_is_given_up(
@@ -428,7 +439,7 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
         text: f"«{text}» → 是 🐕" for text in questions
     }
     assert {r.state for r in got.values()} == {"ok"}
-    assert server.most <= 6
+    assert server.max_in_flight <= 6
     assert sum(r.detail.get("retries", 0) for r in got.values()) == len(server.asked) - 60, (
         "each further attempt is counted"
     )
@@ -446,9 +457,9 @@ def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_
         got = ask(server, [f"q{i:02}" for i in range(30)], concurrency=4)
     assert {r.state for r in got.values()} == {"ok"}
     times: dict[str, list[float]] = {}
-    for when, body in server.asked:
-        times.setdefault(question(body), []).append(when)
-    twice = [text for text, when in times.items() if len(when) == 2]
+    for timestamp, body in server.asked:
+        times.setdefault(question(body), []).append(timestamp)
+    twice = [text for text, timestamps in times.items() if len(timestamps) == 2]
     assert len(twice) == 2
     assert all(times[text][1] - times[text][0] >= 2.99 for text in twice)
     assert {text for text, _ in zip(reversed(times), twice, strict=False)}.isdisjoint(twice)
@@ -468,20 +479,20 @@ def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_
     with PlannedServer(closed, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(60)], concurrency=32, retries=9)
     assert {r.state for r in got.values()} == {"ok"}
-    gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
+    gaps = [following - previous for (previous, _), (following, _) in pairwise(server.asked)]
     assert sum(gap > 0.3 for gap in gaps[:100]) >= 2, "all of the 32 wait, then once more"
 
-    def back(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
         return (
             failure(503, "back soon", Retry_After="1.5")
             if number == 3
             else completion(question(body))
         )
 
-    with PlannedServer(back, delay=0.01) as server:
+    with PlannedServer(reply, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(30)], concurrency=4)
     assert {r.state for r in got.values()} == {"ok"}
-    gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
+    gaps = [following - previous for (previous, _), (following, _) in pairwise(server.asked)]
     assert max(gaps[3:12]) > 1, "what was in flight may still come, then silence"
 
 
@@ -624,14 +635,14 @@ def test_a_refusal_reads_the_same_for_the_first_request_and_later(status: int) -
     ]
     got: list[list[Any]] = [[], []]
     for body in bodies:
-        for later in (False, True):
+        for n_good_replies in (False, True):
 
             def reply(
                 number: int,
-                asked: dict[str, Any],
+                payload: dict[str, Any],
                 _h: dict[str, str],
                 body: bytes = body,
-                first: int = later,
+                first: int = n_good_replies,
             ) -> Any:
                 return completion("Yes.") if number < first else (status, JSON, body)
 
@@ -641,10 +652,10 @@ def test_a_refusal_reads_the_same_for_the_first_request_and_later(status: int) -
                 )
                 respondent.has_answered = True
                 answers = respondent.answer(
-                    [Request(f"q{i}", None, Sampling(), i) for i in range(1 + later)]
+                    [Request(f"q{i}", None, Sampling(), i) for i in range(1 + n_good_replies)]
                 )
                 last = [answer for batch in answers for _, answer in batch][-1]
-            got[later].append(
+            got[n_good_replies].append(
                 (last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"})
             )
     assert got[True] == got[False]
@@ -670,8 +681,8 @@ def test_a_caller_that_stores_nothing_ends_the_asking() -> None:
         batches = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(400)])
         first = next(batch for batch in batches if batch)
         time.sleep(0.5)
-        asked = len(server.asked)
-        assert asked <= 64 + len(first)
+        n_requests = len(server.asked)
+        assert n_requests <= 64 + len(first)
         assert len(first) + sum(map(len, batches)) == 400
     assert len(server.asked) == 400
 
@@ -687,19 +698,19 @@ def test_a_plan_holds_what_a_server_counts(tokens: int, tmp_path: Path) -> None:
         return status, head, json.dumps(json.loads(content) | {"usage": usage}).encode()
 
     with PlannedServer(reply) as server:
-        asked = [f"openai/m@{server.url}?price_in=3&price_out=15"]
+        specs = [f"openai/m@{server.url}?price_in=3&price_out=15"]
         store, options = tmp_path / "s.sqlite", {"runs": 1, "limit": 20}
-        before = hqm.plan("shapes_yesno", asked, store=store, max_cost=1000, **options)
-        hqm.run("shapes_yesno", asked, store=store, **options)
-        after = hqm.plan("shapes_yesno", asked, store=store, runs=3, limit=20)
-    (forecast,), (later,) = before.forecasts.values(), after.forecasts.values()
+        before = hqm.plan("shapes_yesno", specs, store=store, max_cost=1000, **options)
+        hqm.run("shapes_yesno", specs, store=store, **options)
+        after = hqm.plan("shapes_yesno", specs, store=store, runs=3, limit=20)
+    (forecast,), (next_forecast,) = before.forecasts.values(), after.forecasts.values()
     with hqm.Store(store, readonly=True) as opened:
         (used,) = (opened.usage(number) for number, _, _ in opened.respondents())
     assert used.answers == forecast.requests
     assert forecast.tokens_in_least < used.tokens_in < forecast.tokens_in_most
     cost = (3 * used.tokens_in + 15 * used.tokens_out) / 1e6
     assert forecast.cost_least < cost < forecast.cost_most == before.bounds[0].needed
-    assert later.measured
-    assert later.tokens_in == pytest.approx(
-        later.requests * used.tokens_in / used.answers, rel=0.02
+    assert next_forecast.measured
+    assert next_forecast.tokens_in == pytest.approx(
+        next_forecast.requests * used.tokens_in / used.answers, rel=0.02
     )

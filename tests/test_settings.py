@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.commands.option_decorators import read_settings, settings_in_force
+from hqm.commands.option_decorators import read_command_settings, read_settings
 from hqm.commands.options import OPTIONS, RunOptions
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
@@ -31,11 +31,11 @@ def test_what_is_nearer_decides(here: Path, tmp_path: Path) -> None:
     (tmp_path / "config" / "hqm" / "hqm.toml").write_text(
         'device = "mps"\ndtype = "float16"\nprice_in = 1\nbatch = 3\n'
     )
-    assert settings_in_force(None, (), SETTINGS)["device"] == "mps"
+    assert read_command_settings(None, (), SETTINGS)["device"] == "mps"
     (here / "hqm.toml").write_text('device = "cpu"\nbatch = 4\nworkers = 2\n')
-    named = tmp_path / "gpu.toml"
-    named.write_text('batch = 5\nvllm = "/opt/vllm"\n')
-    assert settings_in_force(named, ["batch=6"], SETTINGS) == {
+    gpu_settings = tmp_path / "gpu.toml"
+    gpu_settings.write_text('batch = 5\nvllm = "/opt/vllm"\n')
+    assert read_command_settings(gpu_settings, ["batch=6"], SETTINGS) == {
         "device": "cpu",
         "dtype": "float16",
         "price_in": 1.0,
@@ -44,7 +44,7 @@ def test_what_is_nearer_decides(here: Path, tmp_path: Path) -> None:
         "vllm": "/opt/vllm",
     }
     # A command takes the settings that it has; a file is for all commands.
-    assert settings_in_force(named, (), {"words"}) == {}
+    assert read_command_settings(gpu_settings, (), {"words"}) == {}
 
 
 def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
@@ -65,13 +65,16 @@ def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
         path.write_text(f"{name} = {json.dumps(value)}\n")
         (read,) = read_settings(path).values()
         assigned = ",".join(value) if isinstance(value, list) else text
-        assert settings_in_force(None, [f"{name}={assigned}"], SETTINGS) == {name: read}
-        assert RunOptions.of({name: read}) != RunOptions() or read == OPTIONS[name].keyword.default
+        assert read_command_settings(None, [f"{name}={assigned}"], SETTINGS) == {name: read}
+        assert (
+            RunOptions.from_values({name: read}) != RunOptions()
+            or read == OPTIONS[name].keyword.default
+        )
 
 
 def test_one_of_several_is_assigned_at_a_time() -> None:
     assigned = ["roles=verifier=a", "roles=recognizer=b", "batch=2"]
-    values = settings_in_force(None, assigned, SETTINGS)
+    values = read_command_settings(None, assigned, SETTINGS)
     assert values == {"roles": ("verifier=a", "recognizer=b"), "batch": 2}
 
 
@@ -81,8 +84,8 @@ def test_a_folder_starts_no_program_and_opens_no_address(here: Path, name: str) 
     value = "true" if name == "allow_private_images" else '"x"'
     (here / "hqm.toml").write_text(f"{name} = {value}\n")
     with pytest.raises(hqm.UsageError, match=pattern_of("settings.of-a-folder", name=name)):
-        settings_in_force(None, (), SETTINGS)
-    assert settings_in_force(Path("hqm.toml"), (), SETTINGS), "the user names the file"
+        read_command_settings(None, (), SETTINGS)
+    assert read_command_settings(Path("hqm.toml"), (), SETTINGS), "the user names the file"
 
 
 @pytest.mark.parametrize(
@@ -121,21 +124,21 @@ def test_they_reach_the_command_and_python(run: Run, dogs: Path, here: Path) -> 
     assert json.loads(run(*words, "--set", "price_in=2", "--set", "price_out=4")[1])["total"][
         "cost"
     ] == pytest.approx(2 * cost)
-    asked = ["openai/x@http://127.0.0.1:9/v1"]
-    (forecast,) = hqm.plan(dogs, asked, machine="hqm.toml").forecasts.values()
+    specs = ["openai/x@http://127.0.0.1:9/v1"]
+    (forecast,) = hqm.plan(dogs, specs, machine="hqm.toml").forecasts.values()
     assert forecast.cost == pytest.approx(cost)
-    (forecast,) = hqm.plan(dogs, asked).forecasts.values()
+    (forecast,) = hqm.plan(dogs, specs).forecasts.values()
     assert forecast.cost is None, "a program says what it means"
     (forecast,) = hqm.plan(
-        dogs, asked, machine="hqm.toml", price_in=2, price_out=4
+        dogs, specs, machine="hqm.toml", price_in=2, price_out=4
     ).forecasts.values()
     assert forecast.cost == pytest.approx(2 * cost)
 
 
 def test_the_list_names_every_setting_and_where_they_come_from(run: Run, here: Path) -> None:
-    status, out, _ = run("list", "settings")
+    status, output, _ = run("list", "settings")
     assert status == 0
-    assert all(name in out for name in SETTINGS)
+    assert all(name in output for name in SETTINGS)
     (here / "hqm.toml").write_text("batch = 3")
     assert "Read from hqm.toml." in run("list", "settings")[1]
 

@@ -66,8 +66,8 @@ def test_pictures_are_drawn_the_same_twice_and_differ(tmp_path: Path) -> None:
     ]
     scenes = [Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in rows]
     assert len(set(scenes)) == 252
-    first, again = (draw(scenes[0]).tobytes() for _ in range(2))
-    assert first == again
+    first, second = (draw(scenes[0]).tobytes() for _ in range(2))
+    assert first == second
     assert len({draw(scene).tobytes() for scene in scenes}) == 252
     benchmark = hqm.load("shapes_yesno", images=tmp_path / "pictures")
     benchmark.prepare_images(benchmark.original)
@@ -91,25 +91,25 @@ def test_questions_agree_with_the_oracle(kind: str) -> None:
     scenes' are often not.
     """
     rng = np.random.default_rng(7)
-    asked = strange = 0
+    n_asked = strange = 0
     for _ in range(400):
-        scene, other = random_scene(rng), random_scene(rng)
-        made = [yes_no(scene, kind, truth, rng) for truth in (True, False)] + [
+        scene, second_scene = random_scene(rng), random_scene(rng)
+        questions = [yes_no(scene, kind, truth, rng) for truth in (True, False)] + [
             open_question(scene, kind, rng),
             choice(scene, kind, rng),
         ]
-        for question in made:
+        for question in questions:
             if question is None:
                 continue
-            asked += 1
+            n_asked += 1
             assert claims(question.fact), question.fact
             assert false_claims(scene, question.fact) == [], (question.fact, scene)
-            strange += bool(false_claims(other, question.fact))
+            strange += bool(false_claims(second_scene, question.fact))
         for terse in (True, False):
             assert false_claims(scene, caption(scene, terse)) == []
             assert set(mentioned(caption(scene, terse))) <= kinds_in(scene)
-    assert asked > 300
-    assert strange > 0.2 * asked
+    assert n_asked > 300
+    assert strange > 0.2 * n_asked
 
 
 SCENE = Scene.from_dict(
@@ -260,17 +260,17 @@ def test_neurons_that_do_nothing_are_given_up_first() -> None:
 
     from training import make_model, make_processor, sample_batch
     from training.recipes import RECIPES, training_scenes
-    from training.widening import GIVEN_UP, narrowed
+    from training.widening import N_REMOVED, narrowed
 
     processor = make_processor(["Is the circle red?"])
     model = make_model(RECIPES[4], processor).eval()
-    idle = torch.randperm(112, generator=torch.Generator().manual_seed(2))[:GIVEN_UP]
+    idle = torch.randperm(112, generator=torch.Generator().manual_seed(2))[:N_REMOVED]
     with torch.no_grad():
         for layer in model.model.language_model.layers:
             layer.mlp.down_proj.weight[:, idle] = 0.0
     batch = sample_batch(RECIPES[4], processor, training_scenes(2))
     narrow = narrowed(model, batch)
-    assert narrow.config.text_config.intermediate_size == 112 - GIVEN_UP
+    assert narrow.config.text_config.intermediate_size == 112 - N_REMOVED
     with torch.inference_mode():
         torch.testing.assert_close(model(**batch).logits, narrow(**batch).logits, atol=2e-4, rtol=0)
 
@@ -293,17 +293,17 @@ def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage
     if not NIGHTLY:
         del runs["again"]
     for run, first in runs.items():
-        places = (tmp_path / run, tmp_path / first)
+        folders = (tmp_path / run, tmp_path / first)
         if NIGHTLY:
             command = f"train --only small --steps {steps} --scenes {scenes}".split()
-            command += ["--out", str(places[0]), "--first-stage", str(places[1])]
+            command += ["--out", str(folders[0]), "--first-stage", str(folders[1])]
             monkeypatch.setattr(sys, "argv", command)
             main()
         else:
             (recipe,) = (recipe for recipe in RECIPES if recipe.name == "small")
             monkeypatch.setenv("TRANSFORMERS_VERBOSITY", "error")
             try:
-                train_one(recipe, places[0], steps, scenes, places[1])
+                train_one(recipe, folders[0], steps, scenes, folders[1])
             finally:  # what a process of its own would have taken with it
                 torch.use_deterministic_algorithms(False)
         printed = capfd.readouterr().out
@@ -311,8 +311,8 @@ def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage
         assert "step 1 of 1" in printed
     files = ("model.safetensors.xz", "config.json", "tokenizer.json", "processor_config.json")
     for file in files:
-        made = {(tmp_path / run / "small" / file).read_bytes() for run in runs}
-        assert len(made) == 1, file
+        contents = {(tmp_path / run / "small" / file).read_bytes() for run in runs}
+        assert len(contents) == 1, file
 
 
 def _no_noise_is_shared(file: Path) -> None:
@@ -349,8 +349,8 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     """
     import subprocess
 
-    asked = counts(1008)
-    share, length = (0.02, 0.5) if NIGHTLY else (4 * math.sqrt(0.25 / asked), 3.0)
+    n_items = counts(1008)
+    share, length = (0.02, 0.5) if NIGHTLY else (4 * math.sqrt(0.25 / n_items), 3.0)
     command = [
         sys.executable,
         "-m",
@@ -358,13 +358,13 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
         "audit",
         "shapes_yesno",
         "--limit",
-        str(asked),
+        str(n_items),
         "--out",
         str(tmp_path),
         "--quiet",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"asked {30 * asked}, stored before 0, errors 0" in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"asked {30 * n_items}, stored before 0, errors 0" in process.stdout
     assert all((tmp_path / name).exists() for name in ("report.html", "audit.json", "store.sqlite"))
     (audit,) = json.loads((tmp_path / "audit.json").read_text())["audits"]
     _no_noise_is_shared(tmp_path / "store.sqlite")
@@ -389,14 +389,14 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     assert estimates["parallel_forms.pearson", "accuracy"]["value"] < 0.8
 
     three = ("steady", "small", "noisy")
-    models = [part for name in three for part in ("-r", f"hf/shapes:{name}")]
-    others = {}
+    models = [argument for name in three for argument in ("-r", f"hf/shapes:{name}")]
+    audit_by_kind = {}
     for name, forms in (
         ("choice", "original"),
         ("vqa", "original"),
         ("caption", "original,parallel"),
     ):
-        out = tmp_path / name
+        out_dir = tmp_path / name
         status, _, err = run(
             "audit",
             f"shapes_{name}",
@@ -406,25 +406,25 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
             "--forms",
             forms,
             "--limit",
-            asked,
+            n_items,
             "--out",
-            out,
+            out_dir,
             "--quiet",
         )
         assert status == 0, err
-        others[name] = {
+        audit_by_kind[name] = {
             row["name"].partition(":")[2]: row
-            for row in json.loads((out / "audit.json").read_text())["audits"][0]["respondents"]
+            for row in json.loads((out_dir / "audit.json").read_text())["audits"][0]["respondents"]
         }
     for name in three:
-        four, short, said = (others[kind][name] for kind in ("choice", "vqa", "caption"))
+        four, short, captions = (audit_by_kind[kind][name] for kind in ("choice", "vqa", "caption"))
         words = [
-            said["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")
+            captions["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")
         ]
         measured = [
             four["scores"]["accuracy"],
             short["scores"]["accuracy"],
-            said["scores"]["chair_i"],
+            captions["scores"]["chair_i"],
         ]
         assert card[name][3:6] == pytest.approx(measured, abs=share), name
         assert card[name][6:] == pytest.approx(words, abs=length), name
@@ -434,5 +434,5 @@ def test_pictures_that_are_drawn_are_never_called_missing(run: Run, tmp_path: Pa
     words = ("audit", "shapes_choice", "-r", "hf/shapes:steady", "--limit", "3", "--quiet")
     elsewhere = ("--images", tmp_path / "pictures", "--store", tmp_path / "store.sqlite")
     _, planned, _ = run(*words, *elsewhere, "--dry-run")
-    _, asked, _ = run(*words, *elsewhere, "--out", tmp_path / "out")
-    assert "pictures are there" not in planned + asked
+    _, printed, _ = run(*words, *elsewhere, "--out", tmp_path / "out")
+    assert "pictures are there" not in planned + printed

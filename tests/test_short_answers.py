@@ -43,8 +43,8 @@ def said(case: Case) -> object:
     if number is None:
         return None
     values = [number.value, number.value / 100] if number.percent else [number.value]
-    same = case.says is not None and Fraction(str(case.says)) in values
-    return case.says if same else str(number)
+    agrees = case.says is not None and Fraction(str(case.says)) in values
+    return case.says if agrees else str(number)
 
 
 def test_every_key_that_was_set_by_hand_is_met() -> None:
@@ -179,13 +179,13 @@ def test_few_wrong_answers_are_taken_for_right() -> None:
 
 
 def test_3000_answers_in_the_styles_of_models_are_read() -> None:
-    asked: collections.Counter[str] = collections.Counter()
+    n_asked: collections.Counter[str] = collections.Counter()
     missed: collections.Counter[str] = collections.Counter()
     for case in corpus(seed=3, count=3000):
-        asked[case.task] += 1
+        n_asked[case.task] += 1
         missed[case.task] += said(case) != case.says
-    assert set(asked) == set(TASKS)
-    assert {task: count / asked[task] for task, count in missed.items() if count} == {}
+    assert set(n_asked) == set(TASKS)
+    assert {task: count / n_asked[task] for task, count in missed.items() if count} == {}
 
 
 def test_released_readers_read_what_the_released_code_read() -> None:

@@ -20,15 +20,15 @@ from typer.testing import CliRunner, Result
 import hqm
 from hqm.benchmark.adapter import read_calibration
 from hqm.cli import program
-from hqm.decisions.item_choice import METHODS, Bank, Picked, pick
+from hqm.decisions.item_choice import METHODS, Bank, ShortForm, choose_forms
 from hqm.decisions.short_form_folder import shorten_matrix
 from hqm.decisions.shortening import (
-    LEAST_FAMILIES,
-    LEAST_RESPONDENTS,
-    compared,
-    loss_held_out,
+    MIN_FAMILIES,
+    MIN_RESPONDENTS,
+    compare_methods,
     mean_measure,
-    number_of_items,
+    nested_cross_validation,
+    resolve_item_count,
     shorten_answers,
 )
 from hqm.psychometrics import error_factor, scaled_scores
@@ -47,7 +47,7 @@ ITEMS, NAMES = (
 
 
 def hqm_command(*arguments: object) -> Result:
-    return CliRunner().invoke(program(), [str(each) for each in arguments])
+    return CliRunner().invoke(program(), [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     """A benchmark in a folder with 60 pictures, an audit of twelve recorded respondents of six
     families, and its short forms.
     """
-    place = tmp_path_factory.mktemp("shorten")
-    folder, rng = place / "signs", np.random.default_rng(5)
+    root = tmp_path_factory.mktemp("shorten")
+    folder, rng = root / "signs", np.random.default_rng(5)
     (folder / "images").mkdir(parents=True)
     for k in range(60):
         pixels = rng.integers(0, 255, (6, 6, 3), dtype=np.uint8)
@@ -84,45 +84,45 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     ability = np.repeat(np.linspace(-1, 2, 6), 2) + np.tile([-0.2, 0.2], 6)
     chance = 1 / (1 + np.exp(-(ability[:, None] + rng.normal(0.3, 1, ITEMS))))
     right = rng.random(chance.shape) < chance
-    other = {"yes": "no", "no": "yes"}
-    said = [
-        f"{row['id']},{name},{row['target'] if right[j, i] else other[str(row['target'])]}"
+    opposite = {"yes": "no", "no": "yes"}
+    lines = [
+        f"{row['id']},{name},{row['target'] if right[j, i] else opposite[str(row['target'])]}"
         for j, name in enumerate(NAMES)
         for i, row in enumerate(rows)
     ]
-    (place / "answers.csv").write_text("item,respondent,answer\n" + "\n".join(said) + "\n")
-    (place / "families.csv").write_text(
+    (root / "answers.csv").write_text("item,respondent,answer\n" + "\n".join(lines) + "\n")
+    (root / "families.csv").write_text(
         "respondent,family\n" + "".join(f"{n},{n.partition('-')[0]}\n" for n in NAMES)
     )
-    done = hqm_command(
+    audit_result = hqm_command(
         "audit",
         folder,
         "--recorded",
-        place / "answers.csv",
+        root / "answers.csv",
         "--family",
-        place / "families.csv",
+        root / "families.csv",
         "--out",
-        place / "out",
+        root / "out",
         "--quiet",
     )
-    assert done.exit_code == 0, done.output
-    made = hqm_command(
+    assert audit_result.exit_code == 0, audit_result.output
+    shorten_result = hqm_command(
         "shorten",
         folder,
-        place / "out" / "audit.json",
+        root / "out" / "audit.json",
         "--items",
         "25%",
         "--out",
-        place / "short",
+        root / "short",
         "--forms",
         "2",
     )
-    assert made.exit_code == 0, made.output
+    assert shorten_result.exit_code == 0, shorten_result.output
     return SimpleNamespace(
-        place=place,
+        place=root,
         folder=folder,
-        short=place / "short",
-        output=made.output,
+        short=root / "short",
+        output=shorten_result.output,
         right=right,
         rows=rows,
     )
@@ -147,7 +147,7 @@ def again(world: SimpleNamespace) -> hqm.BenchmarkAudit:
     assert set(_partners(world).values()) == second.by_id.keys()
     file = world.place / "again.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = hqm_command(
+    audit_result = hqm_command(
         "audit",
         world.short,
         "--recorded",
@@ -161,8 +161,8 @@ def again(world: SimpleNamespace) -> hqm.BenchmarkAudit:
         "--quiet",
         "--all",
     )
-    assert done.exit_code == 0, done.output
-    world.terminal = done.output
+    assert audit_result.exit_code == 0, audit_result.output
+    world.terminal = audit_result.output
     return hqm.Audit.load(world.place / "again" / "audit.json").audits[0]
 
 
@@ -198,12 +198,16 @@ FAMILIES = [f"family {i // 2}" for i in range(12)]
 def test_what_is_chosen_for_a_family_never_sees_its_answers(forms: int) -> None:
     values = drawn()
     methods = ("difficulty", "2pl", "anchors")
-    before = loss_held_out(bank_of(values, FAMILIES), [mean_measure(values)], 30, forms, methods)
+    before = nested_cross_validation(
+        bank_of(values, FAMILIES), [mean_measure(values)], 30, forms, methods
+    )
     for family in ("family 0", "family 3"):
         rows = [i for i, name in enumerate(FAMILIES) if name == family]
-        other = values.copy()
-        other[rows] = 1 - other[rows]
-        after = loss_held_out(bank_of(other, FAMILIES), [mean_measure(other)], 30, forms, methods)
+        flipped = values.copy()
+        flipped[rows] = 1 - flipped[rows]
+        after = nested_cross_validation(
+            bank_of(flipped, FAMILIES), [mean_measure(flipped)], 30, forms, methods
+        )
         assert after.methods[family] == before.methods[family]
         for old, new in zip(before.forms[family], after.forms[family], strict=True):
             assert np.array_equal(old.items, new.items)
@@ -221,18 +225,18 @@ def test_what_is_chosen_for_a_family_never_sees_its_answers(forms: int) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_weighs_to_the_number_of_items_of_each_stratum(method: str) -> None:
     bank = bank_of(drawn(), FAMILIES)
-    forms = pick(bank, 60, 2, [method])[method]
+    forms = choose_forms(bank, 60, 2, [method])[method]
     assert len(np.unique(np.concatenate([form.items for form in forms]))) == 120
     for form in forms:
         assert np.bincount(bank.strata[form.items]).tolist() == [15] * 4
-        held = np.bincount(bank.strata[form.items], form.weights)
-        assert held == pytest.approx([50] * 4, rel=0.1)
+        stratum_weights = np.bincount(bank.strata[form.items], form.weights)
+        assert stratum_weights == pytest.approx([50] * 4, rel=0.1)
         assert (form.weights > 0).all()
 
 
 def test_the_pictures_are_used_evenly() -> None:
     bank = bank_of(drawn(), FAMILIES)
-    (form,) = pick(bank, 50, 1, ["difficulty"])["difficulty"]
+    (form,) = choose_forms(bank, 50, 1, ["difficulty"])["difficulty"]
     assert max(Counter(bank.pictures[form.items].tolist()).values()) <= 2
     assert (
         len(set(bank.pictures[form.items].tolist())) >= 42
@@ -242,7 +246,9 @@ def test_the_pictures_are_used_evenly() -> None:
 def test_weights_reproduce_the_known_respondents_better() -> None:
     values = drawn(items=2_000)
     bank = bank_of(values, FAMILIES)
-    plain, fitted = (pick(bank, 200, 1, [name])[name][0] for name in ("random", "regression"))
+    plain, fitted = (
+        choose_forms(bank, 200, 1, [name])[name][0] for name in ("random", "regression")
+    )
     errors = [
         np.abs((values[:, f.items] @ f.weights) / f.weights.sum() - values.mean(axis=1)).mean()
         for f in (plain, fitted)
@@ -255,14 +261,14 @@ def test_the_standard_error_is_that_of_a_simple_random_sample() -> None:
     # / n
     rng = np.random.default_rng(1)
     x = (rng.random((1, 50)) < 0.4).astype(float)
-    known = scaled_scores(
+    estimated = scaled_scores(
         {"right": x, "n": np.ones((1, 50))},
         lambda t: t["right"] / t["n"],
         np.full(50, 10.0),
         np.ones((50, 1)),
     )
-    assert known.scores[0] == pytest.approx(x.mean())
-    assert known.se[0] == pytest.approx(np.sqrt((1 - 50 / 500) * x.var(ddof=1) / 50), rel=1e-6)
+    assert estimated.scores[0] == pytest.approx(x.mean())
+    assert estimated.se[0] == pytest.approx(np.sqrt((1 - 50 / 500) * x.var(ddof=1) / 50), rel=1e-6)
 
 
 def test_a_ratio_of_sums_has_the_linearised_error() -> None:
@@ -270,12 +276,12 @@ def test_a_ratio_of_sums_has_the_linearised_error() -> None:
     rng = np.random.default_rng(2)
     x = rng.integers(1, 5, (1, 80)).astype(float)
     y = (rng.random((1, 80)) < 0.3) * x
-    known = scaled_scores(
+    estimated = scaled_scores(
         {"y": y, "x": x}, lambda t: t["y"] / t["x"], np.full(80, 5.0), np.ones((80, 1))
     )
     ratio = y.sum() / x.sum()
     variance = (1 - 80 / 400) / (80 * x.mean() ** 2) * ((y - ratio * x) ** 2).sum() / 79
-    assert known.se[0] == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert estimated.se[0] == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_errors_of_held_out_families_widen_the_intervals() -> None:
@@ -289,7 +295,7 @@ def test_errors_of_held_out_families_widen_the_intervals() -> None:
 
 def test_held_out_families_choose_the_method() -> None:
     values = drawn()
-    errors = compared(bank_of(values, FAMILIES), mean_measure(values), 40, 1)
+    errors = compare_methods(bank_of(values, FAMILIES), mean_measure(values), 40, 1)
     short = shorten_answers(
         values, 40, families=FAMILIES, pictures=[str(i // 4) for i in range(200)]
     )
@@ -303,18 +309,18 @@ def test_held_out_families_choose_the_method() -> None:
 def test_a_method_that_is_clearly_worse_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     values = drawn()
     bank, measure = bank_of(values, FAMILIES), mean_measure(values)
-    assert compared(bank, measure, 40, 1, ["difficulty", "regression"]).best == "difficulty"
+    assert compare_methods(bank, measure, 40, 1, ["difficulty", "regression"]).best == "difficulty"
 
-    def spoilt(*arguments: Any) -> dict[str, list[Picked]]:
-        made = pick(*arguments)
+    def spoilt(*arguments: Any) -> dict[str, list[ShortForm]]:
+        chosen_forms = choose_forms(*arguments)
         hard = [
             replace(form, weights=form.weights * (form.auxiliary[:, -1] < 0.6))
-            for form in made["difficulty"]
+            for form in chosen_forms["difficulty"]
         ]
-        return {**made, "difficulty": hard}
+        return {**chosen_forms, "difficulty": hard}
 
-    monkeypatch.setattr("hqm.decisions.shortening.pick", spoilt)
-    after = compared(bank, measure, 40, 1, ["difficulty", "regression"])
+    monkeypatch.setattr("hqm.decisions.shortening.choose_forms", spoilt)
+    after = compare_methods(bank, measure, 40, 1, ["difficulty", "regression"])
     assert after.best == "regression"
     assert after.errors["difficulty"] > 2 * after.errors["regression"]
 
@@ -332,19 +338,19 @@ def test_a_simulated_study_loses_what_it_says() -> None:
         measures=(mean_measure(old), f1(old, study.right)),
         methods=("difficulty", "regression"),
     )
-    loss, measure = short.held_out.loss["mean"][0], mean_measure(new)
-    got, whole = (
-        measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom),
-        measure.whole(),
+    loss, measure = short.held_out_scores.loss["mean"][0], mean_measure(new)
+    got, reference_scores = (
+        measure.scale_scores(short.forms[0], factor=loss.factor, df=loss.freedom),
+        measure.full_scores(),
     )
     assert loss.mean_error < 0.02
-    assert np.abs(got.scores - whole).mean() < 0.02
+    assert np.abs(got.scores - reference_scores).mean() < 0.02
     assert loss.tau > 0.8
-    assert tau(got.scores, whole) > 0.8
-    inside = (got.low <= whole) & (whole <= got.high)
-    assert inside.mean() >= 0.83
+    assert tau(got.scores, reference_scores) > 0.8
+    covered = (got.low <= reference_scores) & (reference_scores <= got.high)
+    assert covered.mean() >= 0.83
     assert loss.coverage >= 0.8
-    assert short.held_out.loss["F1"][0].mean_error < 0.03
+    assert short.held_out_scores.loss["F1"][0].mean_error < 0.03
 
 
 # --- what is refused ---
@@ -355,11 +361,11 @@ def test_a_simulated_study_loses_what_it_says() -> None:
     [
         (
             {"values": drawn(8), "families": FAMILIES[:8]},
-            text_of("shorten.respondents", needed=LEAST_RESPONDENTS, there=8),
+            text_of("shorten.respondents", needed=MIN_RESPONDENTS, there=8),
         ),
         (
             {"families": ["a", "b", "c", "d"] * 3},
-            text_of("shorten.families", needed=LEAST_FAMILIES, respondents=12, families=4),
+            text_of("shorten.families", needed=MIN_FAMILIES, respondents=12, families=4),
         ),
         ({"items": 19}, text_of("shorten.items", items=19)),
         (
@@ -386,16 +392,21 @@ def test_a_simulated_study_loses_what_it_says() -> None:
 def test_a_design_that_is_too_small_is_refused_with_what_it_needs(
     change: dict[str, object], sentence: str
 ) -> None:
-    given: dict[str, object] = {"values": drawn(), "items": "20%", "families": FAMILIES, **change}
+    arguments: dict[str, object] = {
+        "values": drawn(),
+        "items": "20%",
+        "families": FAMILIES,
+        **change,
+    }
     with pytest.raises(hqm.DesignError) as error:
-        shorten_answers(**given)  # type: ignore[arg-type]
+        shorten_answers(**arguments)  # type: ignore[arg-type]
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("wanted", ["ten", "", "120%", "0%", 0, 240, 0.0001, -5, "nan", 10.5])
-def test_what_is_no_number_of_items_is_refused(wanted: str | float) -> None:
+@pytest.mark.parametrize("item_count", ["ten", "", "120%", "0%", 0, 240, 0.0001, -5, "nan", 10.5])
+def test_what_is_no_number_of_items_is_refused(item_count: str | float) -> None:
     with pytest.raises(hqm.UsageError):
-        number_of_items(wanted, 240)
+        resolve_item_count(item_count, 240)
 
 
 def test_a_group_metric_is_refused_and_named(world: SimpleNamespace) -> None:
@@ -417,17 +428,24 @@ def test_a_missing_store_another_benchmark_and_a_full_folder_are_refused(
 ) -> None:
     audit = world.place / "out" / "audit.json"
     (tmp_path / "audit.json").write_bytes(audit.read_bytes())
-    alone = hqm_command("shorten", world.folder, tmp_path / "audit.json", "--out", tmp_path / "a")
-    assert tells(str(alone.exception), "shorten.no-store")
-    assert "--store" in str(alone.exception)
-    other = hqm_command("shorten", "shapes_yesno", audit, "--out", tmp_path / "b")
-    assert tells(
-        str(other.exception), "shorten.other-benchmark", benchmark="shapes_yesno", known="signs"
+    without_store = hqm_command(
+        "shorten", world.folder, tmp_path / "audit.json", "--out", tmp_path / "a"
     )
-    there = hqm_command("shorten", world.folder, audit, "--items", "50%", "--out", world.short)
-    assert "it is there already" in str(there.exception)
-    few = hqm_command("shorten", world.folder, audit, "--items", "4%", "--out", tmp_path / "c")
-    assert "too few for a score" in str(few.exception)
+    assert tells(str(without_store.exception), "shorten.no-store")
+    assert "--store" in str(without_store.exception)
+    other_benchmark = hqm_command("shorten", "shapes_yesno", audit, "--out", tmp_path / "b")
+    assert tells(
+        str(other_benchmark.exception),
+        "shorten.other-benchmark",
+        benchmark="shapes_yesno",
+        known="signs",
+    )
+    existing = hqm_command("shorten", world.folder, audit, "--items", "50%", "--out", world.short)
+    assert "it is there already" in str(existing.exception)
+    too_short = hqm_command(
+        "shorten", world.folder, audit, "--items", "4%", "--out", tmp_path / "c"
+    )
+    assert "too few for a score" in str(too_short.exception)
     assert not any((tmp_path / name).exists() for name in "abc")
 
 
@@ -462,17 +480,17 @@ def test_the_command_says_what_was_chosen_and_lost(world: SimpleNamespace) -> No
 
 @pytest.mark.parametrize("form", ["", "b"])
 def test_the_folder_passes_the_check(world: SimpleNamespace, form: str) -> None:
-    done = hqm_command("check", world.short / form)
-    assert done.exit_code == 0, done.output
-    assert "60 items" in done.output
-    assert "error" not in done.output.partition("found:")[2]
-    assert "missing" not in done.output
+    check_result = hqm_command("check", world.short / form)
+    assert check_result.exit_code == 0, check_result.output
+    assert "60 items" in check_result.output
+    assert "error" not in check_result.output.partition("found:")[2]
+    assert "missing" not in check_result.output
 
 
 def test_the_folder_says_where_it_comes_from(world: SimpleNamespace) -> None:
     short = hqm.load(world.short)
     card, calibration = short.card, read_calibration(world.short / "calibration.json")
-    whole = hqm.load(world.folder)
+    full_benchmark = hqm.load(world.folder)
     assert (card.shortened.of, card.shortened.items, card.name) == ("signs@1", ITEMS, "short")
     assert card.citation == "Nobody 2026"
     assert (
@@ -483,7 +501,7 @@ def test_the_folder_says_where_it_comes_from(world: SimpleNamespace) -> None:
     assert set(calibration.loss) == {"accuracy", "f1"}
     assert sorted(set(calibration.families)) == ["ash", "box", "elm", "fir", "oak", "yew"]
     for item in short.original.items:
-        assert item == whole.original.by_id[item.id]
+        assert item == full_benchmark.original.by_id[item.id]
     assert all(
         (world.short / "images" / str(item.image)).is_file() for item in short.original.items
     )
@@ -504,14 +522,14 @@ def test_the_same_seed_gives_the_same_forms_and_another_seed_others(
     world: SimpleNamespace, tmp_path: Path
 ) -> None:
     audit = world.place / "out" / "audit.json"
-    same = hqm.shorten(world.folder, audit, "25%", forms=2, out=tmp_path / "short")
-    assert same.folder == tmp_path / "short"
+    same_seed = hqm.shorten(world.folder, audit, "25%", forms=2, out=tmp_path / "short")
+    assert same_seed.folder == tmp_path / "short"
     for file in ("items.jsonl", "calibration.json", "forms/b.jsonl", "b/items.jsonl", "card.toml"):
-        assert (same.folder / file).read_bytes() == (world.short / file).read_bytes(), file
-    other = hqm.shorten(world.folder, world.place / "out", "25%", forms=2, seed=1)
-    assert other.folder is None
-    assert other.calibrations[0].ids != same.calibrations[0].ids
-    assert other.loss.respondents == len(NAMES)
+        assert (same_seed.folder / file).read_bytes() == (world.short / file).read_bytes(), file
+    other_seed = hqm.shorten(world.folder, world.place / "out", "25%", forms=2, seed=1)
+    assert other_seed.folder is None
+    assert other_seed.calibrations[0].ids != same_seed.calibrations[0].ids
+    assert other_seed.loss.respondents == len(NAMES)
 
 
 def test_two_forms_share_no_item_and_match(world: SimpleNamespace) -> None:
@@ -520,25 +538,28 @@ def test_two_forms_share_no_item_and_match(world: SimpleNamespace) -> None:
     assert Counter((item.type, item.target) for item in first) == Counter(
         (item.type, item.target) for item in second
     )
-    place = {row["id"]: i for i, row in enumerate(world.rows)}
+    row_of = {row["id"]: i for i, row in enumerate(world.rows)}
     easy = world.right.mean(axis=0)
-    a, b = (np.mean([easy[place[item.id]] for item in items]) for items in (first, second))
+    a, b = (np.mean([easy[row_of[item.id]] for item in items]) for items in (first, second))
     assert abs(a - b) < 0.02  # two random halves differ by about .03
     partners = _partners(world)
-    apart = [abs(easy[place[own]] - easy[place[other]]) for own, other in partners.items()]
-    assert np.mean(apart) < 0.1
+    difficulty_gaps = [
+        abs(easy[row_of[item_id]] - easy[row_of[partner_id]])
+        for item_id, partner_id in partners.items()
+    ]
+    assert np.mean(difficulty_gaps) < 0.1
     form = hqm.load(world.short).original
     from hqm.forms.make_forms import read_form
 
     as_form = read_form(world.short / "forms" / "b.jsonl", form, "b")
-    whole = hqm.load(world.folder).original
+    original_form = hqm.load(world.folder).original
     for item in as_form.items:
-        asked = whole.by_id[partners[item.id]]
+        original_item = original_form.by_id[partners[item.id]]
         assert (item.prompt, item.image, item.target, item.meta) == (
-            asked.prompt,
-            asked.image,
-            asked.target,
-            asked.meta,
+            original_item.prompt,
+            original_item.image,
+            original_item.target,
+            original_item.meta,
         )
 
 
@@ -550,13 +571,14 @@ def test_the_audit_of_a_short_form_shows_the_full_scale(
 ) -> None:
     full = again.estimate("short_form.full_scale", "accuracy")
     by = full.detail["by_respondent"]
-    whole = dict(zip(NAMES, world.right.mean(axis=1), strict=True))
-    errors = np.array([by[f"recorded/{name}"][0] - whole[name] for name in NAMES])
+    full_accuracy = dict(zip(NAMES, world.right.mean(axis=1), strict=True))
+    errors = np.array([by[f"recorded/{name}"][0] - full_accuracy[name] for name in NAMES])
     assert np.abs(errors).mean() < 0.05
-    inside = [
-        by[f"recorded/{name}"][1] <= whole[name] <= by[f"recorded/{name}"][2] for name in NAMES
+    covered = [
+        by[f"recorded/{name}"][1] <= full_accuracy[name] <= by[f"recorded/{name}"][2]
+        for name in NAMES
     ]
-    assert np.mean(inside) >= 0.8
+    assert np.mean(covered) >= 0.8
     assert full.value == pytest.approx(np.mean([row[0] for row in by.values()]))
     assert (full.detail["full_benchmark"], full.detail["full_items"], full.n_items) == (
         "signs@1",
@@ -574,8 +596,8 @@ def test_the_audit_of_a_short_form_shows_the_full_scale(
         == calibration.loss["accuracy"].coverage
     )
     assert again.estimate("short_form.full_scale", "f1").value is not None
-    held = again.estimate("short_form.parallel_reliability", "accuracy").value
-    assert held == calibration.parallel["accuracy"]["reliability"]
+    reliability = again.estimate("short_form.parallel_reliability", "accuracy").value
+    assert reliability == calibration.parallel["accuracy"]["reliability"]
     assert tells(
         world.terminal, "short-form.items", items=60, full=240, benchmark="signs@1", form="A"
     )
@@ -590,9 +612,9 @@ def test_the_two_forms_are_held_against_each_other_when_both_are_audited(
     assert pearson.other == "form=b|run=0|judge=rule"
     assert pearson.value is not None
     assert pearson.value > 0.8
-    held = again.estimate("short_form.parallel_reliability", "accuracy").value
-    assert held is not None
-    assert abs(pearson.value - held) < 0.15
+    reliability = again.estimate("short_form.parallel_reliability", "accuracy").value
+    assert reliability is not None
+    assert abs(pearson.value - reliability) < 0.15
 
 
 def test_the_report_carries_scale_and_loss(
@@ -612,15 +634,15 @@ def test_the_report_carries_scale_and_loss(
     table = full_scores(again)
     assert table is not None
     assert len(table.rows) == len(NAMES)
-    whole = hqm.Audit.load(world.place / "out" / "audit.json").audits[0]
-    assert full_scores(whole) is None
-    assert "of the 240 items" not in render(hqm.Audit((whole,))).report
+    full_audit = hqm.Audit.load(world.place / "out" / "audit.json").audits[0]
+    assert full_scores(full_audit) is None
+    assert "of the 240 items" not in render(hqm.Audit((full_audit,))).report
 
 
 @pytest.mark.usefixtures("again")
 def test_a_part_of_a_short_form_has_no_full_scale(world: SimpleNamespace) -> None:
-    few = hqm.evidence_of(world.short, store=world.place / "again" / "store.sqlite", limit=30)
-    full = hqm.audit(few).estimate("short_form.full_scale", "accuracy")
+    evidence = hqm.evidence_of(world.short, store=world.place / "again" / "store.sqlite", limit=30)
+    full = hqm.audit(evidence).estimate("short_form.full_scale", "accuracy")
     assert full.value is None
     assert full.reason == text_of("short-form.part", all=60, asked=30)
 

@@ -60,11 +60,11 @@ a word, and of these files it makes a menu.
 
 @pytest.fixture(scope="session")
 def generated() -> dict[str, Any]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", GENERATOR], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
+    assert process.returncode == 0, process.stderr
+    return dict(json.loads(process.stdout))
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +87,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--site-dir",
         str(folder),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     return folder
 
 
@@ -180,11 +180,11 @@ def shell(tmp_path: Path, forked_program: Path, request: pytest.FixtureRequest) 
     def run(text: str) -> str:
         text = text.replace("http://127.0.0.1:8000/v1", server.url)
         command = ["bash", "-euo", "pipefail", "-c", text]
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=work, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert process.returncode == 0, f"{text}\n{process.stdout}\n{process.stderr}"
+        return process.stdout
 
     yield run
     server.stop()
@@ -233,14 +233,14 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(
     (benchmark / "images").mkdir(parents=True)
     text = next(text for language, text in readme if language == "toml")
     (benchmark / "card.toml").write_text(text)
-    shown = json.loads(re.search(r"# (\{.*\})", text)[1])  # type: ignore[index]
-    Image.new("RGB", (8, 8)).save(benchmark / "images" / shown["image"])
+    example = json.loads(re.search(r"# (\{.*\})", text)[1])  # type: ignore[index]
+    Image.new("RGB", (8, 8)).save(benchmark / "images" / example["image"])
     words = ("STOP", "EXIT", "TAXI", "BUS", "OPEN", "PUSH", "PULL", "FIRE")
     items = [
         {
-            **shown,
+            **example,
             "id": str(i),
-            "prompt": shown["prompt"].replace("STOP", word),
+            "prompt": example["prompt"].replace("STOP", word),
             "target": ("yes", "no")[i % 2],
         }
         for i, word in enumerate(words)
@@ -329,8 +329,8 @@ def test_every_command_option_key_parser_state_and_flag_is_documented(everything
 
 
 def test_every_flag_has_its_row(made: dict[str, str]) -> None:
-    for flag, about in hqm.FLAGS.items():
-        assert f"| `{flag}` | {about[0].upper()}" in made["flags.md"], flag
+    for flag, description in hqm.FLAGS.items():
+        assert f"| `{flag}` | {description[0].upper()}" in made["flags.md"], flag
 
 
 def test_every_benchmark_has_its_page(made: dict[str, str]) -> None:
@@ -361,9 +361,11 @@ def test_a_page_names_every_metric_role_and_mode_of_its_benchmark(
     for name in ("hqh", "hallusion_bench", "faithscore", "amber_d", "valor", "hal_eval_d"):
         benchmark, page = hqm.load(name, data=data), made[f"benchmarks/{name}.md"]
         for metric in benchmark.metrics:
-            within, _, own = metric.name.rpartition(".")
-            assert f"`{own}`" in page or f"`{metric.name}`" in page, f"{name}: {metric.name}"
-            assert not within or f"`{within}.`" in page or f"`{metric.name}`" in page, (
+            group, _, metric_name = metric.name.rpartition(".")
+            assert f"`{metric_name}`" in page or f"`{metric.name}`" in page, (
+                f"{name}: {metric.name}"
+            )
+            assert not group or f"`{group}.`" in page or f"`{metric.name}`" in page, (
                 f"{name}: {metric.name}"
             )
         for word in (*benchmark.roles, *benchmark.modes):
@@ -416,10 +418,10 @@ def test_what_a_page_says_of_audits_is_true(
         )
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
-    who = administered(store, benchmark, respondents)
+    stored_respondents = administered(store, benchmark, respondents)
     estimated = {
         estimate.indicator
-        for estimate in hqm.audit(hqm.gather(benchmark, store, who)).all_estimates
+        for estimate in hqm.audit(hqm.gather(benchmark, store, stored_respondents)).all_estimates
     }
     assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:

@@ -13,8 +13,8 @@ from PIL import Image
 
 from hqm.benchmark.new_items import Questions, parse_columns, read_questions
 from hqm.benchmark.new_sources import (
-    SHORT,
-    Gathered,
+    MAX_INDEX_CHARS,
+    GatheredPictures,
     Name,
     RowFaults,
     SourceRow,
@@ -26,9 +26,9 @@ from hqm.files.images import open_images
 
 
 def picture(shade: int = 0, kind: str = "PNG") -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (3, 2), (shade, 0, 0)).save(out, kind)
-    return out.getvalue()
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2), (shade, 0, 0)).save(buffer, kind)
+    return buffer.getvalue()
 
 
 PNG = picture()
@@ -40,12 +40,12 @@ def named_by_content(content: bytes, suffix: str = ".png") -> str:
 
 
 @pytest.fixture
-def gathered(tmp_path: Path) -> Gathered:
-    return Gathered(tmp_path / "out")
+def gathered(tmp_path: Path) -> GatheredPictures:
+    return GatheredPictures(tmp_path / "out")
 
 
-def row_in(folder: Path, place: str = "t.csv: row 1") -> SourceRow:
-    return SourceRow(place, {}, "", folder)
+def row_in(folder: Path, location: str = "t.csv: row 1") -> SourceRow:
+    return SourceRow(location, {}, "", folder)
 
 
 # --- pictures ---
@@ -55,8 +55,8 @@ def row_in(folder: Path, place: str = "t.csv: row 1") -> SourceRow:
     ("text", "packed"),
     [
         ("data:image/png;base64,x", True),
-        ("A" * SHORT, False),
-        ("A" * (SHORT + 1), True),
+        ("A" * MAX_INDEX_CHARS, False),
+        ("A" * (MAX_INDEX_CHARS + 1), True),
         ("A" * 70 + ".png", False),
         ("/9j/" + "A" * 70 + ".x", True),
         ("a" * 70 + ".x", False),
@@ -84,7 +84,7 @@ def test_a_long_text_without_a_suffix_is_a_picture(text: str, packed: bool) -> N
         {"bytes": PACKED},
     ],
 )
-def test_a_cell_that_holds_a_picture(value: Any, gathered: Gathered) -> None:
+def test_a_cell_that_holds_a_picture(value: Any, gathered: GatheredPictures) -> None:
     row = row_in(gathered.folder)
     name = named_by_content(PNG)
     assert gathered.take(value, row, "image") == name
@@ -116,9 +116,11 @@ def test_a_cell_that_holds_a_picture(value: Any, gathered: Gathered) -> None:
         ({"bytes": None, "path": None}, None),
     ],
 )
-def test_a_cell_that_names_a_picture(value: Any, text: str | None, gathered: Gathered) -> None:
-    taken = gathered.take(value, row_in(gathered.folder), "image")
-    assert taken == (None if text is None else Name(text))
+def test_a_cell_that_names_a_picture(
+    value: Any, text: str | None, gathered: GatheredPictures
+) -> None:
+    picture_name = gathered.take(value, row_in(gathered.folder), "image")
+    assert picture_name == (None if text is None else Name(text))
     assert (len(gathered), gathered.packed) == (0, False)
 
 
@@ -145,7 +147,9 @@ def test_a_cell_that_names_a_picture(value: Any, text: str | None, gathered: Gat
         (picture(kind="PPM"), "the picture is PPM"),
     ],
 )
-def test_a_cell_that_holds_no_picture_is_refused(value: Any, says: str, gathered: Gathered) -> None:
+def test_a_cell_that_holds_no_picture_is_refused(
+    value: Any, says: str, gathered: GatheredPictures
+) -> None:
     with pytest.raises(DataError, match=says) as refused:
         gathered.take(value, row_in(gathered.folder), "image")
     assert refused.value.location == "t.csv: row 1, column 'image'"
@@ -156,7 +160,9 @@ def test_a_cell_that_holds_no_picture_is_refused(value: Any, says: str, gathered
     ("kind", "suffix"),
     [("JPEG", ".jpg"), ("WEBP", ".webp"), ("GIF", ".gif"), ("BMP", ".bmp"), ("TIFF", ".tif")],
 )
-def test_a_picture_has_the_suffix_of_its_kind(kind: str, suffix: str, gathered: Gathered) -> None:
+def test_a_picture_has_the_suffix_of_its_kind(
+    kind: str, suffix: str, gathered: GatheredPictures
+) -> None:
     content = picture(kind=kind)
     name = gathered.take(content, row_in(gathered.folder), "image")
     assert name == named_by_content(content, suffix)
@@ -166,18 +172,18 @@ def test_pictures_are_looked_up_beside_their_row_or_in_one_place(tmp_path: Path)
     for folder, shade in (("a", 1), ("b", 2), ("c", 3)):
         (tmp_path / folder / "deep").mkdir(parents=True)
         (tmp_path / folder / "deep" / "x.png").write_bytes(picture(shade))
-    gathered = Gathered(tmp_path / "out")
-    names = [gathered.named("deep/x.png", row_in(tmp_path / f), "image") for f in "aba"]
+    gathered = GatheredPictures(tmp_path / "out")
+    names = [gathered.resolve_name("deep/x.png", row_in(tmp_path / f), "image") for f in "aba"]
     assert names == ["deep/x.png", named_by_content(picture(2)), "deep/x.png"]
     assert len(gathered) == 2
-    gathered = Gathered(tmp_path / "out2", open_images(tmp_path / "c"))
-    names = [gathered.named("deep/x.png", row_in(tmp_path / f), "image") for f in "ab"]
+    gathered = GatheredPictures(tmp_path / "out2", open_images(tmp_path / "c"))
+    names = [gathered.resolve_name("deep/x.png", row_in(tmp_path / f), "image") for f in "ab"]
     assert names == ["deep/x.png"] * 2
     assert (tmp_path / "out2" / "deep" / "x.png").read_bytes() == picture(3)
     # the same picture under another name is not written again
     (tmp_path / "c" / "y.png").write_bytes(picture(3))
-    assert gathered.named("y.png", row_in(tmp_path), "image") == "deep/x.png"
-    assert gathered.named("http://x.org/a", row_in(tmp_path), "image") == "http://x.org/a"
+    assert gathered.resolve_name("y.png", row_in(tmp_path), "image") == "deep/x.png"
+    assert gathered.resolve_name("http://x.org/a", row_in(tmp_path), "image") == "http://x.org/a"
     assert gathered.web == {"http://x.org/a"}
     with (tmp_path / "c" / "large.png").open("wb") as large:
         large.truncate(64 * 1024 * 1024 + 1)
@@ -188,7 +194,7 @@ def test_pictures_are_looked_up_beside_their_row_or_in_one_place(tmp_path: Path)
         ("deep", "no such picture"),
     ):
         with pytest.raises(DataError, match=says) as refused:
-            gathered.named(name, row_in(tmp_path), "image")
+            gathered.resolve_name(name, row_in(tmp_path), "image")
         assert refused.value.location.endswith("column 'image'")
 
 
@@ -211,16 +217,16 @@ def test_a_source_is_its_files_row_by_row(tmp_path: Path) -> None:
     assert [row.cells["question"] for row in rows] == ["a", "b", "c"]
     assert [row.split for row in rows] == ["test", "train", "train"]
     assert {row.folder for row in rows} == {tmp_path}
-    assert rows[0].at("answer") == f"{rows[0].place}, column 'answer'"
-    only = source.only(["train"])
-    assert [row.cells["question"] for row in only.rows(["question"])] == ["b", "c"]
-    assert (only.name, only.splits) == (source.name, ("train",))
+    assert rows[0].cell_location("answer") == f"{rows[0].location}, column 'answer'"
+    train_split = source.select_splits(["train"])
+    assert [row.cells["question"] for row in train_split.rows(["question"])] == ["b", "c"]
+    assert (train_split.name, train_split.splits) == (source.name, ("train",))
     with pytest.raises(UsageError, match=r"no split 'val'.*test, train"):
-        source.only(["test", "val"])
+        source.select_splits(["test", "val"])
     with pytest.raises(UsageError, match="leave --split out"):
-        open_source(str(tmp_path / "test-1.csv")).only(["test"])
+        open_source(str(tmp_path / "test-1.csv")).select_splits(["test"])
     with pytest.raises(DataError, match="no column 'more'") as refused:
-        list(only.rows(["question", "more"]))
+        list(train_split.rows(["question", "more"]))
     assert refused.value.location.endswith("train-2.csv")
     with pytest.raises(DataError, match="no file"):
         open_source(str(tmp_path / "x*.csv"))
@@ -235,16 +241,16 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
     faults = RowFaults()
     rows = [row_in(Path(), f"t.csv: row {k}") for k in range(1, 9)]
     for row in rows[:6]:
-        with faults.of(row):
+        with faults.collect(row):
             raise DataError(
-                f"it has {row.place[-1]} 'legs'", location=f"{row.place}, x", remedy="No."
+                f"it has {row.location[-1]} 'legs'", location=f"{row.location}, x", remedy="No."
             )
     for row in rows[5:7]:
-        with faults.of(row):
+        with faults.collect(row):
             raise UsageError("it is blue")
-    with faults.of(rows[7]):
+    with faults.collect(rows[7]):
         pass
-    assert list(faults.first) == [row.place for row in rows[:7]]
+    assert list(faults.first) == [row.location for row in rows[:7]]
     assert faults.first["t.csv: row 7"].location == "t.csv: row 7"
     error = faults.error(8)
     assert error.message.startswith("7 of 8 rows")
@@ -253,19 +259,19 @@ def test_faults_are_noted_once_a_row_and_counted_by_kind() -> None:
         " 1: t.csv: row 7: it is blue"
     )
     assert error.remedy.startswith("No. --keep-going")
-    few = RowFaults()
-    for count, also in ((1, ""), (2, " (also row 2)"), (3, " (also row 2; row 3)")):
-        with few.of(rows[count - 1]):
-            raise DataError("it is blue", location=rows[count - 1].place)
-        what = few.error(9).message
+    row_faults = RowFaults()
+    for count, suffix in ((1, ""), (2, " (also row 2)"), (3, " (also row 2; row 3)")):
+        with row_faults.collect(rows[count - 1]):
+            raise DataError("it is blue", location=rows[count - 1].location)
+        message = row_faults.error(9).message
         if count == 1:
-            assert what == "it is blue"
+            assert message == "it is blue"
         else:
-            assert what.endswith(f"{count}: t.csv: row 1: it is blue{also}")
+            assert message.endswith(f"{count}: t.csv: row 1: it is blue{suffix}")
     mixed = RowFaults()
-    for row, what in zip(rows, ["green", "blue", "blue"], strict=False):
-        with mixed.of(row):
-            raise DataError(f"it is {what}", location=row.place)
+    for row, color in zip(rows, ["green", "blue", "blue"], strict=False):
+        with mixed.collect(row):
+            raise DataError(f"it is {color}", location=row.location)
     assert "items. 2: t.csv: row 2: it is blue (also row 3). 1: " in mixed.error(3).message
 
 
@@ -276,20 +282,20 @@ def questions(folder: Path, text: str, columns: str = "", **settings: Any) -> Qu
     """The items of a table, whose pictures are written into a folder beside it."""
     (folder / "t.csv").write_text(text)
     source = open_source(str(folder / "t.csv"))
-    wanted = parse_columns([columns] if columns else [])
-    return read_questions(source, wanted, Gathered(folder / "out"), **settings)
+    column_names = parse_columns([columns] if columns else [])
+    return read_questions(source, column_names, GatheredPictures(folder / "out"), **settings)
 
 
 def test_rows_become_items_in_the_order_of_their_fields(tmp_path: Path) -> None:
-    made = questions(
+    questions_read = questions(
         tmp_path,
         "question,answer,type,split,group,n,id\n"
         " Is it? ,yes,ocr,dev,g1,1,a\n"
         ",,,,,,\n"
         "Or not?,no,,,,2,\n",
     )
-    assert made.task == "yes_no"
-    assert [list(row.items()) for row in made.rows] == [
+    assert questions_read.task == "yes_no"
+    assert [list(row.items()) for row in questions_read.rows] == [
         [
             ("id", "a"),
             ("prompt", "Is it?"),
@@ -300,7 +306,7 @@ def test_rows_become_items_in_the_order_of_their_fields(tmp_path: Path) -> None:
         ],
         [("id", "q0003"), ("prompt", "Or not?"), ("target", "no")],
     ]
-    assert made.columns == {
+    assert questions_read.columns == {
         "id": "id",
         "prompt": "question",
         "target": "answer",
@@ -308,16 +314,16 @@ def test_rows_become_items_in_the_order_of_their_fields(tmp_path: Path) -> None:
         "part": "split",
         "cluster": "group",
     }
-    assert (made.unused, made.parts, made.faults) == (("n",), (), {})
+    assert (questions_read.unused, questions_read.parts, questions_read.faults) == (("n",), (), {})
 
 
 def test_columns_of_letters_are_options(tmp_path: Path) -> None:
-    made = questions(tmp_path, "question,answer,A,B,C\nx?,B,1,2,\ny?,red,red,blue,grey\n")
-    assert made.task == "choice"
-    assert [row["options"] for row in made.rows] == [["1", "2"], ["red", "blue", "grey"]]
-    assert [row["target"] for row in made.rows] == ["B", "A"]
-    assert made.columns["options"] == "A, B, C"
-    assert made.unused == ()
+    questions_read = questions(tmp_path, "question,answer,A,B,C\nx?,B,1,2,\ny?,red,red,blue,grey\n")
+    assert questions_read.task == "choice"
+    assert [row["options"] for row in questions_read.rows] == [["1", "2"], ["red", "blue", "grey"]]
+    assert [row["target"] for row in questions_read.rows] == ["B", "A"]
+    assert questions_read.columns["options"] == "A, B, C"
+    assert questions_read.unused == ()
     with pytest.raises(DataError, match="an option C, and no option B") as refused:
         questions(tmp_path, "question,answer,A,B,C\nx?,A,1,,3\n")
     assert refused.value.location.endswith("column 'B'")
@@ -349,12 +355,12 @@ def test_a_column_of_categories_has_types_or_parts(
         with pytest.raises(DataError, match="no hallucination type"):
             questions(tmp_path, text, columns)
         return
-    made = questions(tmp_path, text, columns)
-    values = [row.get(field, "") for row in made.rows]
+    questions_read = questions(tmp_path, text, columns)
+    values = [row.get(field, "") for row in questions_read.rows]
     assert values == ([first, second] if field else ["", ""])
-    assert ("category" in made.unused) == (not field)
-    assert made.columns.get(field or "part") == ("category" if field else "n")
-    assert "" not in made.columns
+    assert ("category" in questions_read.unused) == (not field)
+    assert questions_read.columns.get(field or "part") == ("category" if field else "n")
+    assert "" not in questions_read.columns
 
 
 def test_splits_become_parts_and_share_no_ids(tmp_path: Path) -> None:
@@ -362,39 +368,45 @@ def test_splits_become_parts_and_share_no_ids(tmp_path: Path) -> None:
         lines = "".join(f"{k},what {split} {k}?,red\n" for k in ids)
         (tmp_path / f"{split}.csv").write_text(f"id,question,answer\n{lines}")
 
-    def made(pattern: str) -> Questions:
+    def read_pattern(pattern: str) -> Questions:
         source = open_source(str(tmp_path / pattern))
-        return read_questions(source, {}, Gathered(tmp_path / "out"))
+        return read_questions(source, {}, GatheredPictures(tmp_path / "out"))
 
-    both = made("t*.csv")
-    assert both.parts == ("test", "train")
-    assert [(row["id"], row["part"]) for row in both.rows] == [
+    questions_read = read_pattern("t*.csv")
+    assert questions_read.parts == ("test", "train")
+    assert [(row["id"], row["part"]) for row in questions_read.rows] == [
         ("test-1", "test"),
         ("test-2", "test"),
         ("train-2", "train"),
         ("train-3", "train"),
     ]
-    assert made("te*.csv").parts == ()
-    assert [row["id"] for row in made("te*.csv").rows] == ["1", "2"]
+    assert read_pattern("te*.csv").parts == ()
+    assert [row["id"] for row in read_pattern("te*.csv").rows] == ["1", "2"]
     (tmp_path / "train.csv").write_text("id,question,answer\n3,x?,red\n4,y?,red\n")
-    assert [row["id"] for row in made("t*.csv").rows] == ["1", "2", "3", "4"]
+    assert [row["id"] for row in read_pattern("t*.csv").rows] == ["1", "2", "3", "4"]
     for split in ("test", "train"):
         (tmp_path / f"{split}.csv").write_text(
             f"id,question,answer,part\n{split},x?,red,p\nb{split},z?,x,\n"
         )
-    both = made("t*.csv")
-    assert [row["part"] for row in both.rows] == ["p", "test", "p", "train"]
-    assert both.parts == ()
+    questions_read = read_pattern("t*.csv")
+    assert [row["part"] for row in questions_read.rows] == ["p", "test", "p", "train"]
+    assert questions_read.parts == ()
 
 
 def test_faulty_rows_end_the_reading_or_are_left_out(tmp_path: Path) -> None:
     text = "id,question,answer\na,Is it?,yes\nb,,yes\na ,Or not?,no\nd,Well?,maybe\n"
     with pytest.raises(DataError, match="3 of 4 rows"):
         questions(tmp_path, text)
-    made = questions(tmp_path, text, keep_going=True)
-    assert [row["id"] for row in made.rows] == ["a"]
-    assert sorted(place.rpartition(": row ")[2][0] for place in made.faults) == ["2", "3", "4"]
-    assert [fault.message.partition(" ")[0] for fault in made.faults.values()] == ["the"] * 3
+    questions_read = questions(tmp_path, text, keep_going=True)
+    assert [row["id"] for row in questions_read.rows] == ["a"]
+    assert sorted(location.rpartition(": row ")[2][0] for location in questions_read.faults) == [
+        "2",
+        "3",
+        "4",
+    ]
+    assert [fault.message.partition(" ")[0] for fault in questions_read.faults.values()] == [
+        "the"
+    ] * 3
     with pytest.raises(DataError, match="the question is empty"):
         questions(tmp_path, "question,answer,n\n,yes,1\n", keep_going=True)
     with pytest.raises(DataError, match="no questions"):
@@ -404,11 +416,11 @@ def test_faulty_rows_end_the_reading_or_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_text_of_a_million_characters_is_the_longest(tmp_path: Path) -> None:
-    longest = 1_000_000
-    made = questions(tmp_path, f"question,answer\n{'x' * longest},red\n")
-    assert len(made.rows[0]["prompt"]) == longest
+    max_chars = 1_000_000
+    questions_read = questions(tmp_path, f"question,answer\n{'x' * max_chars},red\n")
+    assert len(questions_read.rows[0]["prompt"]) == max_chars
     with pytest.raises(DataError, match="1,000,001 characters"):
-        questions(tmp_path, f"question,answer\n{'x' * (longest + 1)},red\n")
+        questions(tmp_path, f"question,answer\n{'x' * (max_chars + 1)},red\n")
 
 
 @pytest.mark.parametrize(
@@ -423,8 +435,10 @@ def test_a_text_of_a_million_characters_is_the_longest(tmp_path: Path) -> None:
 )
 def test_a_cell_is_a_text(cell: Any, text: str, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(json.dumps([{"question": "?", "answer": "x", "id": cell}]))
-    made = read_questions(open_source(str(tmp_path / "t.json")), {}, Gathered(tmp_path / "out"))
-    assert [row["id"] for row in made.rows] == [text]
+    questions_read = read_questions(
+        open_source(str(tmp_path / "t.json")), {}, GatheredPictures(tmp_path / "out")
+    )
+    assert [row["id"] for row in questions_read.rows] == [text]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +453,7 @@ def test_a_cell_that_is_no_text_is_refused(cell: Any, says: str, tmp_path: Path)
     (tmp_path / "t.json").write_text(json.dumps([{"question": cell, "answer": "x"}]))
     source = open_source(str(tmp_path / "t.json"))
     with pytest.raises(DataError, match=says) as refused:
-        read_questions(source, {}, Gathered(tmp_path / "out"))
+        read_questions(source, {}, GatheredPictures(tmp_path / "out"))
     assert refused.value.location.endswith("column 'question'")
 
 
@@ -451,7 +465,7 @@ def test_what_no_store_can_hold_is_refused_in_tables_of_arrow_too(
     pyarrow.parquet.write_table(pyarrow.table({**cells, column: ["a\0b"]}), tmp_path / "t.parquet")
     source = open_source(str(tmp_path / "t.parquet"))
     with pytest.raises(DataError, match="has a character") as refused:
-        read_questions(source, {}, Gathered(tmp_path / "out"))
+        read_questions(source, {}, GatheredPictures(tmp_path / "out"))
     assert "row 1" in refused.value.location
 
 
@@ -462,24 +476,28 @@ def test_answers_of_several_texts_stay_a_list(tmp_path: Path) -> None:
         {"question": "c?", "answer": True},
     ]
     (tmp_path / "t.json").write_text(json.dumps(rows))
-    made = read_questions(open_source(str(tmp_path / "t.json")), {}, Gathered(tmp_path / "out"))
-    assert [row["target"] for row in made.rows] == [["red", "2"], "blue", "yes"]
+    questions_read = read_questions(
+        open_source(str(tmp_path / "t.json")), {}, GatheredPictures(tmp_path / "out")
+    )
+    assert [row["target"] for row in questions_read.rows] == [["red", "2"], "blue", "yes"]
     (tmp_path / "t.json").write_text(json.dumps([{"question": "a?", "answer": ["x", None]}]))
     with pytest.raises(DataError, match="null"):
-        read_questions(open_source(str(tmp_path / "t.json")), {}, Gathered(tmp_path / "out"))
+        read_questions(
+            open_source(str(tmp_path / "t.json")), {}, GatheredPictures(tmp_path / "out")
+        )
 
 
 def test_a_short_text_beside_packed_pictures_is_the_row_that_has_one(tmp_path: Path) -> None:
-    other = base64.b64encode(picture(9)).decode()
-    text = f"index,question,answer,image\n7,a?,x,{PACKED}\n8,b?,x,7\n9,c?,x,8\n10,d?,x,{other}\n"
+    blue = base64.b64encode(picture(9)).decode()
+    text = f"index,question,answer,image\n7,a?,x,{PACKED}\n8,b?,x,7\n9,c?,x,8\n10,d?,x,{blue}\n"
     text += "11,e?,x,http://x.org/a.png\n12,f?,x,\n"
-    made = questions(tmp_path, text)
+    questions_read = questions(tmp_path, text)
     name = named_by_content(PNG)
-    shown = [row.get("image") for row in made.rows]
-    assert shown == [name, name, name, named_by_content(picture(9)), "http://x.org/a.png", None]
+    images = [row.get("image") for row in questions_read.rows]
+    assert images == [name, name, name, named_by_content(picture(9)), "http://x.org/a.png", None]
     # without an index, the row's number is meant
-    made = questions(tmp_path, f"question,answer,image\na?,x,2\nb?,x,{PACKED}\n")
-    assert [row["image"] for row in made.rows] == [name, name]
+    questions_read = questions(tmp_path, f"question,answer,image\na?,x,2\nb?,x,{PACKED}\n")
+    assert [row["image"] for row in questions_read.rows] == [name, name]
     for row, says in (
         ("8,b?,x,9", "'9' is the index of"),
         ("8,b?,x,8", "8 -> 8, which goes in a"),
@@ -495,7 +513,7 @@ def test_a_short_text_beside_packed_pictures_is_the_row_that_has_one(tmp_path: P
 def test_a_text_in_the_column_of_pictures_is_a_path(tmp_path: Path) -> None:
     (tmp_path / "7").write_bytes(PNG)
     (tmp_path / "b.png").write_bytes(picture(9))
-    made = questions(tmp_path, "index,question,answer,image\n7,a?,x,7\n8,b?,x,b.png\n")
-    assert [row["image"] for row in made.rows] == ["7", "b.png"]
+    questions_read = questions(tmp_path, "index,question,answer,image\n7,a?,x,7\n8,b?,x,b.png\n")
+    assert [row["image"] for row in questions_read.rows] == ["7", "b.png"]
     assert (tmp_path / "out" / "b.png").read_bytes() == picture(9)
-    assert made.unused == ()
+    assert questions_read.unused == ()

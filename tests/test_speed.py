@@ -12,7 +12,7 @@ import pytest
 
 import hqm
 from hqm.errors import AnswerError, HQMError
-from hqm.files.records import begins_with, read_records
+from hqm.files.records import first_record, read_records
 from hqm.forms import tag_cache
 from hqm.imports.log_answers import read_recordings
 from hqm.psychometrics.significance import benjamini_hochberg
@@ -39,26 +39,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     benchmark, rng = hqm.load(str(folder)), np.random.default_rng(0)
     with hqm.Store(folder / "store.sqlite") as store:
-        asks = hqm.Asks(store).of(benchmark, benchmark.original, True)
+        asks = hqm.Asks(store).questions(benchmark, benchmark.original, True)
         for r in range(RESPONDENTS):
-            who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
+            respondent = store.respondent(f"hf/model-{r}", {"kind": "hf"})
             for run in range(RUNS):
-                store.administered(
-                    who, "speed", form="original", digest=benchmark.original.digest, run=run
+                store.record_administration(
+                    respondent, "speed", form="original", digest=benchmark.original.digest, run=run
                 )
-                drawn = rng.choice(TEXTS, ITEMS)
+                texts = rng.choice(TEXTS, ITEMS)
                 store.append(
-                    who, run, [(a, Response(str(t))) for a, t in zip(asks, drawn, strict=True)]
+                    respondent,
+                    run,
+                    [(a, Response(str(t))) for a, t in zip(asks, texts, strict=True)],
                 )
     return folder
 
 
 def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
-    benchmark, asked = hqm.load(str(folder)), []
+    benchmark, scored = hqm.load(str(folder)), []
     score = benchmark.score
 
     def counted(item: Item, response: Response) -> Verdict:
-        asked.append((item.id, response.text))
+        scored.append((item.id, response.text))
         return score(item, response)
 
     vars(benchmark)["score"] = counted
@@ -67,22 +69,25 @@ def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
             hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
         ]
         answers = hqm.Answers(hqm.Asks(store))
-        together = [
+        matrices = [
             answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents)
             for k in range(RUNS)
         ]
-        assert len(asked) == len(set(asked)) > ITEMS
-        for run, matrix in enumerate(together):
-            form, alone = benchmark.original, hqm.Answers(hqm.Asks(store))
-            again = alone.matrix(benchmark, hqm.Cell(run=run), form, respondents)
-            np.testing.assert_array_equal(matrix.values, again.values)
-            np.testing.assert_array_equal(matrix.words, again.words)
-            assert list(matrix.tallies) == list(again.tallies)
-            assert matrix.answers == again.answers
-            given = [alone.responses(benchmark, form, who, run) for who in respondents]
+        assert len(scored) == len(set(scored)) > ITEMS
+        for run, matrix in enumerate(matrices):
+            form, fresh_answers = benchmark.original, hqm.Answers(hqm.Asks(store))
+            expected = fresh_answers.matrix(benchmark, hqm.Cell(run=run), form, respondents)
+            np.testing.assert_array_equal(matrix.values, expected.values)
+            np.testing.assert_array_equal(matrix.words, expected.words)
+            assert list(matrix.tallies) == list(expected.tallies)
+            assert matrix.answers == expected.answers
+            responses = [
+                fresh_answers.responses(benchmark, form, respondent, run)
+                for respondent in respondents
+            ]
             plain = [
                 [benchmark.verdict(i, a).value for i, a in zip(form.items, row, strict=True) if a]
-                for row in given
+                for row in responses
             ]
             np.testing.assert_array_equal(matrix.values, np.array(plain, dtype=float))
 
@@ -94,31 +99,39 @@ def test_aligning_copies_nothing_that_stays_and_orders_the_rest(folder: Path) ->
             hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
         ]
         answers = hqm.Answers(hqm.Asks(store))
-        first, other = (
+        first, second = (
             answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents)
             for k in range(2)
         )
-    same = align(first, other)
-    assert same[0] is first
-    assert same[1] is other
+    aligned = align(first, second)
+    assert aligned[0] is first
+    assert aligned[1] is second
     rows, columns = [2, 0, 3], [7, 1, 5, 0]
-    turned = other.take([other.respondents[r] for r in rows], [other.items[c].id for c in columns])
-    np.testing.assert_array_equal(turned.values, other.values[np.ix_(rows, columns)])
-    here, there = align(first, replace(turned))
-    assert (
-        here.respondents == there.respondents == tuple(first.respondents[r] for r in sorted(rows))
+    turned = second.take(
+        [second.respondents[r] for r in rows], [second.items[c].id for c in columns]
     )
-    assert [item.id for item in there.items] == [first.items[c].id for c in sorted(columns)]
-    np.testing.assert_array_equal(there.values, other.values[np.ix_(sorted(rows), sorted(columns))])
+    np.testing.assert_array_equal(turned.values, second.values[np.ix_(rows, columns)])
+    first_aligned, second_aligned = align(first, replace(turned))
+    assert (
+        first_aligned.respondents
+        == second_aligned.respondents
+        == tuple(first.respondents[r] for r in sorted(rows))
+    )
+    assert [item.id for item in second_aligned.items] == [
+        first.items[c].id for c in sorted(columns)
+    ]
+    np.testing.assert_array_equal(
+        second_aligned.values, second.values[np.ix_(sorted(rows), sorted(columns))]
+    )
 
 
 def test_the_hash_of_many_texts_is_that_of_their_bytes_each_closed_by_nul() -> None:
     parts = [f"ok text {i} é \ud800" for i in range(2_500)]
-    for some in (parts, parts[:1000], parts[:1], []):
+    for texts in (parts, parts[:1000], parts[:1], []):
         plain = hashlib.blake2b(digest_size=12)
-        for part in some:
-            plain.update(part.encode("utf-8", "surrogatepass") + b"\0")
-        assert digest_all(iter(some)) == f"b2:{plain.hexdigest()}"
+        for text in texts:
+            plain.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        assert digest_all(iter(texts)) == f"b2:{plain.hexdigest()}"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +145,7 @@ def test_the_hash_of_many_texts_is_that_of_their_bytes_each_closed_by_nul() -> N
 )
 def test_the_first_record_of_every_shape_of_file(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    assert begins_with(tmp_path / name) == read_records(tmp_path / name)[:1]
+    assert first_record(tmp_path / name) == read_records(tmp_path / name)[:1]
 
 
 def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen(
@@ -147,7 +160,10 @@ def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen
     path.write_text("\n".join(map(json.dumps, rows)))
     first, second = read_recordings(path, {"original": form})
     assert (first.run, second.run, len(first.answers)) == (0, 1, ITEMS)
-    assert len({id(answer) for of in (first, second) for answer in of.answers.values()}) == 1
+    assert (
+        len({id(answer) for recorded in (first, second) for answer in recorded.answers.values()})
+        == 1
+    )
     # True equals 1, but is no run
     path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "run": True}])))
     with pytest.raises(HQMError, match="no count"):
@@ -184,56 +200,60 @@ def test_tails_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
 
 
 def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) -> None:
-    asked = hqm.ask("Is it red?")
+    question = hqm.ask("Is it red?")
     with (
         hqm.Store(tmp_path / "store.sqlite") as store,
-        hqm.Store(tmp_path / "store.sqlite") as other,
+        hqm.Store(tmp_path / "store.sqlite") as second_store,
     ):
-        who = store.respondent("hf/tiny", {})
-        assert store.answered(who, 0) == set()
-        store.append(who, 0, [(asked, Response("", "error", "no"))])
-        assert store.answered(who, 0) == set()
-        rows = store.answer_rows(who, 0)
-        assert store.answer_rows(who, 0) is rows
-        other.append(who, 0, [(asked, Response("Yes", detail={"seconds": 0.5, "p": {"yes": 1.0}}))])
-        assert [row[0] for row in store.answer_rows(who, 0).values()] == ["Yes"]
-        assert len(store.answered(who, 0)) == 1
-        assert (store.seconds(who), store.usage(who).answers) == ((1, 0.5), 2)
-        assert list(store.details(who, 0, "p").values()) == [{"seconds": 0.5, "p": {"yes": 1.0}}]
-        other.append(who, 1, [(asked, Response("Yes", detail={"seconds": 0.5}))])
-        assert (store.details(who, 1, "p"), store.seconds(who)) == ({}, (2, 1.0))
+        respondent = store.respondent("hf/tiny", {})
+        assert store.answered(respondent, 0) == set()
+        store.append(respondent, 0, [(question, Response("", "error", "no"))])
+        assert store.answered(respondent, 0) == set()
+        rows = store.answer_rows(respondent, 0)
+        assert store.answer_rows(respondent, 0) is rows
+        second_store.append(
+            respondent, 0, [(question, Response("Yes", detail={"seconds": 0.5, "p": {"yes": 1.0}}))]
+        )
+        assert [row[0] for row in store.answer_rows(respondent, 0).values()] == ["Yes"]
+        assert len(store.answered(respondent, 0)) == 1
+        assert (store.seconds(respondent), store.usage(respondent).answers) == ((1, 0.5), 2)
+        assert list(store.details(respondent, 0, "p").values()) == [
+            {"seconds": 0.5, "p": {"yes": 1.0}}
+        ]
+        second_store.append(respondent, 1, [(question, Response("Yes", detail={"seconds": 0.5}))])
+        assert (store.details(respondent, 1, "p"), store.seconds(respondent)) == ({}, (2, 1.0))
 
 
 def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
-    rules, asked, texts = tmp_path / "rules.py", list[str](), [f"text {i} é" for i in range(150)]
+    rules, calls, texts = tmp_path / "rules.py", list[str](), [f"text {i} é" for i in range(150)]
 
     def rule(text: str) -> list[str]:
-        asked.append(text)
+        calls.append(text)
         return [text.upper()]
 
-    def made(which: list[str]) -> list[list[str]]:
-        tag_cache._rules.cache_clear()
-        reading = tag_cache.Readings("upper", rule, (rules,))
-        values = [reading(text) for text in which]
+    def tag(selected: list[str]) -> list[list[str]]:
+        tag_cache._rules_digest.cache_clear()
+        reading = tag_cache.RuleCache("upper", rule, (rules,))
+        values = [reading(text) for text in selected]
         reading.keep()
-        asked_now, asked[:] = list(asked), []
-        return [*values, asked_now]
+        new_calls, calls[:] = list(calls), []
+        return [*values, new_calls]
 
     rules.write_text("first")
-    few = made(texts[:20])
-    assert few[-1] == made(texts[:20])[-1] == texts[:20], "a few are not worth a file"
-    first = made(texts)
-    assert (first[-1], made(texts)) == (texts, [*first[:-1], []])
+    few_tags = tag(texts[:20])
+    assert few_tags[-1] == tag(texts[:20])[-1] == texts[:20], "a few are not worth a file"
+    first = tag(texts)
+    assert (first[-1], tag(texts)) == (texts, [*first[:-1], []])
     (file,) = (tmp_path / "cache" / "readings").iterdir()
     file.write_text("[broken")
-    assert made(texts) == first
+    assert tag(texts) == first
     rules.write_text("second")
-    assert made(texts) == first
+    assert tag(texts) == first
     assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [
         False
     ]
     monkeypatch.setenv("HQM_CACHE", str(rules))
-    assert made(texts) == first, "where nothing can be written, it is made again"
+    assert tag(texts) == first, "where nothing can be written, it is made again"

@@ -40,7 +40,7 @@ from tests.perf.decisions_until import (
     wrong,
 )
 from tests.servers import PlannedServer, completion, question
-from tests.test_interruptions import HQM, start, until
+from tests.test_interruptions import HQM, start, wait_until
 
 PICTURES, ITEMS = 50, 4
 
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for i in range(PICTURES * ITEMS)
     ]
-    made = write_benchmark(
+    benchmark_folder = write_benchmark(
         tmp_path_factory.mktemp("made") / "made",
         rows,
         name="made",
@@ -69,8 +69,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from PIL import Image
 
     for k in range(PICTURES):
-        Image.new("RGB", (2, 2), (k, 0, 0)).save(made / f"{k}.png")
-    return made
+        Image.new("RGB", (2, 2), (k, 0, 0)).save(benchmark_folder / f"{k}.png")
+    return benchmark_folder
 
 
 class Knowing:
@@ -95,8 +95,8 @@ class Knowing:
     def identity(self) -> dict[str, str]:
         return {"kind": "test", "model": self.name}
 
-    def says(self, item: str, again: int = 0) -> str:
-        lucky = int(digest([self.name, item, again])[3:11], 16) / 16**8 < self.chance
+    def says(self, item: str, run: int = 0) -> str:
+        lucky = int(digest([self.name, item, run])[3:11], 16) / 16**8 < self.chance
         right = self.targets[item] == "yes"
         return "Yes" if right == lucky else "No"
 
@@ -125,8 +125,8 @@ def ask(
     runs: int = 1,
     **settings: Any,
 ) -> StoppedRun:
-    cells = [Administration(benchmark.original, again) for again in range(runs)]
-    assignments = [hqm.assign(each, benchmark) for each in knowing]
+    cells = [Administration(benchmark.original, run) for run in range(runs)]
+    assignments = [hqm.assign(respondent, benchmark) for respondent in knowing]
     return ask_until(
         StoppingRule.parse(rules), Asks(store), benchmark, assignments, lambda _: cells, **settings
     )
@@ -147,7 +147,7 @@ def test_nobody_gains_by_betting_against_the_truth() -> None:
         wealth = Wealth(np.array([truth]), largest=4, population=5)
         for n, picture in enumerate(order):
             wealth.draw(totals[picture], items[picture])
-            sums[n] += np.exp([wealth.above[0], wealth.below[0]])
+            sums[n] += np.exp([wealth.log_wealth_above[0], wealth.log_wealth_below[0]])
     assert sums / len(orders) == pytest.approx(1.0, abs=1e-9)
 
 
@@ -161,7 +161,7 @@ def test_nobody_gains_by_betting_against_a_true_difference() -> None:
         wealth = Wealth(np.array([[truth]]), -1.0, 1.0, 4, 4)
         for picture in order[:3]:
             wealth.draw(scores[:, picture], items[[picture]])
-        wealths.append(np.exp([wealth.above[0, 0], wealth.below[0, 0]]))
+        wealths.append(np.exp([wealth.log_wealth_above[0, 0], wealth.log_wealth_below[0, 0]]))
     assert np.mean(wealths, axis=0) == pytest.approx(1.0, abs=1e-9)
 
 
@@ -182,8 +182,8 @@ def test_an_interval_ends_at_the_score_of_the_full_benchmark() -> None:
     assert (np.diff(sequence.upper[:-1]) <= 0).all()
     endless = hqm.confidence_sequence(scores, pictures.tolist())
     assert endless.half_width[-1] > 0.05, "about items like these, nothing is ever known exactly"
-    assert endless.first(0.001) is None
-    assert sequence.first(1.0) == 1
+    assert endless.pictures_until(0.001) is None
+    assert sequence.pictures_until(1.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -233,18 +233,18 @@ def test_the_simulation_decides_as_the_function_does() -> None:
 def test_equals_are_not_separated_and_everything_is_then_known() -> None:
     rng = np.random.default_rng(8)
     scores = (rng.random(200) < 0.8).astype(float)
-    (same,) = hqm.separated_pairs(
+    (identical,) = hqm.separated_pairs(
         np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist(), population=50
     )
-    assert (same.state, same.pictures, same.difference) == ("equal", 50, 0.0)
-    (near,) = hqm.separated_pairs(
+    assert (identical.state, identical.pictures, identical.difference) == ("equal", 50, 0.0)
+    (near_equal,) = hqm.separated_pairs(
         np.stack([scores, scores]),
         np.repeat(np.arange(50), 4).tolist(),
         population=50,
         smallest=0.1,
     )
-    assert near.state == "within"
-    assert near.pictures < 50
+    assert near_equal.state == "within"
+    assert near_equal.pictures < 50
     (open_,) = hqm.separated_pairs(np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist())
     assert open_.state == "open"
     assert 0 < open_.p <= 1
@@ -334,10 +334,10 @@ def test_the_order_is_drawn_once_and_recorded(store: Store, folder: Path) -> Non
     order = picture_order(store, benchmark, seed=1)
     assert sorted(order.clusters) == sorted(f"{k}.png" for k in range(PICTURES))
     assert picture_order(store, benchmark, seed=2) == order, "the recorded one holds"
-    with Store(":memory:") as other:
-        assert picture_order(other, benchmark, seed=1) == order
-    with Store(":memory:") as other:
-        assert picture_order(other, benchmark, seed=2).clusters != order.clusters
+    with Store(":memory:") as second_store:
+        assert picture_order(second_store, benchmark, seed=1) == order
+    with Store(":memory:") as second_store:
+        assert picture_order(second_store, benchmark, seed=2).clusters != order.clusters
     assert [item.image for item in order.items(benchmark.original, 3, 4)] == [
         order.clusters[3]
     ] * ITEMS
@@ -346,50 +346,52 @@ def test_the_order_is_drawn_once_and_recorded(store: Store, folder: Path) -> Non
 def test_respondents_stop_at_different_times(store: Store, folder: Path) -> None:
     benchmark = hqm.load(folder)
     knowing = respondents(benchmark, guessing=0.5, able=0.9, abler=0.93)
-    done = ask(store, benchmark, knowing, "separated>=.1", runs=2)
-    guessing, able, abler = done.stops
+    stopped_run = ask(store, benchmark, knowing, "separated>=.1", runs=2)
+    guessing, able, abler = stopped_run.stops
     assert guessing.pictures < able.pictures == abler.pictures
-    assert [pair.state for pair in done.pairs] == ["separated", "separated", "within"]
+    assert [pair.state for pair in stopped_run.pairs] == ["separated", "separated", "within"]
     assert "it was separated from 2" in guessing.why
     assert tells(able.why, "stopping.within", margin="0.1", others=1)
-    for stop, each in zip(done.stops, knowing, strict=True):
-        chosen = set(done.order.clusters[: stop.pictures])
+    for stop, respondent in zip(stopped_run.stops, knowing, strict=True):
+        asked_pictures = set(stopped_run.order.clusters[: stop.pictures])
         assert stop.items == stop.pictures * ITEMS
-        for again in range(2):
-            asked = [r for r in each.asked if r.run == again]
-            assert len(asked) == stop.items, (
+        for run_number in range(2):
+            requests = [r for r in respondent.asked if r.run == run_number]
+            assert len(requests) == stop.items, (
                 "the second run is asked about the pictures of the first"
             )
-            assert {benchmark.original.by_id[r.item].cluster for r in asked} == chosen
+            assert {benchmark.original.by_id[r.item].cluster for r in requests} == asked_pictures
         truth = np.mean(
             [
-                each.says(item.id) == ("Yes" if item.target == "yes" else "No")
+                respondent.says(item.id) == ("Yes" if item.target == "yes" else "No")
                 for item in benchmark.original.items
             ]
         )
         assert stop.low <= truth <= stop.high
-    assert all(each.closed for each in knowing)
+    assert all(respondent.closed for respondent in knowing)
 
 
 def test_both_rules_hold_together(store: Store, folder: Path) -> None:
     benchmark = hqm.load(folder)
     knowing = respondents(benchmark, guessing=0.5, able=0.95)
-    done = ask(store, benchmark, knowing, "separated", "half_width<=.08")
-    assert all(stop.high - stop.low <= 0.16 for stop in done.stops)
+    stopped_run = ask(store, benchmark, knowing, "separated", "half_width<=.08")
+    assert all(stop.high - stop.low <= 0.16 for stop in stopped_run.stops)
     assert all(
         "half of its interval was" in stop.why and "separated from 1" in stop.why
-        for stop in done.stops
+        for stop in stopped_run.stops
     )
-    with Store(":memory:") as other:
-        alone = ask(other, benchmark, respondents(benchmark, guessing=0.5, able=0.95), "separated")
-    assert alone.stops[0].pictures < done.stops[0].pictures
+    with Store(":memory:") as second_store:
+        separated_only = ask(
+            second_store, benchmark, respondents(benchmark, guessing=0.5, able=0.95), "separated"
+        )
+    assert separated_only.stops[0].pictures < stopped_run.stops[0].pictures
 
 
 def test_a_width_out_of_reach_asks_everything_and_says_so(store: Store, folder: Path) -> None:
     benchmark = hqm.load(folder)
     (able,) = respondents(benchmark, able=0.8)
-    done = ask(store, benchmark, [able], "half_width<=.0001")
-    assert done.stops[0].why == "every item was asked"
+    stopped_run = ask(store, benchmark, [able], "half_width<=.0001")
+    assert stopped_run.stops[0].why == "every item was asked"
     assert len(able.asked) == PICTURES * ITEMS
     assert stopped_in(Asks(store), benchmark, hqm.respondents_in(Asks(store), benchmark)) is None, (
         "nothing was stopped"
@@ -400,9 +402,9 @@ def test_whom_a_failure_ends_holds_up_nobody(store: Store, folder: Path) -> None
     benchmark = hqm.load(folder)
     knowing = respondents(benchmark, guessing=0.5, able=0.95, broken=0.7)
     knowing[2].breaks_after = 40
-    done = ask(store, benchmark, knowing, "separated")
-    assert [name for name, _ in done.outcome.failed] == ["hf/broken"]
-    assert [stop.respondent for stop in done.stops] == ["hf/guessing", "hf/able"]
+    stopped_run = ask(store, benchmark, knowing, "separated")
+    assert [name for name, _ in stopped_run.outcome.failed] == ["hf/broken"]
+    assert [stop.respondent for stop in stopped_run.stops] == ["hf/guessing", "hf/able"]
     assert len(knowing[0].asked) < PICTURES * ITEMS
 
 
@@ -425,19 +427,21 @@ def test_a_bound_ends_it_and_the_next_command_goes_on(store: Store, folder: Path
     from hqm.respondents.server_limits import Budget
 
     benchmark = hqm.load(folder)
-    with Store(":memory:") as whole:
+    with Store(":memory:") as whole_store:
         expected = ask(
-            whole, benchmark, respondents(benchmark, guessing=0.5, able=0.9), "separated"
+            whole_store, benchmark, respondents(benchmark, guessing=0.5, able=0.9), "separated"
         )
     first = respondents(benchmark, guessing=0.5, able=0.9)
     ended = ask(store, benchmark, first, "separated", budget=Budget(max_requests=101))
     assert ended.stops == ()
-    assert sum(len(each.asked) for each in first) == 101
+    assert sum(len(respondent.asked) for respondent in first) == 101
     second = respondents(benchmark, guessing=0.5, able=0.9)
-    done = ask(store, benchmark, second, "separated")
-    assert (done.stops, done.pairs) == (expected.stops, expected.pairs)
-    asked = [(each.name, r.item) for each in (*first, *second) for r in each.asked]
-    assert len(asked) == len(set(asked)) == sum(stop.items for stop in done.stops), (
+    stopped_run = ask(store, benchmark, second, "separated")
+    assert (stopped_run.stops, stopped_run.pairs) == (expected.stops, expected.pairs)
+    requests = [
+        (respondent.name, r.item) for respondent in (*first, *second) for r in respondent.asked
+    ]
+    assert len(requests) == len(set(requests)) == sum(stop.items for stop in stopped_run.stops), (
         "nothing is asked twice"
     )
 
@@ -471,7 +475,7 @@ def server(folder: Path) -> Iterator[PlannedServer]:
             return completion("")
         prompt = question(body)
         number = prompt.partition(" number ")[2].split()[0]
-        turned = not any(asked in prompt for asked in original)
+        turned = not any(original_prompt in prompt for original_prompt in original)
         lucky = (
             int(digest([body["model"], number])[3:11], 16) / 16**8
             < {"able": 0.9, "middling": 0.7, "guessing": 0.5}[body["model"]]
@@ -482,9 +486,11 @@ def server(folder: Path) -> Iterator[PlannedServer]:
         yield running
 
 
-def command(folder: Path, server: PlannedServer, *more: str) -> list[str]:
+def command(folder: Path, server: PlannedServer, *extra: str) -> list[str]:
     names = [
-        part for model in ("able", "guessing") for part in ("-r", f"openai/{model}@{server.url}")
+        argument
+        for model in ("able", "guessing")
+        for argument in ("-r", f"openai/{model}@{server.url}")
     ]
     return [
         "audit",
@@ -496,7 +502,7 @@ def command(folder: Path, server: PlannedServer, *more: str) -> list[str]:
         "--runs",
         "1",
         "-q",
-        *more,
+        *extra,
     ]
 
 
@@ -513,11 +519,11 @@ def stopped(
     store = tmp_path_factory.mktemp("stopped") / "store.sqlite"
     names = [f"openai/{model}@{server.url}" for model in ("able", "middling", "guessing")]
     rules = ["separated", "half_width<=.12"]
-    done = hqm.run(
+    outcome = hqm.run(
         str(folder), names, store=store, until=rules, forms=["original", "parallel"], runs=2
     )
-    assert done.outcome.errors == 0
-    assert len(done.stopped[0].stops[0].respondent) > 0
+    assert outcome.outcome.errors == 0
+    assert len(outcome.stopped[0].stops[0].respondent) > 0
     return store, hqm.audit(str(folder), store=store)
 
 
@@ -525,22 +531,26 @@ def test_a_run_that_was_killed_goes_on_and_stops_at_the_same_picture(
     folder: Path, server: PlannedServer, tmp_path: Path, run: Run
 ) -> None:
     rule = ["--until", "half_width<=.09"]
-    status, whole, err = run(*command(folder, server, *rule, "--store", tmp_path / "whole.sqlite"))
+    status, whole_output, err = run(
+        *command(folder, server, *rule, "--store", tmp_path / "whole.sqlite")
+    )
     assert status == 0, err
     before = len(server.asked)
     server.delay = 0.05
     process = start([*HQM, *command(folder, server, *rule)], tmp_path / "killed.sqlite")
-    until(lambda: len(server.asked) >= before + 50, process)
+    wait_until(lambda: len(server.asked) >= before + 50, process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     server.delay = 0.0
-    kept = len(stored(tmp_path / "killed.sqlite"))
-    assert 0 < kept < len(stored(tmp_path / "whole.sqlite"))
-    status, again, err = run(*command(folder, server, *rule, "--store", tmp_path / "killed.sqlite"))
+    n_stored = len(stored(tmp_path / "killed.sqlite"))
+    assert 0 < n_stored < len(stored(tmp_path / "whole.sqlite"))
+    status, rerun_output, err = run(
+        *command(folder, server, *rule, "--store", tmp_path / "killed.sqlite")
+    )
     assert status == 0, err
-    assert f"stored before {kept}, errors 0" in again
+    assert f"stored before {n_stored}, errors 0" in rerun_output
     # the same stops, and every question once
-    assert again.splitlines()[1:] == whole.splitlines()[1:]
+    assert rerun_output.splitlines()[1:] == whole_output.splitlines()[1:]
     assert len(stored(tmp_path / "killed.sqlite")) == len(stored(tmp_path / "whole.sqlite"))
     assert all(attempt == 0 for *_, attempt in stored(tmp_path / "killed.sqlite"))
     with (
@@ -548,8 +558,8 @@ def test_a_run_that_was_killed_goes_on_and_stops_at_the_same_picture(
         Store(tmp_path / "whole.sqlite", readonly=True) as b,
     ):
         orders = [
-            [r["order_of_pictures"] for r in each.records() if "order_of_pictures" in r]
-            for each in (a, b)
+            [r["order_of_pictures"] for r in opened_store.records() if "order_of_pictures" in r]
+            for opened_store in (a, b)
         ]
         assert orders[0] == orders[1]
         assert len(orders[0]) == 1
@@ -573,36 +583,43 @@ def test_a_stopped_administration_is_a_cell_of_its_own(
     stopped: tuple[Path, hqm.BenchmarkAudit],
 ) -> None:
     _, audit = stopped
-    at = audit.stopped
+    stop_record = audit.stopped
     cell = Cell.parse(audit.reference)
-    assert cell.until == f"separated+half_width<=0.12,{at['pictures']}of{PICTURES}pictures"
+    assert cell.until == f"separated+half_width<=0.12,{stop_record['pictures']}of{PICTURES}pictures"
     assert str(cell) == audit.reference
     assert {Cell.parse(name).until for name in audit.cells} == {cell.until}
     assert len(audit.cells) == 3, "two runs and a parallel form, on the same pictures"
-    assert at["pictures"] == min(row["pictures"] for row in at["respondents"]) < PICTURES
-    assert (at["items"], at["of_items"]) == (at["pictures"] * ITEMS, PICTURES * ITEMS)
-    for row in at["respondents"]:
+    assert (
+        stop_record["pictures"]
+        == min(row["pictures"] for row in stop_record["respondents"])
+        < PICTURES
+    )
+    assert (stop_record["items"], stop_record["of_items"]) == (
+        stop_record["pictures"] * ITEMS,
+        PICTURES * ITEMS,
+    )
+    for row in stop_record["respondents"]:
         assert row["inclusion"] == row["pictures"] / PICTURES
         assert row["stopped_after"] == row["pictures"] * ITEMS
         assert row["low"] <= row["score"] <= row["high"]
         assert row["high"] - row["low"] <= 0.24
     assert all(
-        sum(states.values()) == at["items"]
-        for who in audit.respondents
-        for states in who.states.values()
+        sum(states.values()) == stop_record["items"]
+        for respondent in audit.respondents
+        for states in respondent.states.values()
     )
     assert all(
         "missing" not in states or not states["missing"]
-        for who in audit.respondents
-        for states in who.states.values()
+        for respondent in audit.respondents
+        for states in respondent.states.values()
     )
 
 
 def test_every_number_says_that_it_was_stopped(stopped: tuple[Path, hqm.BenchmarkAudit]) -> None:
     _, audit = stopped
-    until_part = f"|until:{Cell.parse(audit.reference).until}|"
+    until_field = f"|until:{Cell.parse(audit.reference).until}|"
     assert audit.all_estimates
-    assert all(until_part in e.signature for e in audit.all_estimates), "whatever it is"
+    assert all(until_field in e.signature for e in audit.all_estimates), "whatever it is"
     assert all(e.n_items <= audit.stopped["items"] for e in audit.all_estimates)
     with_numbers = {
         e.indicator.partition(".")[0] for e in audit.all_estimates if e.value is not None
@@ -667,12 +684,12 @@ def test_reports_frames_and_json_say_it(
     stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run
 ) -> None:
     store, audit = stopped
-    status, out, err = run(
+    status, output, err = run(
         "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q", "--all"
     )
     assert status == 0, err
     sentence = f"{audit.stopped['items']} of {PICTURES * ITEMS} items"
-    assert sentence in out
+    assert sentence in output
     page = (tmp_path / "out" / "evidence.html").read_text()
     assert "Where asking was stopped" in page
     assert (
@@ -711,13 +728,13 @@ def test_an_export_carries_the_order_and_the_stops(
     status, _, err = run("import", tmp_path / "all.jsonl", "--store", tmp_path / "copy.sqlite")
     assert status == 0, err
     with Store(tmp_path / "copy.sqlite", readonly=True) as opened:
-        again = hqm.gather(hqm.load(folder), opened)
+        evidence = hqm.gather(hqm.load(folder), opened)
     rows = [
-        sorted(each["respondents"], key=lambda row: row["respondent"])
-        for each in (again.stopped, audit.stopped)
+        sorted(stop_record["respondents"], key=lambda row: row["respondent"])
+        for stop_record in (evidence.stopped, audit.stopped)
     ]
     assert rows[0] == rows[1]
-    assert tuple(map(str, again.matrices)) == audit.cells
+    assert tuple(map(str, evidence.matrices)) == audit.cells
 
 
 def test_labels_are_planned_on_the_pictures_in_common(
@@ -725,8 +742,10 @@ def test_labels_are_planned_on_the_pictures_in_common(
 ) -> None:
     store, audit = stopped
     plan = tmp_path / "plan.jsonl"
-    status, out, err = run("label", "plan", folder, "--labels", 40, "--store", store, "--out", plan)
-    assert status == 0, (out, err)
+    status, output, err = run(
+        "label", "plan", folder, "--labels", 40, "--store", store, "--out", plan
+    )
+    assert status == 0, (output, err)
     with Store(store, readonly=True) as opened:
         order = picture_order(opened, hqm.load(folder))
     used = {

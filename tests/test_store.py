@@ -14,19 +14,19 @@ from tests.messages import tells
 
 def filled(path: Path | str) -> Store:
     store = Store(path)
-    who = store.respondent("hf/a", {"kind": "hf", "temperature": 1.0})
-    other = store.respondent("recorded/b", {"kind": "recorded"})
+    respondent = store.respondent("hf/a", {"kind": "hf", "temperature": 1.0})
+    second_respondent = store.respondent("recorded/b", {"kind": "recorded"})
     q1, q2 = ask("Is it red?", "a.png", "b2:01"), ask('Is it "blue"?\nNow.', None)
     store.append(
-        who,
+        respondent,
         0,
         [
             (q1, Response("Yes, é.", "ok", "", {"seconds": 0.5})),
             (q2, Response("", "error", "the server answered 500")),
         ],
     )
-    store.append(who, 0, [(q2, Response("No"))])
-    store.append(other, 1, [(q1, Response("No", "truncated", "cut"))])
+    store.append(respondent, 0, [(q2, Response("No"))])
+    store.append(second_respondent, 1, [(q1, Response("No", "truncated", "cut"))])
     store.judge(
         "mine",
         "original",
@@ -39,31 +39,36 @@ def filled(path: Path | str) -> Store:
 
 
 def test_the_last_attempt_counts_and_all_are_kept(store: Store) -> None:
-    who = store.respondent("hf/a", {})
+    respondent = store.respondent("hf/a", {})
     question = ask("Is it red?")
-    store.append(who, 0, [(question, Response("", "error", "down"))])
+    store.append(respondent, 0, [(question, Response("", "error", "down"))])
     number = store.ask_ids([question])[question.digest]
-    assert store.answered(who, 0) == set()
-    store.append(who, 0, [(question, Response("Yes"))])
-    assert store.answers(who, 0) == {number: Response("Yes")}
-    assert store.answered(who, 0) == {number}
+    assert store.answered(respondent, 0) == set()
+    store.append(respondent, 0, [(question, Response("Yes"))])
+    assert store.answers(respondent, 0) == {number: Response("Yes")}
+    assert store.answered(respondent, 0) == {number}
     assert store.count() == 2
     assert [row["attempt"] for row in store.rows("answers")] == [0, 1]
 
 
-@pytest.mark.parametrize("many", [2, 700])
-def test_an_ask_that_is_answered_again_is_a_further_attempt(store: Store, many: int) -> None:
+@pytest.mark.parametrize("n_asks", [2, 700])
+def test_an_ask_that_is_answered_again_is_a_further_attempt(store: Store, n_asks: int) -> None:
     """In the same batch and in a later one, whether few asks are stored together or many."""
-    who, questions = store.respondent("hf/a", {}), [ask(f"Is it {i}?") for i in range(many)]
-    store.append(who, 0, [(q, Response("Yes")) for q in (*questions, questions[0])])
-    store.append(who, 0, [(q, Response("No")) for q in (questions[-1], questions[0], questions[0])])
-    store.append(who, 1, [(questions[0], Response("No"))])
-    of_first, of_last = (store.ask_ids([q])[q.digest] for q in (questions[0], questions[-1]))
+    respondent, questions = (
+        store.respondent("hf/a", {}),
+        [ask(f"Is it {i}?") for i in range(n_asks)],
+    )
+    store.append(respondent, 0, [(q, Response("Yes")) for q in (*questions, questions[0])])
+    store.append(
+        respondent, 0, [(q, Response("No")) for q in (questions[-1], questions[0], questions[0])]
+    )
+    store.append(respondent, 1, [(questions[0], Response("No"))])
+    first_id, last_id = (store.ask_ids([q])[q.digest] for q in (questions[0], questions[-1]))
     rows = list(store.rows("answers"))
-    attempts = [(row["run"], row["attempt"], row["text"]) for row in rows if row["ask"] == of_first]
+    attempts = [(row["run"], row["attempt"], row["text"]) for row in rows if row["ask"] == first_id]
     assert attempts == [(0, 0, "Yes"), (0, 1, "Yes"), (0, 2, "No"), (0, 3, "No"), (1, 0, "No")]
-    assert [row["attempt"] for row in rows if row["ask"] == of_last] == [0, 1]
-    assert len(rows) == many + 5
+    assert [row["attempt"] for row in rows if row["ask"] == last_id] == [0, 1]
+    assert len(rows) == n_asks + 5
 
 
 def test_a_respondent_is_its_identity(store: Store) -> None:
@@ -125,11 +130,11 @@ def test_an_answer_that_cannot_be_stored_loses_neither_the_batch_nor_its_text(
     tmp_path: Path,
 ) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        who = store.respondent("a", {})
+        respondent = store.respondent("a", {})
         nan = Response("y", "ok", "", {"seconds": float("nan")})
         assert nan.detail == {"seconds": None, "replaced": "what cannot be stored"}
-        kept = store.append(who, 0, [(ask("1"), Response("x")), (ask("2"), nan)])
-        assert [response.text for response in kept] == ["x", "y"]
+        stored = store.append(respondent, 0, [(ask("1"), Response("x")), (ask("2"), nan)])
+        assert [response.text for response in stored] == ["x", "y"]
         assert store.count() == 2
 
 
@@ -139,9 +144,9 @@ def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
 
     def write(name: str) -> None:
         with Store(path) as opened:
-            who = opened.respondent(name, {})
+            respondent = opened.respondent(name, {})
             for i in range(40):
-                opened.append(who, 0, [(ask(f"{name} {i}"), Response("x"))])
+                opened.append(respondent, 0, [(ask(f"{name} {i}"), Response("x"))])
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
     for thread in threads:
@@ -192,11 +197,11 @@ def test_a_full_disk_is_one_sentence_and_the_store_stays_whole(tmp_path: Path) -
     disk.
     """
     path = tmp_path / "s.sqlite"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True
     )
-    assert "the disk is full" in done.stdout or "disk I/O error" in done.stdout
-    assert tells(done.stdout, "store.safe")
+    assert "the disk is full" in process.stdout or "disk I/O error" in process.stdout
+    assert tells(process.stdout, "store.safe")
     with Store(path) as store:
         assert [row["prompt"] for row in store.rows("asks")] == ["kept"]
         assert store.count() == 1

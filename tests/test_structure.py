@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.reports.drawings import Dots, dots
-from hqm.reports.type_tables import rests_on
+from hqm.reports.drawings import DotRow, dots
+from hqm.reports.type_tables import structure_tables
 from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.commands.options import What
+from hqm.commands.options import MaterialOptions
 from hqm.errors import UsageError
 from hqm.forms.make_forms import affirm, build_parallel, build_rewording, draw_of, wordings_of
 from hqm.indicators import Case, compare_forms, describe, warn
@@ -37,8 +37,8 @@ GOOD = np.linspace(0.35, 0.75, 24)
 def test_welchs_test_is_that_of_r_on_the_sleep_data() -> None:
     """R's `t.test(extra ~ group, data = sleep)`, as its documentation prints it."""
     first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
-    other = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    test, error = welch(first, other)
+    second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    test, error = welch(first, second)
     assert (round(test.statistic, 4), round(test.df, 3), round(test.p, 5)) == (
         -1.8608,
         17.776,
@@ -65,8 +65,8 @@ def test_joint_difficulties_are_half_as_far_again_as_conditional_ones() -> None:
     Conditional inference and models for measuring, p. 66), here but for the prior.
     """
     pairs = [[1, 0]] * 300 + [[0, 1]] * 100 + [[1, 1]] * 100 + [[0, 0]] * 100
-    first, other = rasch_residuals(np.array(pairs[:400], dtype=float)).difficulty
-    assert other - first == pytest.approx(2 * np.log(3), rel=0.02)
+    first, second = rasch_residuals(np.array(pairs[:400], dtype=float)).difficulty
+    assert second - first == pytest.approx(2 * np.log(3), rel=0.02)
 
 
 def test_the_error_over_these_items_is_that_of_independent_answers() -> None:
@@ -79,8 +79,8 @@ def test_the_error_over_these_items_is_that_of_independent_answers() -> None:
         0.6, *zip(*((_mean(a, fitted.difficulty), a) for a in np.linspace(-3, 3, 601)), strict=True)
     )
     p = 1 / (1 + np.exp(fitted.difficulty - ability))
-    drawn = (rng.random((20000, 60)) < p).mean(axis=1)
-    assert study.these_items[0] == pytest.approx(drawn.std(), rel=0.03)
+    simulated = (rng.random((20000, 60)) < p).mean(axis=1)
+    assert study.these_items[0] == pytest.approx(simulated.std(), rel=0.03)
     assert study.these_items[0] < study.other_items[0] == pytest.approx(float(lord_error(0.6, 60)))
 
 
@@ -92,8 +92,8 @@ def test_pictures_widen_the_error_over_other_items() -> None:
     rng = np.random.default_rng(3)
     pictures = np.repeat(np.arange(50), 4)
     alike = np.repeat((rng.random((12, 50)) < 0.7).astype(float), 4, axis=1)
-    alone, shared = (psy.conditional_errors(alike, c).other_items for c in (None, pictures))
-    assert shared[5] == pytest.approx(2 * alone[5], rel=0.05)
+    independent, shared = (psy.conditional_errors(alike, c).other_items for c in (None, pictures))
+    assert shared[5] == pytest.approx(2 * independent[5], rel=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +114,9 @@ def test_two_types_correlate_as_lme4_finds(verbal: np.ndarray) -> None:
     deviations 1.435 and 1.662, correlation .785; against one ability chi-squared is 85.
     """
     want, do, r = 1.4346, 1.6621, 0.785
-    own = ((want**2 + do**2) / 2 - r * want * do) ** 0.5
+    own_sd = ((want**2 + do**2) / 2 - r * want * do) ** 0.5
     study = psy.dimensionality(verbal[:, :24], WANT_OR_DO, rng=np.random.default_rng(0))
-    assert study.own == pytest.approx(own, rel=0.1)
+    assert study.type_sd == pytest.approx(own_sd, rel=0.1)
     assert study.shared == pytest.approx(r, abs=0.05)
     assert study.p == 0.001
     assert study.n == 307  # four never agree, five always
@@ -158,7 +158,7 @@ def test_errors_by_score_are_those_of_erm(verbal: np.ndarray) -> None:
 
 def test_who_is_always_right_hides_nothing() -> None:
     rng = np.random.default_rng(11)
-    scores, types = answers(Design(12, own=0.8), rng)
+    scores, types = answers(Design(12, type_sd=0.8), rng)
     scores[0] = 1
     study = psy.dimensionality(scores, types, rng=rng, permutations=99)
     assert (study.n, study.p) == (11, 0.01)
@@ -173,12 +173,12 @@ def test_who_is_always_right_hides_nothing() -> None:
 def test_types_are_one_thing_where_they_are(design: Design) -> None:
     """The test's size, and its power where the study says it has some."""
     rng, repeats = np.random.default_rng(4), counts(300)
-    share, _ = strengths(replace(design, own=0.0), repeats, rng)
+    share, _ = strengths(replace(design, type_sd=0.0), repeats, rng)
     assert share <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
-    seen = psy.dimensionality(*answers(design, rng), rng=rng, permutations=99).visible
-    share, own = strengths(replace(design, own=2 * seen), repeats, rng)
+    visible_sd = psy.dimensionality(*answers(design, rng), rng=rng, permutations=99).visible
+    share, type_sd = strengths(replace(design, type_sd=2 * visible_sd), repeats, rng)
     assert share >= 0.8 - 3 * (0.8 * 0.2 / repeats) ** 0.5
-    assert own == pytest.approx(2 * seen, rel=0.35)
+    assert type_sd == pytest.approx(2 * visible_sd, rel=0.35)
 
 
 def test_families_are_tested_from_ten_against_ten() -> None:
@@ -188,10 +188,10 @@ def test_families_are_tested_from_ten_against_ten() -> None:
     assert size <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
     assert power >= 0.8
     assert logits == pytest.approx(1, abs=0.25)
-    few = psy.differential_functioning(*answers(Design(10), rng), ["a"] * 5 + ["b"] * 5)
-    assert few.rows
-    assert not few.tested
-    assert not few.favours
+    small_study = psy.differential_functioning(*answers(Design(10), rng), ["a"] * 5 + ["b"] * 5)
+    assert small_study.rows
+    assert not small_study.tested
+    assert not small_study.favours
 
 
 def test_what_cannot_be_seen_is_refused() -> None:
@@ -200,17 +200,17 @@ def test_what_cannot_be_seen_is_refused() -> None:
     assert psy.dimensionality(scores, types, rng=rng).status == "insufficient"
     assert psy.differential_functioning(scores, types, list("aabb")).status == "insufficient"
     assert psy.conditional_errors(scores[:2]).status == "insufficient"
-    many = np.random.default_rng(0).random((12, 20_000)) < 0.6
+    large_scores = np.random.default_rng(0).random((12, 20_000)) < 0.6
     tracemalloc.start()
-    assert psy.conditional_errors(many).status == "ok"
+    assert psy.conditional_errors(large_scores).status == "ok"
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6, "a million answers are audited in a gigabyte"
     assert psy.conditional_errors(np.ones((4, 30))).status == "degenerate"
     first = made.matrix(made.answers(np.linspace(0.4, 0.6, 6), 60, rng))
-    (own,) = [e for e in described(first) if e.indicator == "consistency.own_strengths"]
-    assert own.status == "not_informative"
-    assert re.search(pattern_of("strengths.missed"), own.reason)
+    (own_strengths,) = [e for e in described(first) if e.indicator == "consistency.own_strengths"]
+    assert own_strengths.status == "not_informative"
+    assert re.search(pattern_of("strengths.missed"), own_strengths.reason)
 
 
 def described(first: made.ScoreMatrix, **settings: object) -> list[Estimate]:
@@ -219,8 +219,8 @@ def described(first: made.ScoreMatrix, **settings: object) -> list[Estimate]:
 
 
 def flags_of(estimates: list[Estimate], first: made.ScoreMatrix) -> dict[str, str]:
-    alone: Case = case("", "", (first,), made.ACCURACY, made.PROTOCOL)
-    return {warned.flag: warned.sentence for warned in warn(alone, estimates)}
+    single_case: Case = case("", "", (first,), made.ACCURACY, made.PROTOCOL)
+    return {warned.flag: warned.sentence for warned in warn(single_case, estimates)}
 
 
 def by_type(design: Design, rng: np.random.Generator, favoured: float = 0.0) -> made.ScoreMatrix:
@@ -234,13 +234,13 @@ def by_type(design: Design, rng: np.random.Generator, favoured: float = 0.0) -> 
 
 def test_a_flag_names_a_total_that_is_not_one_thing() -> None:
     rng = np.random.default_rng(7)
-    apart = by_type(Design(20, own=1.5), rng)
-    assert "NOT_ONE_THING" in flags_of(described(apart), apart)
+    distinct = by_type(Design(20, type_sd=1.5), rng)
+    assert "NOT_ONE_THING" in flags_of(described(distinct), distinct)
     # as much of its own as is common, within what ten models can show
-    even = answers(Design(10, own=0.7), rng)
+    even = answers(Design(10, type_sd=0.7), rng)
     assert not psy.dimensionality(*even, rng=rng, permutations=99).mostly_own
-    together = by_type(Design(20), rng)
-    assert "NOT_ONE_THING" not in flags_of(described(together), together)
+    uniform = by_type(Design(20), rng)
+    assert "NOT_ONE_THING" not in flags_of(described(uniform), uniform)
 
 
 def test_a_flag_names_a_type_that_favours_a_family() -> None:
@@ -253,8 +253,8 @@ def test_a_flag_names_a_type_that_favours_a_family() -> None:
 
 def test_who_gains_more_than_the_others_on_the_released_wording_is_named() -> None:
     rng = np.random.default_rng(9)
-    known = made.answers(GOOD, 400, rng)
-    first = known.copy()
+    right = made.answers(GOOD, 400, rng)
+    first = right.copy()
     reworded = [made.answers(GOOD, 400, rng) for _ in range(2)]
     first[3] = (rng.random(400) < 0.9).astype(int)  # the fourth has learnt the released ones
     forms = [
@@ -267,12 +267,12 @@ def test_who_gains_more_than_the_others_on_the_released_wording_is_named() -> No
     assert name in sentence
     (advantage,) = [e for e in estimates if e.indicator.endswith("released_advantage")]
     assert advantage.detail["remembered"] == [name]
-    own = advantage.detail["by_respondent"][name]
-    assert own["low"] < own["own"] < own["high"]
+    remembered = advantage.detail["by_respondent"][name]
+    assert remembered["low"] < remembered["own"] < remembered["high"]
     # a wording that is harder for all is no memory
     harder = [
-        made.matrix(known, Cell()),
-        made.matrix(known * (rng.random(400) < 0.8), forms[1].cell),
+        made.matrix(right, Cell()),
+        made.matrix(right * (rng.random(400) < 0.8), forms[1].cell),
     ]
     assert "REMEMBERED" not in flags_of(
         compare_forms(harder, made.ACCURACY, made.PROTOCOL), harder[0]
@@ -283,15 +283,15 @@ def test_who_lies_off_the_line_is_that_of_statsmodels() -> None:
     from statsmodels.api import OLS, add_constant
 
     rng = np.random.default_rng(12)
-    other = rng.uniform(0.4, 0.9, 12)
-    first = 0.2 + 0.8 * other + rng.normal(0, 0.02, 12)
-    left = (np.tile(first, (3, 1)).T, np.tile(other, (3, 1)).T)
-    table = OLS(first, add_constant(other)).fit().get_influence()
+    parallel = rng.uniform(0.4, 0.9, 12)
+    first = 0.2 + 0.8 * parallel + rng.normal(0, 0.02, 12)
+    left = (np.tile(first, (3, 1)).T, np.tile(parallel, (3, 1)).T)
+    table = OLS(first, add_constant(parallel)).fit().get_influence()
     t = table.resid_studentized_external
-    study = psy.advantages(first, other, left)
+    study = psy.advantages(first, parallel, left)
     p = [2 * stats.t.sf(abs(value), 12 - 3) for value in t]
     assert study.p == pytest.approx(psy.holm(p))
-    assert study.beyond == pytest.approx(table.resid_press)
+    assert study.excess == pytest.approx(table.resid_press)
 
 
 def test_older_items_are_compared_with_newer_ones() -> None:
@@ -308,7 +308,7 @@ def test_older_items_are_compared_with_newer_ones() -> None:
     assert age.value == pytest.approx((scores[:, :200] - scores[:, 200:]).mean())
     assert age.detail["remembered"] == [first.respondents[5]]
     older = np.arange(400) < 200
-    assert psy.older_advantages(scores, older).own[5].value == pytest.approx(
+    assert psy.older_advantages(scores, older).by_respondent[5].value == pytest.approx(
         age.detail["by_respondent"][first.respondents[5]]["own"]
     )
     undated = described(made.matrix(right))
@@ -322,18 +322,23 @@ def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: 
     forms = [benchmark.original, *(benchmark.reworded(draw_of(name) or 0) for name in names[1:])]
     assert [form.name for form in forms] == list(names)
     for item in benchmark.original.items:
-        asked = [form.by_id[item.id] for form in forms]
-        words = [re.sub("image|photo", "picture", each.prompt.lower()) for each in asked]
-        assert len({(each, item.options) for each, item in zip(words, asked, strict=True)}) == 6
+        variants = [form.by_id[item.id] for form in forms]
+        words = [re.sub("image|photo", "picture", variant.prompt.lower()) for variant in variants]
+        assert (
+            len({(wording, item.options) for wording, item in zip(words, variants, strict=True)})
+            == 6
+        )
         keys = {
-            each.options["ABCD".index(str(each.target))] if each.options else str(each.target)
-            for each in asked
+            variant.options["ABCD".index(str(variant.target))]
+            if variant.options
+            else str(variant.target)
+            for variant in variants
         }
         assert len(keys) == 1
 
 
 @pytest.mark.parametrize(
-    ("question", "draw", "asked"),
+    ("question", "draw", "expected"),
     [
         ("Is the star blue?", 3, "The star is blue. Is that right?"),
         ("Is the star blue?", 5, "Somebody says that the star is blue. Is that so?"),
@@ -346,46 +351,49 @@ def test_rules_make_five_rewordings_that_differ_and_keep_the_right_answer(name: 
         ),
     ],
 )
-def test_statements_are_laid_before_the_respondent(question: str, draw: int, asked: str) -> None:
-    assert affirm(question, draw).prompt == asked
+def test_statements_are_laid_before_the_respondent(question: str, draw: int, expected: str) -> None:
+    assert affirm(question, draw).prompt == expected
 
 
 def test_two_options_have_their_question_reworded_where_orders_end() -> None:
     item = Item("1", "What color is it?", "choice", "A", options=("red", "blue"))
     form = Form("original", (item,))
-    made = [build_parallel(form)]
+    variants = [build_parallel(form)]
     for draw in (2, 3):
-        made.append(build_rewording(form, draw, made))
-    assert [each.items[0].prompt for each in made[1:]] == [
+        variants.append(build_rewording(form, draw, variants))
+    assert [variant.items[0].prompt for variant in variants[1:]] == [
         "Which color does it have?",
         "Could you tell me what color it is?",
     ]
-    assert made[0].items[0].options == ("blue", "red")
+    assert variants[0].items[0].options == ("blue", "red")
 
 
 def test_more_rewordings_than_rules_make_are_refused() -> None:
     with pytest.raises(UsageError, match=pattern_of("form.rewordings", most=7, number=8)):
         wordings_of("yes_no", 8)
-    assert len(What(forms=("7",)).form_names("yes_no")) == 8
-    assert What(forms=("original", "parallel3")).form_names("vqa") == ("original", "parallel3")
+    assert len(MaterialOptions(forms=("7",)).form_names("yes_no")) == 8
+    assert MaterialOptions(forms=("original", "parallel3")).form_names("vqa") == (
+        "original",
+        "parallel3",
+    )
 
 
 def test_every_question_has_a_figure_with_each_of_its_numbers() -> None:
     rng = np.random.default_rng(13)
     first = by_type(Design(24), rng, favoured=1.5)
-    again = [by_type(Design(24), rng) for _ in range(2)]
+    parallel = [by_type(Design(24), rng) for _ in range(2)]
     forms = [
         first,
-        *(replace(form, cell=Cell(form=name)) for form, name in zip(again, "bc", strict=True)),
+        *(replace(form, cell=Cell(form=name)) for form, name in zip(parallel, "bc", strict=True)),
     ]
     estimates = described(first, families=["near"] * 12 + ["far"] * 12)
     estimates += compare_forms(forms, made.ACCURACY, made.PROTOCOL)
-    tables, figures = rests_on(audit_of(*estimates).audits[0])
+    tables, figures = structure_tables(audit_of(*estimates).audits[0])
     titles = [table.caption for table in tables]
-    drawn = dict(zip(titles, (figure.svg for figure in figures), strict=True))
+    svg_by_title = dict(zip(titles, (figure.svg for figure in figures), strict=True))
     assert len(titles) == 5  # one thing, types and keys of families, where, the released wording
     for table in tables:
-        svg = drawn[table.caption]
+        svg = svg_by_title[table.caption]
         if table.caption == "Where does it measure?":
             assert "at 0.98" in svg
             continue
@@ -395,7 +403,7 @@ def test_every_question_has_a_figure_with_each_of_its_numbers() -> None:
 
 
 def test_more_than_two_wordings_share_one_figure() -> None:
-    svg = dots([Dots("original", (0.5, 0.75)), Dots("b", (0.6,))], "accuracy", "two wordings")
+    svg = dots([DotRow("original", (0.5, 0.75)), DotRow("b", (0.6,))], "accuracy", "two wordings")
     assert svg.count("<circle") == 3
     assert "original: 0.500, 0.750; b: 0.600" in svg
     assert ">0.0<" not in svg, "several numbers a row are scores, whose axis need not begin at 0"

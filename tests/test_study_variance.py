@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.study_variance import _effects, _negative
+from hqm.psychometrics.study_variance import _effects, _most_negative
 
 
 def with_parts(seed: int, shape: tuple[int, ...], *names: str) -> np.ndarray:
@@ -21,33 +21,33 @@ def with_parts(seed: int, shape: tuple[int, ...], *names: str) -> np.ndarray:
 def test_components_of_respondents_and_items_are_those_of_a_table() -> None:
     """By mean squares: (MSm - MSmi) / n, (MSi - MSmi) / m, and MSmi."""
     x = with_parts(1, (6, 14, 1, 1), "m", "i")
-    parts = psy.study_parts(x)
+    parts = psy.study_variance_components(x)
     table = x[:, :, 0, 0]
     rows, columns = table.mean(axis=1, keepdims=True), table.mean(axis=0)
     msm, msi = 14 * rows.var(ddof=1), 6 * columns.var(ddof=1)
-    rest = ((table - rows - columns + table.mean()) ** 2).sum() / (5 * 13)
+    residual = ((table - rows - columns + table.mean()) ** 2).sum() / (5 * 13)
     assert parts.effects == (("respondent",), ("item",), ("respondent", "item"))
-    assert parts.values == pytest.approx(((msm - rest) / 14, (msi - rest) / 6, rest))
-    assert parts.value("respondent") == parts.between == parts.values[0]
+    assert parts.values == pytest.approx(((msm - residual) / 14, (msi - residual) / 6, residual))
+    assert parts.value("respondent") == parts.respondent_variance == parts.values[0]
     assert parts.value("item", "respondent") == parts.values[2]
     assert parts.value("form") == parts.value("family") == parts.value() == 0
     assert np.array(parts.covariance).shape == (3, 3)
     sizes = parts.respondents, parts.families, parts.items, parts.pictures, parts.forms, parts.runs
     assert sizes == (6, 6, 14, 14, 1, 1)
     assert (parts.per_picture, parts.crowd, parts.judge, parts.labels) == (1.0, 1.0, None, None)
-    plain = psy.study_parts(x, jackknife=False)
+    plain = psy.study_variance_components(x, jackknife=False)
     assert (plain.values, plain.covariance) == (parts.values, ())
     # of runs the last effect is what differs between them
-    again = with_parts(2, (6, 14, 1, 3), "m", "i", "mi")
-    parts = psy.study_parts(again)
-    cells = again.mean(axis=3)[:, :, 0]
-    noise = again.var(axis=3, ddof=1).mean()
+    run_scores = with_parts(2, (6, 14, 1, 3), "m", "i", "mi")
+    parts = psy.study_variance_components(run_scores)
+    cells = run_scores.mean(axis=3)[:, :, 0]
+    noise = run_scores.var(axis=3, ddof=1).mean()
     rows, columns = cells.mean(axis=1, keepdims=True), cells.mean(axis=0)
-    both = 3 * ((cells - rows - columns + cells.mean()) ** 2).sum() / (5 * 13)
+    interaction = 3 * ((cells - rows - columns + cells.mean()) ** 2).sum() / (5 * 13)
     assert parts.effects[-1] == ("respondent", "item", "run")
     assert parts.value("respondent", "item", "run") == pytest.approx(noise)
-    assert parts.value("respondent", "item") == pytest.approx((both - noise) / 3)
-    assert parts.value("item") == pytest.approx((3 * 6 * columns.var(ddof=1) - both) / 18)
+    assert parts.value("respondent", "item") == pytest.approx((interaction - noise) / 3)
+    assert parts.value("item") == pytest.approx((3 * 6 * columns.var(ddof=1) - interaction) / 18)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -56,11 +56,11 @@ def test_studies_do_not_depend_on_order_or_unit(seed: int) -> None:
     x = with_parts(seed, (7, 30, 2, 2), "m", "i", "mi", "f", "mf")
     pictures = np.array([f"p{i // 2}" for i in range(30)])
     families = np.array(list("aabbccd"))
-    parts = psy.study_parts(x, pictures, families)
+    parts = psy.study_variance_components(x, pictures, families)
     assert (parts.items, parts.pictures, parts.families) == (30, 15, 4)
     assert (parts.per_picture, parts.crowd) == (2.0, 2.0)
     rows, items, forms = rng.permutation(7), rng.permutation(30), [1, 0]
-    turned = psy.study_parts(
+    turned = psy.study_variance_components(
         3 * x[rows][:, items][:, :, forms] + 5, pictures[items], families[rows]
     )
     assert turned.effects == parts.effects
@@ -69,8 +69,8 @@ def test_studies_do_not_depend_on_order_or_unit(seed: int) -> None:
     # who, what and which wording has no score at all is left out
     wide = np.full((8, 31, 3, 3), np.nan)
     wide[:7, :30, :2, :2] = x
-    same = psy.study_parts(wide, [*pictures, "new"], [*families, "e"])
-    assert same == parts
+    widened = psy.study_variance_components(wide, [*pictures, "new"], [*families, "e"])
+    assert widened == parts
     assert min(parts.values) >= 0
 
 
@@ -78,7 +78,7 @@ def test_pictures_of_unequal_size_are_counted_as_an_error_of_a_mean_has_them() -
     """Sizes 1, 2 and 3, four times each: sum of squares 56 over 24 items."""
     sizes = np.tile([1, 2, 3], 4)
     x = with_parts(3, (5, 24, 1, 1), "m", "i")
-    parts = psy.study_parts(x, np.repeat(np.arange(12), sizes))
+    parts = psy.study_variance_components(x, np.repeat(np.arange(12), sizes))
     assert (parts.per_picture, parts.crowd) == (2.0, pytest.approx(56 / 24))
     assert ("picture",) in parts.effects or ("respondent", "picture") in parts.effects
 
@@ -105,15 +105,15 @@ def test_effects_are_those_that_a_study_tells_apart() -> None:
 
 def test_the_component_that_lies_farthest_below_zero_is_left_out_first() -> None:
     effects = [("item",), ("respondent",), ("form",), ("respondent", "item")]
-    for values, place in (
+    for values, index in (
         ([-1.0, -9.0, -2.0, -5.0], 2),
         ([-3.0, -9.0, -2.0, -5.0], 0),
         ([0.0, -9.0, 0.0, -5.0], None),
         ([1.0, 1.0, 2.0, 3.0], None),
         ([1.0, 1.0, -1e-3, 3.0], 2),
     ):
-        assert _negative(effects, np.array(values)) == place
-    assert _negative([("respondent",), ("respondent", "item")], np.array([-1.0, 1.0])) is None
+        assert _most_negative(effects, np.array(values)) == index
+    assert _most_negative([("respondent",), ("respondent", "item")], np.array([-1.0, 1.0])) is None
 
 
 def test_a_study_of_too_little_says_what_it_needs() -> None:
@@ -124,14 +124,14 @@ def test_a_study_of_too_little_says_what_it_needs() -> None:
         (np.full_like(x, 0.5), None, "degenerate", "same score", (6, 20, 20)),
         (x * np.nan, None, "insufficient", "there are 0 respondents", (0, 0, 0)),
     ):
-        parts = psy.study_parts(scores, pictures)
+        parts = psy.study_variance_components(scores, pictures)
         assert parts.status == status
         assert reason in parts.reason
         assert (parts.respondents, parts.items, parts.pictures) == sizes
         assert (parts.effects, parts.values, parts.covariance) == ((), (), ())
-    assert psy.study_parts(x[:3], np.arange(20) % 10).status == "ok"
+    assert psy.study_variance_components(x[:3], np.arange(20) % 10).status == "ok"
     # each respondent answers items of their own
-    alone = np.where(np.arange(20) // 4 == np.arange(5)[:, None], x[:5, :, 0, 0], np.nan)
-    parts = psy.study_parts(alone[:, :, None, None])
+    nested_scores = np.where(np.arange(20) // 4 == np.arange(5)[:, None], x[:5, :, 0, 0], np.nan)
+    parts = psy.study_variance_components(nested_scores[:, :, None, None])
     assert (parts.status, parts.respondents) == ("insufficient", 5)
     assert "facets apart" in parts.reason

@@ -29,24 +29,28 @@ QUESTIONS = ("repeat", "wording", "people", "separate", "faulty", "more items", 
 
 @pytest.mark.parametrize("columns", ["80", "100", "200"])
 @pytest.mark.parametrize(
-    ("benchmarks", "most"), [(1, 15), (2, 25), (4, 25), (5, 25), (20, 25), (30, 25)]
+    ("benchmarks", "max_lines"), [(1, 15), (2, 25), (4, 25), (5, 25), (20, 25), (30, 25)]
 )
 def test_it_fits_a_screen(
     audited: hqm.BenchmarkAudit,
     benchmarks: int,
-    most: int,
+    max_lines: int,
     columns: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    each = [replace(audited, benchmark=f"b{i}", title=f"Benchmark {i}") for i in range(benchmarks)]
-    asking.print_summary(hqm.Audit(tuple(each)), Path("out"))
+    audits = [
+        replace(audited, benchmark=f"b{i}", title=f"Benchmark {i}") for i in range(benchmarks)
+    ]
+    asking.print_summary(hqm.Audit(tuple(audits)), Path("out"))
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= most
+    assert len(lines) <= max_lines
     assert max(map(len, lines)) <= max(int(columns), 120)
     assert all(sum(f" {name}" in line for line in lines) >= 1 for name in QUESTIONS)
-    assert all(any(audit.title in line for line in lines) for audit in each[: min(benchmarks, 19)])
+    assert all(
+        any(audit.title in line for line in lines) for audit in audits[: min(benchmarks, 19)]
+    )
     if benchmarks == 1:
         answers = [line for line in lines if line[2:13].strip() in QUESTIONS]
         assert [line[2:13].strip() for line in answers] == list(QUESTIONS)
@@ -64,14 +68,14 @@ def test_what_it_says_to_do_next_runs_as_printed(
         for n, i in enumerate(items)
     ]
     Path("answers.csv").write_text("\n".join(["item,respondent,answer", *rows]))
-    status, out, err = run("audit", dogs, "--recorded", "answers.csv", "--out", "my out", "-q")
+    status, printed, err = run("audit", dogs, "--recorded", "answers.csv", "--out", "my out", "-q")
     assert status == 0, err
-    (wrote,) = [line for line in out.splitlines() if line.startswith("wrote  ")]
+    (wrote,) = [line for line in printed.splitlines() if line.startswith("wrote  ")]
     assert all(
         Path("my out", Path(name).name).is_file()
         for name in wrote[7:].replace("my out/", "").split()
     )
-    (line,) = [line for line in out.splitlines() if line.startswith("next:  hqm ")]
-    status, out, err = run(*shlex.split(line.removeprefix("next:  hqm ")))
+    (line,) = [line for line in printed.splitlines() if line.startswith("next:  hqm ")]
+    status, printed, err = run(*shlex.split(line.removeprefix("next:  hqm ")))
     assert status == 0, err
     assert Path("table.tex").is_file()

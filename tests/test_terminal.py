@@ -27,12 +27,14 @@ def audited(tmp_path: Path) -> list[str]:
     rows = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {thing} in the image?",
+            "prompt": f"Is there a {object_name} in the image?",
             "target": "yes" if i % 2 else "no",
             "image": f"{i // 2}.png",
             "type": "existence",
         }
-        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup", "tree", "boat"] * 3)
+        for i, object_name in enumerate(
+            ["dog", "cat", "car", "bus", "hat", "cup", "tree", "boat"] * 3
+        )
     ]
     folder = write_benchmark(
         tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True
@@ -64,10 +66,10 @@ def audited(tmp_path: Path) -> list[str]:
 def test_nothing_is_wider_than_the_terminal(
     arguments: tuple[str, ...], columns: int, forked_program: Path
 ) -> None:
-    shown = in_terminal(*arguments, columns=columns, program=[forked_program])
-    assert shown.status == 0, shown.raw
-    assert len(shown.lines) > 10
-    wide = [line for line in shown.lines if len(line) > columns]
+    terminal = in_terminal(*arguments, columns=columns, program=[forked_program])
+    assert terminal.status == 0, terminal.raw
+    assert len(terminal.lines) > 10
+    wide = [line for line in terminal.lines if len(line) > columns]
     assert wide == []
 
 
@@ -89,21 +91,21 @@ def test_an_audit_fits_a_narrow_terminal(
 ) -> None:
     # the widest as a user starts it
     program = HQM if columns == 80 else [forked_program]
-    shown = in_terminal(*audited, columns=columns, cwd=tmp_path, program=program)
-    assert shown.status == 0, shown.raw
-    table = [line for line in shown.lines if re.search(r"Pearson r|ICC|Cronbach", line)]
+    terminal = in_terminal(*audited, columns=columns, cwd=tmp_path, program=program)
+    assert terminal.status == 0, terminal.raw
+    table = [line for line in terminal.lines if re.search(r"Pearson r|ICC|Cronbach", line)]
     assert len(table) > 2
     assert max(map(len, table)) <= columns
-    assert "a-respond" in shown.raw, "a bar names its respondent, shortened where it must be"
+    assert "a-respond" in terminal.raw, "a bar names its respondent, shortened where it must be"
 
 
 def test_without_colour_there_is_none(
     audited: list[str], tmp_path: Path, forked_program: Path
 ) -> None:
-    here: dict[str, Any] = {"cwd": tmp_path, "program": [forked_program]}
-    assert COLOUR.search(in_terminal(*audited, **here).raw), "in colour unless told otherwise"
-    other = str(tmp_path / "other.sqlite")
-    plain = in_terminal(*audited, "--store", other, **here, NO_COLOR="1")
+    options: dict[str, Any] = {"cwd": tmp_path, "program": [forked_program]}
+    assert COLOUR.search(in_terminal(*audited, **options).raw), "in colour unless told otherwise"
+    second_store = str(tmp_path / "other.sqlite")
+    plain = in_terminal(*audited, "--store", second_store, **options, NO_COLOR="1")
     assert plain.status == 0
     assert not COLOUR.search(plain.raw)
 
@@ -112,10 +114,10 @@ def test_without_colour_there_is_none(
 def test_a_terminal_without_control_characters_gets_none(
     audited: list[str], tmp_path: Path, term: str, forked_program: Path
 ) -> None:
-    shown = in_terminal(*audited, term=term, cwd=tmp_path, program=[forked_program])
-    assert shown.status == 0, shown.raw
-    assert "\x1b" not in shown.raw
-    assert "read 192" in shown.raw
+    terminal = in_terminal(*audited, term=term, cwd=tmp_path, program=[forked_program])
+    assert terminal.status == 0, terminal.raw
+    assert "\x1b" not in terminal.raw
+    assert "read 192" in terminal.raw
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("--help",), ("AUDIT",)], ids=" ".join)
@@ -123,7 +125,7 @@ def test_a_pipe_gets_no_control_characters_and_no_bars(
     audited: list[str], tmp_path: Path, arguments: tuple[str, ...], forked_program: Path
 ) -> None:
     command = [str(forked_program), *(audited if arguments == ("AUDIT",) else arguments)]
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         cwd=tmp_path,
         env=environment(TERM="xterm"),
@@ -131,10 +133,10 @@ def test_a_pipe_gets_no_control_characters_and_no_bars(
         text=True,
         check=True,
     )
-    for text in (done.stdout, done.stderr):
+    for text in (process.stdout, process.stderr):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
-    assert "━" not in done.stderr
-    assert "%" not in done.stderr
+    assert "━" not in process.stderr
+    assert "%" not in process.stderr
 
 
 def test_a_reader_that_leaves_early_ends_the_program_without_a_traceback() -> None:

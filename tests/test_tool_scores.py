@@ -17,7 +17,7 @@ import pytest
 
 import hqm
 from hqm.commands.options import RunOptions
-from hqm.commands.rescoring import read_again
+from hqm.commands.rescoring import audit_readings
 from hqm.errors import DesignError
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of
@@ -36,9 +36,9 @@ def auxmatch(logs: Path, folder: Path, wrong: set[int]) -> Path:
     """
     rows = json.loads((logs / "vlmevalkit" / "model_steady_POPE.json").read_text())
     for i, row in enumerate(rows):
-        said = "Yes" if row["prediction"].strip().lower().startswith("yes") else "No"
+        extracted = "Yes" if row["prediction"].strip().lower().startswith("yes") else "No"
         row["extracted"], row["score"] = (
-            ("Unknown", False) if i in wrong else (said, said == row["answer"])
+            ("Unknown", False) if i in wrong else (extracted, extracted == row["answer"])
         )
     folder.mkdir()
     path = folder / "model_steady_POPE_auxmatch.json"
@@ -116,7 +116,7 @@ def test_the_tools_score_is_compared_like_a_scoring(
         "--parser",
         "pope",
     )
-    status, out, err = run(*command, "--to", tmp_path / "c.json")
+    status, output, err = run(*command, "--to", tmp_path / "c.json")
     assert status == 0, err
     compared = json.loads((tmp_path / "c.json").read_text())
     labels = [measure["label"] for measure in compared["measures"]]
@@ -145,7 +145,7 @@ def test_the_tools_score_is_compared_like_a_scoring(
     }
     assert compared["measures"][-1]["signatures"]
     assert all("recorded" in sign for sign in compared["measures"][-1]["signatures"].values())
-    assert "recorded scoring" in out
+    assert "recorded scoring" in output
 
 
 def test_test_retest_of_the_tools_scores(store: Path) -> None:
@@ -153,7 +153,7 @@ def test_test_retest_of_the_tools_scores(store: Path) -> None:
     own totals.
     """
     with hqm.Store(store, readonly=True) as opened:
-        (audit,) = read_again(["shapes_yesno"], opened, RunOptions(), scorings=("recorded",))
+        (audit,) = audit_readings(["shapes_yesno"], opened, RunOptions(), scorings=("recorded",))
     assert (audit.scoring, audit.parser) == ("recorded", "")
     assert audit.examples == ()
     retest = [e for e in audit.all_estimates if e.indicator.startswith("test_retest.")]
@@ -232,12 +232,12 @@ def test_pages_list_every_answer_that_is_scored_otherwise(
         for row in rows
         if row["table"] == "harness" and row["column"] == "differ"
     ]
-    why = {
+    reasons = {
         row["row"]: row["shown"]
         for row in rows
         if row["table"] == "harness" and row["column"] == "Why"
     }
-    each = [row for row in rows if row["table"] == "harness_rows" and row["column"] == "Why"]
+    reason_rows = [row for row in rows if row["table"] == "harness_rows" and row["column"] == "Why"]
     assert [totals[i] for i in (0, 1, 2, 4, 5)] == [
         ("plain", 23),
         ("plain", 20),
@@ -245,12 +245,12 @@ def test_pages_list_every_answer_that_is_scored_otherwise(
         ("kit", 2),
         ("kit", 1),
     ]
-    assert f": {PUNCTUATION}" in why["plain"]
-    assert tells(why["suffix"], "tool.left-out", state="unparsed")
-    assert tells(why["kit"], "tool.other-words")
+    assert f": {PUNCTUATION}" in reasons["plain"]
+    assert tells(reasons["suffix"], "tool.left-out", state="unparsed")
+    assert tells(reasons["kit"], "tool.other-words")
     assert "harness_rows" not in (tmp_path / "c.tex").read_text()
     page = listed(tmp_path / "c.html")
-    assert len(page) == len(each) == sum(n for _, n in totals)
+    assert len(page) == len(reason_rows) == sum(n for _, n in totals)
     status, _, err = run(
         "audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "o", "-q"
     )
@@ -283,7 +283,7 @@ def test_an_inspect_archive_agrees_in_every_epoch(logs: Path, tmp_path: Path, ru
             == 0
         )
     with hqm.Store(path, readonly=True) as opened:
-        audits = read_again(
+        audits = audit_readings(
             ["shapes_yesno"], opened, RunOptions(), scorings=("official", "recorded")
         )
     ours, theirs = audits
@@ -325,6 +325,6 @@ def test_without_a_tools_score_the_reading_is_refused(
         hqm.Store(tmp_path / "o" / "store.sqlite", readonly=True) as opened,
         pytest.raises(DesignError, match=pattern_of("tool.no-score", benchmark="mine")),
     ):
-        read_again([str(folder)], opened, RunOptions(), scorings=("recorded",))
+        audit_readings([str(folder)], opened, RunOptions(), scorings=("recorded",))
     assert json.loads((tmp_path / "o" / "audit.json").read_text())["audits"][0]["tools"] == []
     assert "answer by answer" not in (tmp_path / "o" / "evidence.html").read_text()

@@ -20,7 +20,7 @@ from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY, needs_torch
 from tests.label_studies import Served, served_apart
 from tests.servers import reserved_port
-from tests.test_label_page import done_of, wait_for
+from tests.test_label_page import progress_of, wait_for
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial_people.md"
 ERROR = 0.05
@@ -41,7 +41,9 @@ def faithful(plan: Path) -> dict[str, bool]:
     truth = {}
     with hqm.Store(plan.parent / "store.sqlite", readonly=True) as store:
         stored = hqm.Asks(store)
-        who = {respondent.name: respondent for respondent in hqm.respondents_in(stored, benchmark)}
+        respondent_by_name = {
+            respondent.name: respondent for respondent in hqm.respondents_in(stored, benchmark)
+        }
         answers = hqm.Answers(stored)
         texts = {
             name: dict(
@@ -51,7 +53,7 @@ def faithful(plan: Path) -> dict[str, bool]:
                     strict=True,
                 )
             )
-            for name, respondent in who.items()
+            for name, respondent in respondent_by_name.items()
         }
     for row in read.rows:
         response, target = texts[row.respondent][row.item], items[row.item].target
@@ -73,7 +75,7 @@ def label(
     browser.open(link)
     browser.press("Enter")
     wait_for(browser, 0)
-    _, count = done_of(browser)
+    _, count = progress_of(browser)
     uid = browser.evaluate("document.querySelector('[name=uid]').value")
     for i in range(count):
         key = "1" if truth[uid] != (uid in twice and rng.random() < ERROR) else "0"
@@ -90,7 +92,7 @@ def label(
             assert (following is None) == (i + 1 == count)
             uid = following[1] if following else ""
     browser.open(link)
-    assert done_of(browser) == (count, count)
+    assert progress_of(browser) == (count, count)
 
 
 def settle(browser: Browser, owner: str, truth: dict[str, bool]) -> int:
@@ -99,7 +101,7 @@ def settle(browser: Browser, owner: str, truth: dict[str, bool]) -> int:
     browser.click("a[href$='/decide']")
     browser.wait("document.querySelector('.said') !== null && document.readyState === 'complete'")
     wait_for(browser, 0)
-    _, count = done_of(browser)
+    _, count = progress_of(browser)
     for i in range(count):
         uid = browser.evaluate("document.querySelector('[name=uid]').value")
         browser.press("1" if truth[uid] else "0")
@@ -148,7 +150,7 @@ def test_from_nothing_to_a_gate_that_people_open(
                 served.process.send_signal(signal.SIGINT)
                 assert served.process.wait(60) == 0
             continue
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-eu", "-c", block],
             cwd=tmp_path,
             env=environment,
@@ -156,8 +158,8 @@ def test_from_nothing_to_a_gate_that_people_open(
             text=True,
             check=False,
         )
-        assert done.returncode == 0, block + done.stdout + done.stderr
-        printed += done.stdout
+        assert process.returncode == 0, block + process.stdout + process.stderr
+        printed += process.stdout
     # nine of the ten models lie close together: one far away says nothing of others
     assert "FAIL criterion.pearson" in printed
     assert re.search(r"PASS +criterion\.kappa .*; people labelled", printed)
@@ -168,15 +170,15 @@ def test_from_nothing_to_a_gate_that_people_open(
     } == {"FAIL"}
     (audited,) = hqm.Audit.load(tmp_path / "study" / "people" / "audit.json").audits
     (over_models,) = (e for e in audited.all_estimates if e.indicator == "criterion.pearson")
-    others = over_models.interval("model_population")
+    interval = over_models.interval("model_population")
     assert over_models.value is not None
     assert over_models.value > 0.9
     assert "DOMINANT_MODEL" in over_models.flags
-    assert others is not None
-    assert others.one_sided
-    assert others.low < 0
+    assert interval is not None
+    assert interval.one_sided
+    assert interval.low < 0
     with LabelStore(labels_path(plan), readonly=True) as store:
-        raters = {each.rater for each in store.labels()}
+        raters = {label.rater for label in store.labels()}
     assert raters == {"anna", "ben", "adjudication"}
     page = (tmp_path / "study" / "people" / "evidence.html").read_text("utf-8")
     assert "anna" in page and "ben" in page, "the report says who labelled"  # noqa: PT018

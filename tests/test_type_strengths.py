@@ -12,10 +12,10 @@ from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
 from hqm.psychometrics import type_strengths
-from hqm.psychometrics.type_strengths import Favour, no_shares, rasch_residuals, welch
+from hqm.psychometrics.type_strengths import Favour, out_of_range_reason, rasch_residuals, welch
 
 
-def made(seed: int, respondents: int, items: int, gaps: float = 0.0) -> np.ndarray:
+def rasch_answers(seed: int, respondents: int, items: int, gaps: float = 0.0) -> np.ndarray:
     """Answers of respondents and items of a Rasch model, some of them missing."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(respondents, 1)) - rng.normal(size=items)
@@ -29,26 +29,26 @@ def test_abilities_and_difficulties_solve_their_equations(gaps: float) -> None:
     """Right answers are as many as expected; of an item but for the pull of its prior, (b - mean)
     / 1.5^2.
     """
-    x = made(1, 9, 30, gaps)
+    x = rasch_answers(1, 9, 30, gaps)
     x[:, 0] = np.where(np.isfinite(x[:, 0]), 1.0, np.nan)
     x[:, 1] *= 0.5
     fitted = rasch_residuals(x)
     p = expit(fitted.ability[:, None] - fitted.difficulty)
-    known = np.isfinite(x)
-    assert fitted.residual == pytest.approx(np.where(known, x - p, 0.0))
-    assert fitted.information == pytest.approx(np.where(known, p * (1 - p), 0.0))
+    finite = np.isfinite(x)
+    assert fitted.residual == pytest.approx(np.where(finite, x - p, 0.0))
+    assert fitted.information == pytest.approx(np.where(finite, p * (1 - p), 0.0))
     assert fitted.ability.mean() == pytest.approx(0, abs=1e-12)
-    apart = fitted.residual.sum(axis=1)
+    residual_sums = fitted.residual.sum(axis=1)
     # the mean is taken off the abilities, so that one and the same distance remains to all
-    assert apart / fitted.information.sum(axis=1) == pytest.approx([0] * 9, abs=2e-3)
+    assert residual_sums / fitted.information.sum(axis=1) == pytest.approx([0] * 9, abs=2e-3)
     pull = (fitted.difficulty - fitted.difficulty.mean()) / 1.5**2
     assert fitted.residual.sum(axis=0) + pull == pytest.approx([0] * 30, abs=2e-3)
-    some = np.arange(30) % 3 == 0
+    subset = np.arange(30) % 3 == 0
     one_step = [
-        a + fitted.residual[m, some].sum() / fitted.information[m, some].sum()
+        a + fitted.residual[m, subset].sum() / fitted.information[m, subset].sum()
         for m, a in enumerate(fitted.ability)
     ]
-    assert fitted.abilities(some) == pytest.approx(one_step)
+    assert fitted.abilities(subset) == pytest.approx(one_step)
     assert not np.isfinite(fitted.abilities(np.zeros(30, dtype=bool))).any()
 
 
@@ -62,19 +62,19 @@ def test_no_step_is_longer_than_one_logit() -> None:
     assert fitted.ability == pytest.approx(ability, abs=1e-6)
     p = expit(ability)
     for i in range(4):
-        seen = np.isfinite(x[:, i])
-        step = (x[seen, i] - p[seen]).sum() / ((p * (1 - p))[seen].sum() + 1 / 1.5**2)
+        finite = np.isfinite(x[:, i])
+        step = (x[finite, i] - p[finite]).sum() / ((p * (1 - p))[finite].sum() + 1 / 1.5**2)
         assert fitted.difficulty[i] == pytest.approx(-np.clip(step, -1, 1), abs=1e-6)
     sure = rasch_residuals([[1.0, 0.0]] * 4, iterations=1)
     assert sure.difficulty.tolist() == [-1.0, 1.0]
-    again = rasch_residuals([[1.0, 0.0]] * 4, iterations=2)
-    assert again.difficulty[1] == pytest.approx(
+    second_step = rasch_residuals([[1.0, 0.0]] * 4, iterations=2)
+    assert second_step.difficulty[1] == pytest.approx(
         1 + (4 * expit(-1) - 1 / 2.25) / (4 * expit(-1) * expit(1) + 1 / 2.25)
     )
 
 
 def test_shares_lie_between_none_and_all() -> None:
-    for scores, outside in (
+    for scores, outside_range in (
         ([0.0, 1.0], False),
         ([-0.01, 1.0], True),
         ([0.0, 1.01], True),
@@ -82,25 +82,25 @@ def test_shares_lie_between_none_and_all() -> None:
         ([np.nan, 2.0], True),
         ([], False),
     ):
-        assert bool(no_shares(np.array(scores))) == outside
+        assert bool(out_of_range_reason(np.array(scores))) == outside_range
 
 
 def share_of_orders(a: np.ndarray, b: np.ndarray, orders: np.ndarray) -> float:
     """The share of orders of b's rows, the given one among them, whose products sum to as much."""
     m = len(a)
-    least = (a * b).sum() - 1e-12
+    observed = (a * b).sum() - 1e-12
     sums = [math.sqrt((m - 1) / (m - 2)) * (a * b[order]).sum() for order in orders]
-    return (1 + sum(each >= least for each in sums)) / (len(orders) + 1)
+    return (1 + sum(null_sum >= observed for null_sum in sums)) / (len(orders) + 1)
 
 
-def halves(of: Any, kinds: np.ndarray, names: str, side: np.ndarray) -> list[np.ndarray]:
+def halves(abilities_of: Any, kinds: np.ndarray, names: str, side: np.ndarray) -> list[np.ndarray]:
     """(respondents, types) of both halves: strengths, freed of the line on other types' ability."""
     tables = []
     for half in (0, 1):
         columns = []
         for kind in names:
-            strength = of((side == half) & (kinds == kind)) - of(side == half)
-            ability = of((side == half) & (kinds != kind))
+            strength = abilities_of((side == half) & (kinds == kind)) - abilities_of(side == half)
+            ability = abilities_of((side == half) & (kinds != kind))
             line = stats.linregress(ability, strength)
             columns.append(strength - line.intercept - line.slope * ability)
         tables.append(np.array(columns).T)
@@ -111,32 +111,32 @@ def test_types_with_enough_items_are_halved_by_pictures(monkeypatch: pytest.Monk
     """Nine items of d and five without a type are left out, and so is who is always right in the
     others.
     """
-    monkeypatch.setattr(type_strengths, "_visible", lambda *_: 0.5)
+    monkeypatch.setattr(type_strengths, "_detectable_sd", lambda *_: 0.5)
     kinds = np.array(list("a" * 12 + "b" * 10 + "d" * 9 + "c" * 14) + [""] * 5)
     pictures = np.array([f"p{i // 2}" for i in range(50)])
     values = []
     for seed in range(6):
-        x = made(seed, 11, 50, 0.02)
-        inside = np.isin(kinds, list("abc"))
-        x[4, inside] = 1.0
+        x = rasch_answers(seed, 11, 50, 0.02)
+        tested_items = np.isin(kinds, list("abc"))
+        x[4, tested_items] = 1.0
         study = psy.dimensionality(
             x, kinds.tolist(), pictures, rng=np.random.default_rng(seed), permutations=19
         )
         if study.status != "ok":
             continue
-        kept = np.delete(x, 4, axis=0)[:, inside]
-        numbers = np.unique(pictures[inside], return_inverse=True)[1]
-        same = np.random.default_rng(seed)
-        side = same.permutation(numbers.max() + 1)[numbers] % 2
-        of = rasch_residuals(kept).abilities
-        first, other = halves(of, kinds[inside], "abc", side)
-        orders = np.argsort(same.random((19, 10)), axis=1)
-        assert study.p == share_of_orders(first, other, orders)
-        own = (first * other).sum(axis=0) / (8 * 2 / 3)
-        assert study.own == pytest.approx(math.sqrt(max(0.0, own.mean())))
+        remaining = np.delete(x, 4, axis=0)[:, tested_items]
+        numbers = np.unique(pictures[tested_items], return_inverse=True)[1]
+        same_rng = np.random.default_rng(seed)
+        side = same_rng.permutation(numbers.max() + 1)[numbers] % 2
+        abilities_of = rasch_residuals(remaining).abilities
+        first, second = halves(abilities_of, kinds[tested_items], "abc", side)
+        orders = np.argsort(same_rng.random((19, 10)), axis=1)
+        assert study.p == share_of_orders(first, second, orders)
+        type_variances = (first * second).sum(axis=0) / (8 * 2 / 3)
+        assert study.type_sd == pytest.approx(math.sqrt(max(0.0, type_variances.mean())))
         assert study.by_type == tuple(
             (kind, size, pytest.approx(math.sqrt(max(0.0, value))))
-            for kind, size, value in zip("abc", (12, 10, 14), own, strict=True)
+            for kind, size, value in zip("abc", (12, 10, 14), type_variances, strict=True)
         )
         assert (study.n, study.n_items, study.visible, study.status) == (10, 36, 0.5, "ok")
         values.append(study.p)
@@ -146,11 +146,11 @@ def test_types_with_enough_items_are_halved_by_pictures(monkeypatch: pytest.Monk
 def test_why_types_cannot_be_told_apart() -> None:
     def status(scores: np.ndarray, kinds: list[str]) -> tuple[str, str]:
         study = psy.dimensionality(scores, kinds, rng=np.random.default_rng(0), permutations=9)
-        assert math.isnan(study.own)
+        assert math.isnan(study.type_sd)
         return study.status, study.reason
 
     kinds = ["a", "b"] * 12
-    x = made(3, 8, 24)
+    x = rasch_answers(3, 8, 24)
     assert status(x, ["a"] * 24)[1].endswith("there are 8 and 1")
     assert status(x[:4], kinds)[1].endswith("there are 4 and 2")
     assert status(x * 2, kinds)[0] == "not_applicable"
@@ -172,9 +172,9 @@ def test_the_smallest_own_part_that_is_found_four_times_of_five() -> None:
     worlds, orders, m = 15, 39, 12
     sizes = []
     for seed, items in ((1, 60), (2, 30), (3, 300), (4, 12)):
-        fitted = rasch_residuals(made(seed, m, items))
+        fitted = rasch_residuals(rasch_answers(seed, m, items))
         kinds, side = np.array(["a", "b", "c"] * (items // 3)), np.arange(items) // 3 % 2
-        result = type_strengths._visible(
+        result = type_strengths._detectable_sd(
             fitted,
             kinds,
             ["a", "b", "c"],
@@ -183,25 +183,25 @@ def test_the_smallest_own_part_that_is_found_four_times_of_five() -> None:
             replicates=worlds,
             permutations=orders,
         )
-        same = np.random.default_rng(seed)
-        own = same.normal(size=(worlds, 3, m)) * math.sqrt(2 / 3)
+        same_rng = np.random.default_rng(seed)
+        type_effects = same_rng.normal(size=(worlds, 3, m)) * math.sqrt(2 / 3)
         noise = []
         for half in (0, 1):
             errors = [
                 fitted.information[:, (side == half) & (kinds == kind)].sum(axis=1) ** -0.5
                 for kind in "abc"
             ]
-            noise.append(np.array(errors) * same.normal(size=(worlds, 3, m)))
+            noise.append(np.array(errors) * same_rng.normal(size=(worlds, 3, m)))
         design = np.stack([np.ones(m), fitted.ability], axis=1)
         project = np.eye(m) - design @ np.linalg.inv(design.T @ design) @ design.T
         expected = math.inf
         for size in np.arange(1, 21) / 10:
-            drawn = np.argsort(same.random((orders, m)), axis=1)
+            permutations = np.argsort(same_rng.random((orders, m)), axis=1)
             hits = [
                 share_of_orders(
-                    project @ (size * own[w] + noise[0][w]).T,
-                    project @ (size * own[w] + noise[1][w]).T,
-                    drawn,
+                    project @ (size * type_effects[w] + noise[0][w]).T,
+                    project @ (size * type_effects[w] + noise[1][w]).T,
+                    permutations,
                 )
                 <= 0.05
                 for w in range(worlds)
@@ -248,8 +248,8 @@ def test_a_favour_is_large_where_it_is_shown_and_two_thirds_of_a_logit() -> None
 
 def favours(x: np.ndarray, parts: list[str], groups: list[str]) -> list[tuple[Any, ...]]:
     """Each part for each family: purified, tested and adjusted, as the documentation says."""
-    place, names = np.array(parts), np.array(groups)
-    of = rasch_residuals(x).abilities
+    part_of_item, names = np.array(parts), np.array(groups)
+    abilities_of = rasch_residuals(x).abilities
     kinds = sorted(set(parts) - {""})
     sizes = {
         name: min((names == name).sum(), (names != name).sum()) for name in sorted(set(groups))
@@ -259,23 +259,34 @@ def favours(x: np.ndarray, parts: list[str], groups: list[str]) -> list[tuple[An
         compared = compared[:1]
     rows = []
     for name in compared:
-        inside, out = names == name, set()
+        in_family, excluded = names == name, set()
         for rounds in count(1):
             tests = []
             for kind in kinds:
-                others = set(kinds) - out - {kind} or set(kinds) - {kind}
-                apart = of(place == kind) - of(np.isin(place, list(others)))
-                tests.append(stats.ttest_ind(apart[inside], apart[~inside], equal_var=False))
+                reference_parts = set(kinds) - excluded - {kind} or set(kinds) - {kind}
+                differences = abilities_of(part_of_item == kind) - abilities_of(
+                    np.isin(part_of_item, list(reference_parts))
+                )
+                tests.append(
+                    stats.ttest_ind(
+                        differences[in_family], differences[~in_family], equal_var=False
+                    )
+                )
             adjusted = multipletests([test.pvalue for test in tests], method="holm")[1]
-            named = {kind for kind, p in zip(kinds, adjusted, strict=True) if p < 0.05}
-            if len(kinds) == 2 or sizes[name] < 10 or named in (out, set(kinds)) or rounds == 10:
+            significant = {kind for kind, p in zip(kinds, adjusted, strict=True) if p < 0.05}
+            if (
+                len(kinds) == 2
+                or sizes[name] < 10
+                or significant in (excluded, set(kinds))
+                or rounds == 10
+            ):
                 break
-            out = named
+            excluded = significant
         for kind, test in zip(kinds, tests, strict=True):
             interval = test.confidence_interval(0.95)
             p = test.pvalue if sizes[name] >= 10 else math.nan
             middle = (interval.low + interval.high) / 2
-            members = int(inside.sum())
+            members = int(in_family.sum())
             rows.append(
                 [kind, name, members, len(x) - members, middle, interval.low, interval.high, p]
             )
@@ -331,7 +342,7 @@ def test_favours_of_families_by_loops(design: str, seed: int) -> None:
 
 
 def test_why_families_cannot_be_compared() -> None:
-    x, groups = made(6, 12, 40), ["x"] * 6 + ["y"] * 6
+    x, groups = rasch_answers(6, 12, 40), ["x"] * 6 + ["y"] * 6
     parts = ["a", "b"] * 20
     assert psy.differential_functioning(x, parts, groups).status == "ok"
     assert psy.differential_functioning(x * 2, parts, groups).status == "not_applicable"

@@ -56,9 +56,9 @@ def test_an_item_survives_json() -> None:
 
 def test_a_form_is_addressed_by_its_content() -> None:
     form = Form("original", (Item("1", "A?", "yes_no", "yes"),))
-    same = Form("renamed", (Item("1", "A?", "yes_no", "yes"),))
-    other = Form("original", (Item("1", "A?", "yes_no", "no"),))
-    assert form.digest == same.digest != other.digest
+    renamed = Form("renamed", (Item("1", "A?", "yes_no", "yes"),))
+    changed = Form("original", (Item("1", "A?", "yes_no", "no"),))
+    assert form.digest == renamed.digest != changed.digest
 
 
 def test_an_estimate_survives_json() -> None:
@@ -80,11 +80,11 @@ def test_an_estimate_survives_json() -> None:
         "sig",
     )
     assert Estimate.from_dict(estimate.to_dict()) == estimate
-    least = Interval(0.1, math.inf, "model_population", "respondents left out")
-    open_ended = replace(estimate, intervals=(least,))
+    half_open = Interval(0.1, math.inf, "model_population", "respondents left out")
+    open_ended = replace(estimate, intervals=(half_open,))
     assert open_ended.to_dict()["intervals"] == {"model_population": [0.1, None]}
     assert Estimate.from_dict(json.loads(json.dumps(open_ended.to_dict()))) == open_ended
-    assert (least.one_sided, interval.one_sided) == (True, False)
+    assert (half_open.one_sided, interval.one_sided) == (True, False)
     missing = Estimate(
         "test_retest.pearson", "accuracy", "run", "a", "b", None, "degenerate", "constant"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.phrases import no_use, unit_of
+from hqm.reports.phrases import reason_withheld, unit_of
 from hqm.reports.tables import DASH, FAMILIES
 
 import hqm
@@ -33,12 +33,16 @@ SHOWN: Mapping[str, tuple[float, str]] = {
 }
 
 
-@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda each: each.name)
+@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda indicator: indicator.name)
 def test_every_indicator_has_a_unit(indicator: hqm.Indicator) -> None:
     assert indicator.unit.text
-    assert indicator.unit.least < indicator.unit.most
-    (same,) = {each.unit for each in hqm.all_indicators() if each.name == indicator.name}
-    assert same == indicator.unit, "a name has one unit in every family"
+    assert indicator.unit.minimum < indicator.unit.maximum
+    (unit,) = {
+        indicator_row.unit
+        for indicator_row in hqm.all_indicators()
+        if indicator_row.name == indicator.name
+    }
+    assert unit == indicator.unit, "a name has one unit in every family"
 
 
 @pytest.mark.parametrize("indicator", SHOWN)
@@ -80,18 +84,18 @@ def test_what_nobody_could_act_on_is_withheld_with_the_reason() -> None:
         )
         for value, spans in ((12.276, wide), (0.3, (Interval(0.1, 0.5, "model_population", ""),)))
     )
-    assert no_use(usual) == ""
-    assert "too little in length" in no_use(steep)
+    assert reason_withheld(usual) == ""
+    assert "too little in length" in reason_withheld(steep)
     assert "12.276" not in shown(steep)
     assert "too little in length" in shown(steep)
     assert "0.300" in shown(usual)
 
 
 def test_an_end_that_bounds_nothing_is_said_to_be_none() -> None:
-    far = replace(
+    clipped = replace(
         est("criterion.labels_needed", 120.0), intervals=(Interval(12.0, 33195.1, "items", ""),)
     )
-    text = shown(far)
+    text = shown(clipped)
     assert "33195" not in text
     assert "from 12, no upper end" in text
 
@@ -125,13 +129,15 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda each: each.name)
+@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda indicator: indicator.name)
 def test_every_indicator_is_shown_as_what_it_is(indicator: hqm.Indicator) -> None:
     name = indicator.name
     assert indicator.one_sided == (name in LOWER_END)
     assert indicator.repeats == (name in OF_CHANCE)
-    others = {each.on_page for each in hqm.all_indicators() if each.name == name}
-    assert others == {name not in BESIDE}
+    page_states = {
+        same_name.on_page for same_name in hqm.all_indicators() if same_name.name == name
+    }
+    assert page_states == {name not in BESIDE}
     assert (indicator.better == "lower") == (name in LESS_IS_BETTER)
     assert (indicator.digits == 0) == (name in WHOLE)
     assert indicator.meaning.endswith(".")

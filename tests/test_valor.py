@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.judge_api import played_back
+from hqm.benchmark.judge_api import replay
 from hqm.scoring.matrix import MatrixBuilder
 from tests.conftest import Run
 from tests.messages import tells, text_of
@@ -35,8 +35,10 @@ def load(data: Path, **settings: Any) -> Any:
 def judge(
     benchmark: Any, item: Item, extracted: object, matched: object, caption: str = "A caption."
 ) -> Verdict:
-    texts = [made if isinstance(made, str) else json.dumps(made) for made in (extracted, matched)]
-    ask = played_back({"extractor": texts[:1], "matcher": texts[1:]})
+    texts = [
+        reply if isinstance(reply, str) else json.dumps(reply) for reply in (extracted, matched)
+    ]
+    ask = replay({"extractor": texts[:1], "matcher": texts[1:]})
     return asyncio.run(benchmark.judge(item, Response(caption), ask))
 
 
@@ -110,8 +112,8 @@ def test_valor_parallel_instructions(data: Path, capsys: pytest.CaptureFixture[s
         "attribute_object": ("left", "right", "top", "bottom"),
     }
     for part, words in order.items():
-        places = [after[part].index(word) for word in words]
-        assert places == sorted(places), "the order that is asked for stays"
+        positions = [after[part].index(word) for word in words]
+        assert positions == sorted(positions), "the order that is asked for stays"
     with capsys.disabled():
         print()
         for item in random.Random(3).sample(parallel.items, 20):
@@ -126,22 +128,22 @@ def rival_people(
 ) -> tuple[int, int, int, int]:
     gt, ge = [], []
     for wearer in truth.values():
-        cut = [part.strip() for part in wearer["object"].split("),")]
-        gt += [part + ")" for part in cut if not part.endswith(")")]
+        entries = [pair.strip() for pair in wearer["object"].split("),")]
+        gt += [entry + ")" for entry in entries if not entry.endswith(")")]
     for wearer in generated.values():
         if wearer.get("object"):
-            ge += [part.strip() for part in wearer["object"].split("),")]
+            ge += [entry.strip() for entry in wearer["object"].split("),")]
     pool, numbers = gt[:], []
     for key in ("matched_att_obj", "broader_concept"):
         counted = 0
         for entry in matched[key].values():
             if entry.get("object") is not None:
-                taken = []
+                matches = []
                 for theirs in entry["object"].values():
                     if theirs in pool:
                         pool.remove(theirs)
-                        taken.append(theirs)
-                if entry.get("person") is not None and taken:
+                        matches.append(theirs)
+                if entry.get("person") is not None and matches:
                     counted += 1
         numbers.append(counted)
     return len(ge), sum(numbers), len(gt), numbers[0]
@@ -151,9 +153,9 @@ def rival_objects(
     truth: dict[str, str], generated: dict[str, str], matched: dict[str, Any]
 ) -> tuple[int, int, int, int]:
     pool = []
-    flat = [part.strip() for text in truth.values() for part in text.split("),")]
-    for n, part in enumerate(flat):
-        pool.append(part + ")" if n % 2 == 0 and not part.endswith(")") else part)
+    flat = [entry.strip() for text in truth.values() for entry in text.split("),")]
+    for n, pair in enumerate(flat):
+        pool.append(pair + ")" if n % 2 == 0 and not pair.endswith(")") else pair)
     hits, broad = 0, 0
     for entry in matched["matched_att_obj"].values():
         first = (list(entry.values()) or [None])[0]
@@ -177,11 +179,16 @@ def rival_words(
 ) -> tuple[int, int, int, int]:
     drop = FAKE if part == "object_existence" else VERBS
     key = "objects" if part == "object_existence" else "relations"
-    said = [text for text in extracted[key] if not drop & set(text.split())]
+    phrases = [text for text in extracted[key] if not drop & set(text.split())]
     hits = list(
         matched["matched_objects" if part == "object_existence" else "matched_relations"].values()
     )
-    return len(said), len(hits) + len(matched["broader_concept"]), len(set(truth)), len(set(hits))
+    return (
+        len(phrases),
+        len(hits) + len(matched["broader_concept"]),
+        len(set(truth)),
+        len(set(hits)),
+    )
 
 
 def rising(ranks: list[int]) -> list[int]:
@@ -198,25 +205,27 @@ def rival_ranks(
 ) -> tuple[int, int, int, int, bool, bool]:
     if generated == "":
         return 0, 0, len(set(truth.values())), 0, True, False
-    place = {name: int(rank) for rank, name in truth.items()}
+    rank_of = {name: int(rank) for rank, name in truth.items()}
     broad = {}
     for word, name in matched["broader_concept"].items():
         broad[word] = (
             name
-            if name in place
-            else next(p.strip() for p in reversed(name.split("/")) if p.strip() in place)
+            if name in rank_of
+            else next(p.strip() for p in reversed(name.split("/")) if p.strip() in rank_of)
         )
-    both = broad | matched["matched_objects"]
-    run = rising([place[both[word]] for word in generated.values() if word in both])
-    off = len({place[name] for name in broad.values()} - set(run))
-    n, there = len(generated), len(set(truth.values()))
+    matched_names = broad | matched["matched_objects"]
+    run = rising(
+        [rank_of[matched_names[word]] for word in generated.values() if word in matched_names]
+    )
+    n_misplaced = len({rank_of[name] for name in broad.values()} - set(run))
+    n, n_true = len(generated), len(set(truth.values()))
     return (
         n,
-        len(run) - off,
-        there,
-        len(set(run)) - off,
-        len(run) - off == n,
-        len(set(run)) == there,
+        len(run) - n_misplaced,
+        n_true,
+        len(set(run)) - n_misplaced,
+        len(run) - n_misplaced == n,
+        len(set(run)) == n_true,
     )
 
 
@@ -235,47 +244,49 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
     """Random replies of extractor and matcher for an item, and what the release would count."""
     truth = item.target
     if item.part == "object_existence":
-        said = rng.choices(
+        mentioned = rng.choices(
             [*truth, "unicorn", "scene", "blue hat", "surroundings", "left", "group of men"],
             k=rng.randint(1, 12),
         )
-        real = [word for word in said if word in truth]
+        real = [word for word in mentioned if word in truth]
         matched = {
             "matched_objects": {
                 w: rng.choice([w, rng.choice(truth)]) for w in real if rng.random() < 0.8
             }
         }
-        matched["broader_concept"] = {w: rng.choice(truth) for w in said if rng.random() < 0.2}
-        extracted: Any = {"objects": said}
+        matched["broader_concept"] = {w: rng.choice(truth) for w in mentioned if rng.random() < 0.2}
+        extracted: Any = {"objects": mentioned}
         return extracted, matched, rival_words(item.part, truth, extracted, matched)
     if item.part == "relation_positional":
         facts = [text for texts in truth.values() for text in texts]
-        said = rng.choices(
+        mentioned = rng.choices(
             [*facts, "the cow is near the sky", "the man is holding the cup"], k=rng.randint(0, 12)
         )
         matched = {
-            "matched_relations": {w: rng.choice([w, *facts]) for w in said if rng.random() < 0.7}
+            "matched_relations": {
+                w: rng.choice([w, *facts]) for w in mentioned if rng.random() < 0.7
+            }
         }
-        matched["broader_concept"] = {w: rng.choice(facts) for w in said if rng.random() < 0.2}
-        extracted = {"relations": said}
+        matched["broader_concept"] = {w: rng.choice(facts) for w in mentioned if rng.random() < 0.2}
+        extracted = {"relations": mentioned}
         return extracted, matched, rival_words(item.part, truth, extracted, matched)
     if item.part == "attribute_object":
         pairs = [f"{p.strip(' ()')}" for text in truth.values() for p in text.split("),")]
         pairs = [f"({p})" for p in pairs] + ["(unspecified, thing)", "(red, cow)"]
-        said = {str(n): rng.choice(pairs) for n in range(1, rng.randint(2, 12))}
-        extracted = {"total_num_of_objects": "", "objects": said}
+        mentioned = {str(n): rng.choice(pairs) for n in range(1, rng.randint(2, 12))}
+        extracted = {"total_num_of_objects": "", "objects": mentioned}
         matched = {
             "matched_att_obj": {
                 k: {v: rng.choice([v, rng.choice(pairs)])}
-                for k, v in said.items()
+                for k, v in mentioned.items()
                 if rng.random() < 0.6
             }
         }
         matched["matched_att_obj"] |= {"77": {}} if rng.random() < 0.2 else {}
         matched["broader_concept"] = {
-            k: {v: rng.choice(pairs)} for k, v in said.items() if rng.random() < 0.3
+            k: {v: rng.choice(pairs)} for k, v in mentioned.items() if rng.random() < 0.3
         }
-        return extracted, matched, rival_objects(truth, said, matched)
+        return extracted, matched, rival_objects(truth, mentioned, matched)
     if item.part == "attribute_people":
         pairs = [
             f"({p.strip(' ()')})" for wearer in truth.values() for p in wearer["object"].split("),")
@@ -324,7 +335,7 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
 def test_valor_prints_what_the_release_prints(data: Path, part: str, seed: int) -> None:
     benchmark, rng = load(data), random.Random(f"{part} {seed}")
     verdicts, rows = {}, []
-    for item in benchmark.original.only(part).items:
+    for item in benchmark.original.select_part(part).items:
         extracted, matched, row = invented(rng, item)
         verdicts[item.id] = judge(benchmark, item, extracted, matched)
         assert verdicts[item.id].scored, verdicts[item.id].reason
@@ -338,8 +349,10 @@ def test_valor_prints_what_the_release_prints(data: Path, part: str, seed: int) 
     assert metrics["faithfulness"] == metrics[f"{part}.faithfulness"], (
         "only this subset was answered"
     )
-    own = [r[1] / r[0] if r[0] else 0.0 for r in rows]
-    assert metrics[f"{part}.faithfulness_caption"] == pytest.approx(sum(own) / len(own), rel=1e-12)
+    shares = [r[1] / r[0] if r[0] else 0.0 for r in rows]
+    assert metrics[f"{part}.faithfulness_caption"] == pytest.approx(
+        sum(shares) / len(shares), rel=1e-12
+    )
 
 
 def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: Path) -> None:
@@ -350,24 +363,24 @@ def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: P
         truth = item.target
         if item.part == "object_existence":
             words = list(dict.fromkeys(truth))
-            made = (
+            steps = (
                 {"objects": words},
                 {"matched_objects": {w: w for w in words}, "broader_concept": {}},
             )
         elif item.part == "relation_positional":
             facts = [texts[0] for texts in truth.values()]
-            made = (
+            steps = (
                 {"relations": facts},
                 {"matched_relations": {f: f for f in facts}, "broader_concept": {}},
             )
         elif item.part == "relation_comparative":
-            made = (
+            steps = (
                 truth,
                 {"matched_objects": {name: name for name in truth.values()}, "broader_concept": {}},
             )
         elif item.part == "attribute_object":
             pairs = {k: v.split("),")[0].rstrip(")") + ")" for k, v in truth.items()}
-            made = (
+            steps = (
                 {"objects": pairs},
                 {"matched_att_obj": {k: {v: v} for k, v in pairs.items()}, "broader_concept": {}},
             )
@@ -380,8 +393,8 @@ def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: P
             matched = {
                 k: {"person": {"x": "x"}, "object": {o: o for o in os}} for k, os in objects.items()
             }
-            made = ({"clothes": clothes}, {"matched_att_obj": matched, "broader_concept": {}})
-        replies[item.id] = made
+            steps = ({"clothes": clothes}, {"matched_att_obj": matched, "broader_concept": {}})
+        replies[item.id] = steps
     ours = totals(paper, {i.id: judge(paper, i, *replies[i.id]) for i in paper.original.items})
     theirs = totals(
         official, {i.id: judge(official, i, *replies[i.id]) for i in official.original.items}
@@ -408,34 +421,34 @@ def first(benchmark: Any, part: str) -> Item:
 
 def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
     official, paper = load(data), load(data, scoring="paper")
-    both = (official, paper)
+    benchmarks = (official, paper)
     item = first(official, "object_existence")
     twice = (
         {"objects": ["plate", "plate", "surroundings"]},
         {"matched_objects": {"plate": "plate"}, "broader_concept": {}},
     )
-    assert [judge(b, item, *twice).tally["faithful"] for b in both] == [1.0, 2.0]
-    assert [judge(b, item, *twice).tally["generated"] for b in both] == [3.0, 2.0]
-    made_up = (
+    assert [judge(b, item, *twice).tally["faithful"] for b in benchmarks] == [1.0, 2.0]
+    assert [judge(b, item, *twice).tally["generated"] for b in benchmarks] == [3.0, 2.0]
+    unextracted = (
         {"objects": ["plate"]},
         {"matched_objects": {"plate": "plate", "moon": "sun"}, "broader_concept": {}},
     )
-    assert [judge(b, item, *made_up).tally["faithful"] for b in both] == [2.0, 1.0]
+    assert [judge(b, item, *unextracted).tally["faithful"] for b in benchmarks] == [2.0, 1.0]
     fenced = (
         '```json\n{"objects": ["plate"]}\n```',
         "Here: {'matched_objects': {'plate': 'plate'}}",
     )
-    assert [judge(b, item, *fenced).value for b in both] == [None, 1.0]
+    assert [judge(b, item, *fenced).value for b in benchmarks] == [None, 1.0]
     relation = first(official, "relation_positional")
     first_text, second_text = relation.target["2"]
-    same = (
+    repeated = (
         {"relations": [first_text, second_text]},
         {
             "matched_relations": {first_text: first_text, second_text: second_text},
             "broader_concept": {},
         },
     )
-    assert [judge(b, relation, *same).tally["covered"] for b in both] == [2.0, 1.0]
+    assert [judge(b, relation, *repeated).tally["covered"] for b in benchmarks] == [2.0, 1.0]
     clothes_item = first(official, "attribute_people")
     last = (
         {"clothes": {"1": {"person": "woman", "object": "(green, hat)"}}},
@@ -446,10 +459,10 @@ def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
             "broader_concept": {},
         },
     )
-    assert [judge(b, clothes_item, *last).value for b in both] == [0.0, 1.0]
-    assert [judge(b, clothes_item, *last).tally["truth"] for b in both] == [7.0, 9.0]
+    assert [judge(b, clothes_item, *last).value for b in benchmarks] == [0.0, 1.0]
+    assert [judge(b, clothes_item, *last).tally["truth"] for b in benchmarks] == [7.0, 9.0]
     ranks = first(official, "relation_comparative")
-    refusal = [judge(b, ranks, "", "", "I'm sorry, I cannot help.") for b in both]
+    refusal = [judge(b, ranks, "", "", "I'm sorry, I cannot help.") for b in benchmarks]
     assert (refusal[0].tally["all_faithful"], refusal[0].tally["generated"], refusal[1].state) == (
         1.0,
         0.0,
@@ -463,8 +476,8 @@ def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
             "broader_concept": {"ground": "dirt ground"},
         },
     )
-    assert [judge(b, ranks, *order).tally["faithful"] for b in both] == [0.0, 1.0]
-    assert [judge(b, ranks, *order).tally["covered"] for b in both] == [0.0, 1.0]
+    assert [judge(b, ranks, *order).tally["faithful"] for b in benchmarks] == [0.0, 1.0]
+    assert [judge(b, ranks, *order).tally["covered"] for b in benchmarks] == [0.0, 1.0]
 
 
 def test_valor_replies_of_another_shape_are_unscored(data: Path) -> None:
@@ -502,7 +515,7 @@ def test_valor_replies_of_another_shape_are_unscored(data: Path) -> None:
         assert (verdict.value, verdict.state) == (None, "unparsed")
         assert "does not have the shape" in verdict.reason
     with pytest.raises(hqm.NoReply):
-        asyncio.run(official.judge(official.original.items[0], Response("x"), played_back({})))
+        asyncio.run(official.judge(official.original.items[0], Response("x"), replay({})))
 
 
 # --- prompts and files ---
@@ -511,7 +524,7 @@ def test_valor_replies_of_another_shape_are_unscored(data: Path) -> None:
 def test_valor_prompts_carry_caption_and_features(data: Path) -> None:
     benchmark = load(data)
     for part in PARTS:
-        item, asked = first(benchmark, part), []
+        item, requests = first(benchmark, part), []
         empty = {
             "objects": {} if part == "attribute_object" else ["zebra"],
             "clothes": {},
@@ -524,10 +537,10 @@ def test_valor_prompts_carry_caption_and_features(data: Path) -> None:
             image: Any = None,
             schema: Any = None,
             part: str = part,
-            asked: Any = asked,
+            requests: Any = requests,
             empty: Any = empty,
         ) -> str:
-            asked.append((role, prompt))
+            requests.append((role, prompt))
             return json.dumps(
                 {"1": "zebra"}
                 if part == "relation_comparative"
@@ -535,28 +548,28 @@ def test_valor_prompts_carry_caption_and_features(data: Path) -> None:
             )
 
         asyncio.run(benchmark.judge(item, Response("A dog {truth}. It runs."), ask))
-        assert [role for role, _ in asked] == ["extractor", "matcher"]
-        assert "A dog {truth}. It runs." in asked[0][1]
+        assert [role for role, _ in requests] == ["extractor", "matcher"]
+        assert "A dog {truth}. It runs." in requests[0][1]
         assert (
             json.dumps(
                 list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
             )
-            in asked[1][1]
+            in requests[1][1]
         )
-        assert "attribute" in part or "zebra" in asked[1][1]
+        assert "attribute" in part or "zebra" in requests[1][1]
 
 
 def test_valor_cuts_a_repeating_ranking(data: Path) -> None:
-    benchmark, asked = load(data), []
+    benchmark, prompts = load(data), []
 
     async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
-        asked.append(prompt)
+        prompts.append(prompt)
         return '""'
 
     item = first(benchmark, "relation_comparative")
     verdict = asyncio.run(benchmark.judge(item, Response("Here. A cow. A dog. A cow. A dog."), ask))
-    assert "\nHere. A cow\n" in asked[0]
-    assert len(asked) == 1
+    assert "\nHere. A cow\n" in prompts[0]
+    assert len(prompts) == 1
     assert verdict.tally["all_faithful"] == 1.0
 
 
@@ -591,33 +604,37 @@ def test_valor_official_prompts_are_read_from_the_scripts(data: Path, tmp_path: 
 
 def test_valor_reads_its_caption_files(data: Path, tmp_path: Path) -> None:
     benchmark = load(data)
-    keys = [i.id.partition("/")[2] for i in benchmark.original.only("relation_comparative").items]
+    keys = [
+        i.id.partition("/")[2] for i in benchmark.original.select_part("relation_comparative").items
+    ]
     path = tmp_path / "llava_comp.json"
     path.write_text(json.dumps({key: {"generated_caption": f"of {key}"} for key in keys}, indent=2))
-    form, given = benchmark.read_answers(path, benchmark.original)
+    form, responses = benchmark.read_answers(path, benchmark.original)
     assert {i.part for i in form.items} == {"relation_comparative"}
-    assert given["relation_comparative/2385195"] == Response("of 2385195")
+    assert responses["relation_comparative/2385195"] == Response("of 2385195")
     shared = sorted(
-        {i.image for i in benchmark.original.only("relation_positional").items}
+        {i.image for i in benchmark.original.select_part("relation_positional").items}
         & {f"{key}.jpg" for key in keys}
     )
     path.write_text(json.dumps({shared[0][:-4]: {"generated_caption": "x"}}))
     assert list(benchmark.read_answers(path, benchmark.original)[1]) == [
         f"relation_comparative/{shared[0][:-4]}"
     ]
-    other = tmp_path / "captions.json"
-    other.write_text(path.read_text())
+    captions = tmp_path / "captions.json"
+    captions.write_text(path.read_text())
     with pytest.raises(hqm.AnswerError, match="relation_positional and relation_comparative"):
-        benchmark.read_answers(other, benchmark.original)
-    part = benchmark.original.only("relation_positional")
-    assert list(benchmark.read_answers(other, part)[1]) == [f"relation_positional/{shared[0][:-4]}"]
-    other.write_text(json.dumps({"item": "object_existence/2399941", "answer": "x"}))
-    assert benchmark.read_answers(other, benchmark.original)[1][
+        benchmark.read_answers(captions, benchmark.original)
+    part = benchmark.original.select_part("relation_positional")
+    assert list(benchmark.read_answers(captions, part)[1]) == [
+        f"relation_positional/{shared[0][:-4]}"
+    ]
+    captions.write_text(json.dumps({"item": "object_existence/2399941", "answer": "x"}))
+    assert benchmark.read_answers(captions, benchmark.original)[1][
         "object_existence/2399941"
     ] == Response("x")
-    other.write_text(json.dumps({"none": {"generated_caption": "x"}}))
+    captions.write_text(json.dumps({"none": {"generated_caption": "x"}}))
     with pytest.raises(hqm.AnswerError, match="no single subset"):
-        benchmark.read_answers(other, benchmark.original)
+        benchmark.read_answers(captions, benchmark.original)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -630,7 +647,7 @@ def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: 
     said_key = "generated_obj_atts" if "attribute" in part else "generated_words"
     match_key = "matched_att_obj" if "attribute" in part else "matched_objects"
     extraction, matching, verdicts = [], [], {}
-    for item in benchmark.original.only(part).items:
+    for item in benchmark.original.select_part(part).items:
         extracted, matched, _ = invented(rng, item)
         verdicts[item.id] = judge(benchmark, item, extracted, matched)
         picture = item.id.partition("/")[2]
@@ -659,11 +676,11 @@ def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: 
     for path in (folder, folder / "2_matched.jsonl"):
         replies = benchmark.read_replies(path, benchmark.original)
         assert set(replies) == set(verdicts)
-        for item in benchmark.original.only(part).items:
-            made = asyncio.run(
-                benchmark.judge(item, Response("A caption."), played_back(replies[item.id]))
+        for item in benchmark.original.select_part(part).items:
+            verdict = asyncio.run(
+                benchmark.judge(item, Response("A caption."), replay(replies[item.id]))
             )
-            assert made.tally == verdicts[item.id].tally
+            assert verdict.tally == verdicts[item.id].tally
 
 
 def test_valor_reads_replies_in_our_format(data: Path, tmp_path: Path) -> None:
@@ -684,12 +701,12 @@ def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, 
     """`hqm score valor --part PART --answers FILE --judgements FILE` prints the release's line."""
     benchmark, rng = load(data), random.Random(99)
     captions, lines, rows = {}, [], []
-    for item in benchmark.original.only(part).items:
+    for item in benchmark.original.select_part(part).items:
         extracted, matched, row = invented(rng, item)
         rows.append(row)
         captions[item.id.partition("/")[2]] = {"generated_caption": f"A caption of {item.id}."}
-        for role, made in (("extractor", extracted), ("matcher", matched)):
-            lines.append(json.dumps({"item": item.id, "role": role, "reply": json.dumps(made)}))
+        for role, payload in (("extractor", extracted), ("matcher", matched)):
+            lines.append(json.dumps({"item": item.id, "role": role, "reply": json.dumps(payload)}))
     answers, replies = tmp_path / "mine.json", tmp_path / "replies.jsonl"
     answers.write_text(json.dumps(captions))
     replies.write_text("\n".join(lines))
@@ -732,7 +749,7 @@ def test_valor_does_not_filter_again_what_was_filtered_before_matching(
         )
     )
     replies = benchmark.read_replies(file, benchmark.original)[item.id]
-    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(replies))).tally
+    tally = asyncio.run(benchmark.judge(item, Response("c"), replay(replies))).tally
     assert tally["generated"] == 4, "as many as the matcher was given"
     assert tally["faithful"] == 3
     # the extraction file has the whole reply, which the filter is for
@@ -741,23 +758,23 @@ def test_valor_does_not_filter_again_what_was_filtered_before_matching(
     extraction = {"image_id": "2399941", "response": {"objects": [*words, "day"]}, "caption": "c"}
     (folder / "1_extracted.jsonl").write_text(json.dumps(extraction))
     (folder / "2_matched.jsonl").write_text(file.read_text())
-    whole = benchmark.read_replies(folder, benchmark.original)[item.id]
-    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(whole))).tally
+    step_replies = benchmark.read_replies(folder, benchmark.original)[item.id]
+    tally = asyncio.run(benchmark.judge(item, Response("c"), replay(step_replies))).tally
     assert tally["generated"] == (3 if scoring == "official" else 2)
     # declared in HQM's own format, and the other way round
     matched = json.dumps({"matched_objects": {plate: plate}, "broader_concept": {}})
-    for said, generated in (
+    for declared, generated in (
         ({"already_filtered": True}, 4),
         ({"already_filtered": False}, 3 if scoring == "official" else 2),
         ({}, 3 if scoring == "official" else 2),
     ):
-        made = judge(benchmark, item, {"objects": words, **said}, matched)
-        assert made.tally["generated"] == generated
+        verdict = judge(benchmark, item, {"objects": words, **declared}, matched)
+        assert verdict.tally["generated"] == generated
 
 
 def test_valor_matched_positions_are_not_filtered_again(data: Path, tmp_path: Path) -> None:
     benchmark = load(data)
-    item = benchmark.original.only("relation_positional").items[0]
+    item = benchmark.original.select_part("relation_positional").items[0]
     fact = next(iter(item.target.values()))[0]
     record = {
         "image_id": item.id.partition("/")[2],
@@ -769,7 +786,7 @@ def test_valor_matched_positions_are_not_filtered_again(data: Path, tmp_path: Pa
     file = tmp_path / "matched.jsonl"
     file.write_text(json.dumps(record))
     replies = benchmark.read_replies(file, benchmark.original)[item.id]
-    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(replies))).tally
+    tally = asyncio.run(benchmark.judge(item, Response("c"), replay(replies))).tally
     assert (tally["generated"], tally["faithful"]) == (2, 1)
 
 
@@ -779,7 +796,7 @@ def test_valor_matching_files_are_judgements_of_an_audit(
     """Three respondents' matching files, filtered already, from the release's steps to the
     audit.
     """
-    items = load(data).original.only("object_existence").items
+    items = load(data).original.select_part("object_existence").items
     command: list[object] = [
         "audit",
         "valor",

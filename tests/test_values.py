@@ -79,14 +79,14 @@ def test_a_picture_is_an_image_that_can_be_heard(name: str) -> None:
     svg = ET.fromstring(block[block.index("<svg") : block.index("</svg>") + 6])
     assert svg.get("role") == "img"
     assert (svg.get("aria-label") or "").startswith(f"{name}: ")
-    marks = [part for part in svg.iter() if part.tag == "circle"]
+    marks = [element for element in svg.iter() if element.tag == "circle"]
     picture = STORED[name]["picture"]
-    shown = (
+    drawn_points = (
         picture["points"]
         if picture["kind"] == "points"
         else [m for row in picture["rows"] for m in row[3] if m[0] is not None]
     )
-    assert len(marks) == len(shown) > 0
+    assert len(marks) == len(drawn_points) > 0
     width, height = map(float, (svg.get("viewBox") or "").split()[2:])
     assert all(
         0 <= float(m.get("cx") or -1) <= width and 0 <= float(m.get("cy") or -1) <= height
@@ -145,6 +145,6 @@ def test_the_command_on_the_pages_is_one_that_the_program_knows() -> None:
     first, name, *arguments = values.COMMAND.split()
     assert first == "hqm"
     command = get_command(program()).commands[name]  # type: ignore[attr-defined]
-    given = command.make_context(name, arguments).params
-    assert (given["runs"], given["limit"]) == (2, 100)
+    parameters = command.make_context(name, arguments).params
+    assert (parameters["runs"], parameters["limit"]) == (2, 100)
     assert str(values.OUT.relative_to(ROOT)) == "out/values"

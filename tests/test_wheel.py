@@ -49,9 +49,9 @@ WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "boat")
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables with which Python finds what builds; it is installed where it is not here."""
-    wanted = Requirement("setuptools>=77")
+    requirement = Requirement("setuptools>=77")
     with contextlib.suppress(PackageNotFoundError):
-        if version(wanted.name) in wanted.specifier:
+        if version(requirement.name) in requirement.specifier:
             return dict(os.environ)
     folder = tmp_path_factory.mktemp("backend")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
@@ -62,23 +62,23 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
-def built(what: str, tree: Path, out: Path, backend: dict[str, str]) -> Path:
+def built(kind: str, tree: Path, out_dir: Path, backend: dict[str, str]) -> Path:
     """Build a `wheel` or an `sdist` of a tree as a front end does: by the backend that its
     pyproject.toml names.
     """
-    code = f"from setuptools.build_meta import build_{what}; build_{what}({str(out)!r})"
+    code = f"from setuptools.build_meta import build_{kind}; build_{kind}({str(out_dir)!r})"
     subprocess.run(
         [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
     )
-    return next(out.glob("hqm_audit-*"))
+    return next(out_dir.glob("hqm_audit-*"))
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree without what is made in it: an older build would get into the wheel."""
     copy = tmp_path_factory.mktemp("tree") / "hqm"
-    made = ".git .venv shared mount out build dist *.egg-info __pycache__ .*_cache .hypothesis"
-    return Path(shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*made.split())))
+    ignored = ".git .venv shared mount out build dist *.egg-info __pycache__ .*_cache .hypothesis"
+    return Path(shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*ignored.split())))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_wheel_and_source_archive_are_small_and_hold_the_same(
 @pytest.mark.slow
 def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for part in (
+    for path in (
         "hqm/py.typed",
         "hqm/__init__.pyi",
         "hqm/adapters/pope.py",
@@ -138,7 +138,7 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
         "hqm/benchmarks/shapes/respondents/steady/model.safetensors.xz",
         "hqm/reports/templates/report.html",
     ):
-        assert part in names, part
+        assert path in names, path
     unwanted = ("tests", "docs", "training", "adapters", "reports")
     assert not [name for name in names if name.startswith(unwanted)]
     home = tmp_path / "empty"
@@ -148,7 +148,7 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     # the libraries it needs, but not the project: a path file adds a folder without that folder's
     # own path files
     (site / "libraries.pth").write_text(
-        "\n".join(place for place in sys.path if place.endswith("site-packages"))
+        "\n".join(entry for entry in sys.path if entry.endswith("site-packages"))
     )
     code = "import hqm, hqm.adapters.pope; print(hqm.__file__); from hqm.cli import main; main()"
     (tmp_path / "elsewhere").mkdir()
@@ -166,7 +166,7 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
         "out",
         "--quiet",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         cwd=tmp_path / "elsewhere",
         env=environment(),
@@ -174,9 +174,9 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert str(site) in done.stdout.splitlines()[0]
-    assert "asked 36, stored before 0, errors 0" in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert str(site) in process.stdout.splitlines()[0]
+    assert "asked 36, stored before 0, errors 0" in process.stdout
     assert (tmp_path / "elsewhere" / "out" / "report.html").exists()
 
 
@@ -188,23 +188,25 @@ def pip(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def required(of: Distribution, needed: dict[str, Distribution], extras: Iterable[str] = ()) -> None:
+def required(
+    root: Distribution, requirements: dict[str, Distribution], extras: Iterable[str] = ()
+) -> None:
     """Find what a distribution requires here with these extras, and what that requires."""
-    for line in of.requires or ():
+    for line in root.requires or ():
         requirement = Requirement(line)
         marker = requirement.marker
-        wanted = marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras))
-        if wanted and (requirement.name not in needed or requirement.extras):
-            needed[requirement.name] = distribution(requirement.name)
-            required(needed[requirement.name], needed, requirement.extras)
+        is_required = marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras))
+        if is_required and (requirement.name not in requirements or requirement.extras):
+            requirements[requirement.name] = distribution(requirement.name)
+            required(requirements[requirement.name], requirements, requirement.extras)
 
 
 def borrow(site: Path, distributions: Iterable[Distribution]) -> None:
     """Link distributions of this environment into another one."""
-    for each in distributions:
-        for name in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
+    for package in distributions:
+        for name in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
             if not (site / name).exists():
-                (site / name).symlink_to(str(each.locate_file(name)))
+                (site / name).symlink_to(str(package.locate_file(name)))
 
 
 @pytest.fixture(scope="module")
@@ -216,15 +218,15 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # tests below
     install = ["install", "--no-compile", "--retries", "2"]
     install += ["--constraint", str(ROOT / "constraints.txt")] if NIGHTLY else ["--no-deps"]
-    done = pip(home, *install, str(wheel))
-    if done.returncode and "connection broken by" in done.stdout + done.stderr:
+    process = pip(home, *install, str(wheel))
+    if process.returncode and "connection broken by" in process.stdout + process.stderr:
         pytest.skip("the package index cannot be reached, so nothing was installed from it")
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     if not NIGHTLY:
         site = next((home / "lib").glob("python*/site-packages"))
-        needed: dict[str, Distribution] = {}
-        required(PathDistribution(next(site.glob("hqm_audit-*.dist-info"))), needed)
-        borrow(site, needed.values())
+        requirements: dict[str, Distribution] = {}
+        required(PathDistribution(next(site.glob("hqm_audit-*.dist-info"))), requirements)
+        borrow(site, requirements.values())
     return home
 
 
@@ -238,7 +240,7 @@ def forked_there(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def answer_of(program: Path, folder: Path, *arguments: object) -> tuple[int, str]:
     """Run a program in a folder: exit status and everything it printed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [program, *map(str, arguments)],
         cwd=folder,
         env=environment(),
@@ -247,7 +249,7 @@ def answer_of(program: Path, folder: Path, *arguments: object) -> tuple[int, str
         text=True,
         check=False,
     )
-    return done.returncode, done.stdout
+    return process.returncode, process.stdout
 
 
 @pytest.fixture
@@ -315,7 +317,7 @@ def test_without_extras_it_helps_and_lists(hqm_there: Run, plain: Path, tmp_path
 
 @pytest.mark.slow
 def test_without_extras_the_module_is_the_program(plain: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [str(plain / "bin" / "python"), "-m", "hqm", "--version"],
         cwd=tmp_path,
         env=environment(),
@@ -323,16 +325,16 @@ def test_without_extras_the_module_is_the_program(plain: Path, tmp_path: Path) -
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, f"hqm {__version__}\n")
+    assert (process.returncode, process.stdout) == (0, f"hqm {__version__}\n")
 
 
 @pytest.mark.slow
 def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
     status, text = hqm_there("doctor", "--json")
-    seen = json.loads(text)
-    assert (status, seen["problems"]) == (0, [])
-    assert seen["torch"]["version"] is None
-    assert [extra for extra, row in seen["extras"].items() if row["installed"]] == []
+    report = json.loads(text)
+    assert (status, report["problems"]) == (0, [])
+    assert report["torch"]["version"] is None
+    assert [extra for extra, row in report["extras"].items() if row["installed"]] == []
 
 
 @needs_torch
@@ -364,10 +366,10 @@ def test_answers_of_another_machine_are_audited_without_torch(
     scores = [
         {
             (audit["benchmark"], row["name"]): row["scores"]
-            for audit in made["audits"]
+            for audit in saved_audit["audits"]
             for row in audit["respondents"]
         }
-        for made in (first, second)
+        for saved_audit in (first, second)
     ]
     assert len(scores[0]) == 8
     assert scores[0] == scores[1]
@@ -408,8 +410,8 @@ def test_without_extras_it_audits_a_server(hqm_there: Run, signs: Path, tmp_path
         lambda _, body, __: completion("Yes." if "dog" in question(body) else "No.")
     ) as server:
         name = f"openai/tiny@{server.url}"
-        given = ("-r", name, "--runs", 1, "--set", "workers=2", "--out", "out", "--quiet")
-        status, text = hqm_there("audit", signs, *given)
+        options = ("-r", name, "--runs", 1, "--set", "workers=2", "--out", "out", "--quiet")
+        status, text = hqm_there("audit", signs, *options)
     assert status == 0, text
     assert "errors 0" in text
     assert server.answered >= 16
@@ -453,8 +455,8 @@ def test_what_needs_an_extra_says_which(
     hub = write_benchmark(
         tmp_path / "hub", [], name="hub", data={"items": "x.parquet", "folder": "hf://datasets/a/b"}
     )
-    places = {"STORE": tmp_path / "store.sqlite", "HUB": hub}
-    status, text = hqm_there(*(places.get(str(argument), argument) for argument in arguments))
+    paths = {"STORE": tmp_path / "store.sqlite", "HUB": hub}
+    status, text = hqm_there(*(paths.get(str(argument), argument) for argument in arguments))
     assert status == 1
     assert f"hqm-audit[{extra}]" in text
     assert extra != "local" or text_of("respondent.extra-missing") in text

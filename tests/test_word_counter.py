@@ -52,7 +52,7 @@ def test_hal_evals_events_are_told_by_counting_words(
         true + wrong, ["yes"] * 5000 + ["no"] * 5000, rng=rng(), clusters=[*range(5000)] * 2
     )
     (rule,) = study.rules
-    assert (rule.threshold, rule.short, rule.long) == (threshold, "yes", "no")
+    assert (rule.threshold, rule.short_label, rule.long_label) == (threshold, "yes", "no")
     # learnt on four fifths, a neighbouring threshold may look best there: never better than the
     # best of all, little worse
     assert by_hand - 0.002 <= rule.accuracy.value <= by_hand
@@ -64,11 +64,11 @@ def test_hal_evals_events_are_told_by_counting_words(
 @nightly
 @pytest.mark.data
 def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path) -> None:
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         program(), ["check", "hal_eval_d", "--data", str(data), "--select", "L202"]
     )
     assert tells(
-        done.output,
+        result.output,
         "words.cue",
         where="action in in_domain",
         short="yes",
@@ -77,7 +77,7 @@ def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path)
         accuracy="0.964",
     )
     assert tells(
-        done.output,
+        result.output,
         "words.cue-too",
         where="action in out_of_domain",
         short="yes",
@@ -93,11 +93,11 @@ def test_captions_of_two_parts_are_each_told_by_their_own_number_of_words() -> N
     for part, words in (("near", 5), ("far", 12)):
         for i in range(40):
             # the false captions of pictures 0 to 3 are no longer than the true ones
-            for kind, target, more in ((None, "yes", 0), ("action", "no", 3 * (i > 3))):
+            for kind, target, extra_words in ((None, "yes", 0), ("action", "no", 3 * (i > 3))):
                 items.append(
                     Item(
                         id=f"{part}{i}{target}",
-                        prompt=" ".join(f"{target}{i}{k}" for k in range(words + more)),
+                        prompt=" ".join(f"{target}{i}{k}" for k in range(words + extra_words)),
                         task="yes_no",
                         target=target,
                         type=kind,
@@ -106,18 +106,18 @@ def test_captions_of_two_parts_are_each_told_by_their_own_number_of_words() -> N
                     )
                 )
     (finding,) = (f for f in check_leaks(Form("original", tuple(items))) if f.name == "leakage-cue")
-    said = " ".join([finding.sentence, *finding.examples])
+    sentences = " ".join([finding.sentence, *finding.examples])
     for code, part, n in (("words.cue", "near", 5), ("words.cue-too", "far", 12)):
         # 4 of the 80 captions of a part are told wrongly
-        where = f"action in {part}"
-        assert tells(said, code, where=where, short="yes", n=n, long="no", accuracy="0.950")
+        location = f"action in {part}"
+        assert tells(sentences, code, where=location, short="yes", n=n, long="no", accuracy="0.950")
 
 
 def test_a_fair_length_is_seldom_called_a_leak() -> None:
     """At most 2.5% of benchmarks whose lengths say nothing: of 200, seldom more than 10 (binomial,
     p = .02).
     """
-    shown = 0
+    n_shown = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
         study = psy.length_cue(
@@ -128,8 +128,8 @@ def test_a_fair_length_is_seldom_called_a_leak() -> None:
             types=draw.choice(["ocr", "action"], 240).tolist(),
         )
         assert len(study.rules) == 2
-        shown += any(rule.stratum.shown for rule in study.rules)
-    assert shown <= 10
+        n_shown += any(rule.stratum.shown for rule in study.rules)
+    assert n_shown <= 10
 
 
 def test_the_accuracy_is_that_of_items_not_learnt_from() -> None:
@@ -137,7 +137,7 @@ def test_the_accuracy_is_that_of_items_not_learnt_from() -> None:
     those.
     """
     draw = np.random.default_rng(3)
-    learnt, held_out = [], []
+    learnt, held_out_accuracy = [], []
     for _ in range(40):
         lengths, labels = draw.integers(0, 40, 60), np.array(["yes", "no"] * 30)
         right = max(
@@ -146,9 +146,11 @@ def test_the_accuracy_is_that_of_items_not_learnt_from() -> None:
             for short in ("yes", "no")
         )
         learnt.append(right)
-        held_out.append(psy.length_cue(lengths, labels.tolist(), rng=draw).strongest.accuracy.value)
+        held_out_accuracy.append(
+            psy.length_cue(lengths, labels.tolist(), rng=draw).strongest.accuracy.value
+        )
     assert np.mean(learnt) > 0.57
-    assert np.mean(held_out) < 0.52
+    assert np.mean(held_out_accuracy) < 0.52
 
 
 def test_either_label_may_be_the_short_one_and_pictures_stay_together() -> None:
@@ -173,8 +175,8 @@ def test_parts_have_rules_of_their_own() -> None:
 
 
 def test_what_cannot_be_told_says_why() -> None:
-    def status(labels: list[str], **more: object) -> str:
-        return psy.length_cue([1, 2] * (len(labels) // 2), labels, rng=rng(), **more).status  # type: ignore[arg-type]
+    def status(labels: list[str], **settings: object) -> str:
+        return psy.length_cue([1, 2] * (len(labels) // 2), labels, rng=rng(), **settings).status  # type: ignore[arg-type]
 
     assert status(["a", "b", "c", "a"] * 10) == "not_applicable"
     assert status(["yes"] * 40) == "not_informative"
@@ -186,10 +188,13 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 def test_words_of_a_template_are_not_counted() -> None:
-    assert psy.own_words([]) == []
-    assert psy.own_words(["Same words."] * 2) == [0, 0]
-    assert psy.own_words(["```red cat ```. Fits?", "```one cat here```. Fits?"]) == [2, 3]
-    assert psy.own_words(["a b", "a"]) == [1, 0]
+    assert psy.unshared_word_counts([]) == []
+    assert psy.unshared_word_counts(["Same words."] * 2) == [0, 0]
+    assert psy.unshared_word_counts(["```red cat ```. Fits?", "```one cat here```. Fits?"]) == [
+        2,
+        3,
+    ]
+    assert psy.unshared_word_counts(["a b", "a"]) == [1, 0]
 
 
 def test_an_audit_estimates_it(store: hqm.Store, make_benchmark: Callable[..., Path]) -> None:
@@ -206,8 +211,10 @@ def test_an_audit_estimates_it(store: hqm.Store, make_benchmark: Callable[..., P
     ]
     benchmark = hqm.load(str(make_benchmark(rows, types=["existence"], labelled=True)))
     answers = {("original", 0): {item.id: "yes" for item in benchmark.original.items}}
-    who = administered(store, benchmark, [recorded("always", answers)])
-    estimate = hqm.audit(hqm.gather(benchmark, store, who)).estimate("solvability.length_accuracy")
+    respondents = administered(store, benchmark, [recorded("always", answers)])
+    estimate = hqm.audit(hqm.gather(benchmark, store, respondents)).estimate(
+        "solvability.length_accuracy"
+    )
     assert estimate.value == 1.0
     assert estimate.detail["rule"] == text_of("words.rule", short="no", n=1, long="yes")
     assert estimate.detail["leak"]
@@ -218,6 +225,8 @@ def test_too_few_questions_give_a_reason(store: hqm.Store, dogs: Path) -> None:
     """Twelve questions are too few, and the estimate says so."""
     benchmark = hqm.load(str(dogs))
     answers = {("original", 0): {item.id: "yes" for item in benchmark.original.items}}
-    who = administered(store, benchmark, [recorded("always", answers)])
-    estimate = hqm.audit(hqm.gather(benchmark, store, who)).estimate("solvability.length_accuracy")
+    respondents = administered(store, benchmark, [recorded("always", answers)])
+    estimate = hqm.audit(hqm.gather(benchmark, store, respondents)).estimate(
+        "solvability.length_accuracy"
+    )
     assert (estimate.value, estimate.status) == (None, "insufficient")

@@ -15,7 +15,14 @@ import pytest
 
 import hqm
 from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
-from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, Words, capped, cosine
+from hqm.scoring.words.interfaces import (
+    THRESHOLD,
+    Embedding,
+    VectorLikeness,
+    Words,
+    cosine,
+    shorten_word,
+)
 from hqm.scoring.words.official import Brysbaert
 from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from tests.messages import pattern_of
@@ -97,7 +104,7 @@ def test_nouns_stand_where_they_were_found() -> None:
     [("x" * 64, 64), ("x" * 65, 64), ("这张图片里有一只狗", 4), ("这张图", 3), ("12345678", 4)],
 )
 def test_a_tagger_is_given_so_much_of_a_word(word: str, letters: int) -> None:
-    assert capped(word) == word[:letters]
+    assert shorten_word(word) == word[:letters]
 
 
 def test_proper_nouns_are_marked() -> None:
@@ -117,11 +124,11 @@ def test_hanta_and_spacy_mostly_agree(data: Path) -> None:
         for r in hqm.read_records(data / "open_chair" / "example_gen_file.csv")[:300]
     ]
     spacy = NOUNS["en_core_web_sm"]()
-    same = union = 0
+    shared = union = 0
     for text in texts:
         ours, theirs = ({n.lemma for n in find(text)} for find in (HantaNouns(), spacy))
-        same, union = same + len(ours & theirs), union + len(ours | theirs)
-    assert same / union > 0.7
+        shared, union = shared + len(ours & theirs), union + len(ours | theirs)
+    assert shared / union > 0.7
 
 
 def test_nltks_parts_are_put_together_as_in_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,17 +163,17 @@ def table(seed: int, size: int, dimensions: int) -> dict[str, Embedding]:
     threshold.
     """
     rng = np.random.default_rng(seed)
-    made: dict[str, Embedding] = {}
+    embeddings: dict[str, Embedding] = {}
     for i in range(size):
         vector = rng.normal(size=dimensions)
         if (
-            i % 3 and made
+            i % 3 and embeddings
         ):  # a neighbour at the threshold, give or take a few units in the last place
-            other = next(iter(made.values())).vector.astype(float)
-            across = vector - other * (vector @ other) / (other @ other)
-            unit = other / np.linalg.norm(other)
+            neighbour = next(iter(embeddings.values())).vector.astype(float)
+            orthogonal = vector - neighbour * (vector @ neighbour) / (neighbour @ neighbour)
+            unit = neighbour / np.linalg.norm(neighbour)
             angle = np.arccos(THRESHOLD + rng.choice([0, 0, 1e-8, -1e-8, 5e-7, -5e-7, 0.1]))
-            vector = np.cos(angle) * unit + np.sin(angle) * across / np.linalg.norm(across)
+            vector = np.cos(angle) * unit + np.sin(angle) * orthogonal / np.linalg.norm(orthogonal)
             vector *= rng.uniform(0.5, 20)
         if i % 11 == 10:
             vector = np.zeros(dimensions)
@@ -175,46 +182,46 @@ def table(seed: int, size: int, dimensions: int) -> dict[str, Embedding]:
             if i % 5
             else [vector.astype(np.float32), rng.normal(size=dimensions).astype(np.float32)]
         )
-        made[f"w{i}"] = embed([f"w{i}"] if i % 7 else ["same"], parts)
-    return made
+        embeddings[f"w{i}"] = embed([f"w{i}"] if i % 7 else ["same"], parts)
+    return embeddings
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("dimensions", [3, 50, 300])
 def test_the_table_decides_as_the_pairwise_definition(seed: int, dimensions: int) -> None:
-    known = table(seed, 60, dimensions)
-    words = list(known)
-    fast = VectorLikeness("mine", known.__getitem__)
-    pairs = [[cosine(known[a], known[b]) > THRESHOLD for b in words] for a in words]
+    embeddings = table(seed, 60, dimensions)
+    words = list(embeddings)
+    fast = VectorLikeness("mine", embeddings.__getitem__)
+    pairs = [[cosine(embeddings[a], embeddings[b]) > THRESHOLD for b in words] for a in words]
     assert np.array_equal(fast.alike(words, words), np.array(pairs))
     close = [
-        abs(cosine(known[a], known[b]) - THRESHOLD) < 1e-6
+        abs(cosine(embeddings[a], embeddings[b]) - THRESHOLD) < 1e-6
         for a, b in itertools.combinations(words, 2)
     ]
     assert sum(close) > 5, "the table tries the rounding"
 
 
 def test_the_table_grows_in_any_order() -> None:
-    known = table(7, 50, 20)
-    words = list(known)
-    whole, pieces = (VectorLikeness("mine", known.__getitem__) for _ in range(2))
+    embeddings = table(7, 50, 20)
+    words = list(embeddings)
+    one_pass, pieces = (VectorLikeness("mine", embeddings.__getitem__) for _ in range(2))
     rng = np.random.default_rng(0)
     for _ in range(30):
-        some, others = (list(rng.choice(words, size=4)) for _ in range(2))
+        left, right = (list(rng.choice(words, size=4)) for _ in range(2))
         assert np.array_equal(
-            pieces.alike(some, others),
-            whole.alike(words, words)[
-                np.ix_(*([words.index(w) for w in side] for side in (some, others)))
+            pieces.alike(left, right),
+            one_pass.alike(words, words)[
+                np.ix_(*([words.index(w) for w in side] for side in (left, right)))
             ],
         )
 
 
 def test_every_word_is_embedded_once() -> None:
-    known, asked = table(1, 20, 10), []
-    fast = VectorLikeness("mine", lambda word: asked.append(word) or known[word])  # type: ignore[func-returns-value]
+    embeddings, requested = table(1, 20, 10), []
+    fast = VectorLikeness("mine", lambda word: requested.append(word) or embeddings[word])  # type: ignore[func-returns-value]
     for _ in range(3):
-        fast.alike(list(known), list(known))
-    assert sorted(asked) == sorted(known)
+        fast.alike(list(embeddings), list(embeddings))
+    assert sorted(requested) == sorted(embeddings)
 
 
 def test_nothing_is_like_nothing() -> None:
@@ -369,8 +376,8 @@ def test_a_part_that_is_not_there_says_how_to_get_it(make, needs: str, sentence:
 def test_a_recipe_names_its_parts() -> None:
     assert Recipe().label == ""
     assert Recipe(concreteness="rule").label == "concreteness=rule"
-    whole = Recipe("hanta", "synonyms", "rule")
-    assert whole.label == "nouns=hanta,likeness=synonyms,concreteness=rule"
+    recipe = Recipe("hanta", "synonyms", "rule")
+    assert recipe.label == "nouns=hanta,likeness=synonyms,concreteness=rule"
     assert Words(Recipe()).label == ""
     words = find_words(Recipe(likeness="synonyms", concreteness="rule"))
     assert words.label == "likeness=synonyms-1,concreteness=rule-1"

@@ -50,9 +50,9 @@ def tokenizer(
     from transformers import PreTrainedTokenizerFast
 
     special = dict(special or {})
-    made = Tokenizer(models.BPE(unk_token="<unk>"))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     marks = ["<pad>", "<s>", "</s>", "<unk>", *special.values(), *extra]
     trainer = trainers.BpeTrainer(
         vocab_size=420,
@@ -60,13 +60,17 @@ def tokenizer(
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    made.train_from_iterator([" ".join(WORDS), *(f" {word}" for word in WORDS), *WORDS], trainer)
+    tokenizer.train_from_iterator(
+        [" ".join(WORDS), *(f" {word}" for word in WORDS), *WORDS], trainer
+    )
     if begins:
-        made.post_processor = processors.TemplateProcessing(
-            single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", made.token_to_id("<s>"))]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A",
+            pair="<s> $A $B",
+            special_tokens=[("<s>", tokenizer.token_to_id("<s>"))],
         )
     return PreTrainedTokenizerFast(
-        tokenizer_object=made,
+        tokenizer_object=tokenizer,
         pad_token="<pad>",
         bos_token="<s>",
         eos_token="</s>",
@@ -77,7 +81,7 @@ def tokenizer(
     )
 
 
-def text_settings(tok: Any, **more: Any) -> dict[str, Any]:
+def text_settings(tok: Any, **overrides: Any) -> dict[str, Any]:
     """What every tiny decoder has in common."""
     return {
         "vocab_size": len(tok),
@@ -92,11 +96,11 @@ def text_settings(tok: Any, **more: Any) -> dict[str, Any]:
         "bos_token_id": tok.bos_token_id,
         "eos_token_id": tok.eos_token_id,
         "initializer_range": 0.4,
-        **more,
+        **overrides,
     }
 
 
-def vision_settings(**more: Any) -> dict[str, Any]:
+def vision_settings(**overrides: Any) -> dict[str, Any]:
     """What every tiny vision tower has in common."""
     return {
         "hidden_size": 32,
@@ -106,7 +110,7 @@ def vision_settings(**more: Any) -> dict[str, Any]:
         "image_size": 32,
         "patch_size": 8,
         "initializer_range": 0.3,
-        **more,
+        **overrides,
     }
 
 
@@ -132,17 +136,21 @@ def _without_video(cls: type) -> Any:
 
     from hqm.respondents.hf_loading import pictures_only
 
-    return partial(made, video_processor=None) if (made := pictures_only(cls)) is not cls else cls
+    return (
+        partial(processor_class, video_processor=None)
+        if (processor_class := pictures_only(cls)) is not cls
+        else cls
+    )
 
 
-def _rope(size: int, **more: Any) -> dict[str, Any]:
+def _rope(size: int, **overrides: Any) -> dict[str, Any]:
     """Rotary settings with the three sections of Qwen's positions."""
     half = size // 2
     return {
         "rope_type": "default",
         "rope_theta": 10000.0,
         "mrope_section": [half - 2, 1, 1],
-        **more,
+        **overrides,
     }
 
 
@@ -306,9 +314,11 @@ def _qwen_parts(
     return processor, tok, ids
 
 
-def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_class: type) -> Path:
+def _qwen(
+    folder: Path, build_model: Callable[[Any, dict[str, Any]], Any], processor_class: type
+) -> Path:
     processor, tok, ids = _qwen_parts(processor_class)
-    return save(folder, made(tok, ids), processor, tok)
+    return save(folder, build_model(tok, ids), processor, tok)
 
 
 def qwen2_vl_parts(
@@ -353,7 +363,7 @@ def qwen2_5_vl(folder: Path) -> Path:
         Qwen2_5_VLProcessor,
     )
 
-    def made(tok: Any, ids: dict[str, Any]) -> Any:
+    def qwen_model(tok: Any, ids: dict[str, Any]) -> Any:
         vision = {
             "depth": 2,
             "hidden_size": 32,
@@ -370,14 +380,14 @@ def qwen2_5_vl(folder: Path) -> Path:
             Qwen2_5_VLConfig(vision_config=vision, text_config=text, **ids)
         )
 
-    return _qwen(folder, made, Qwen2_5_VLProcessor)
+    return _qwen(folder, qwen_model, Qwen2_5_VLProcessor)
 
 
 def qwen3_vl(folder: Path) -> Path:
     """Qwen3-VL: features of several tower layers enter several decoder layers."""
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration, Qwen3VLProcessor
 
-    def made(tok: Any, ids: dict[str, Any]) -> Any:
+    def qwen_model(tok: Any, ids: dict[str, Any]) -> Any:
         vision = {
             "depth": 2,
             "hidden_size": 32,
@@ -396,14 +406,14 @@ def qwen3_vl(folder: Path) -> Path:
             Qwen3VLConfig(vision_config=vision, text_config=text, **ids)
         )
 
-    return _qwen(folder, made, Qwen3VLProcessor)
+    return _qwen(folder, qwen_model, Qwen3VLProcessor)
 
 
 def qwen3_5(folder: Path) -> Path:
     """Qwen3.5: layers of linear attention between layers that look at every token."""
     from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLProcessor
 
-    def made(tok: Any, ids: dict[str, Any]) -> Any:
+    def qwen_model(tok: Any, ids: dict[str, Any]) -> Any:
         vision = {
             "depth": 2,
             "hidden_size": 32,
@@ -420,7 +430,7 @@ def qwen3_5(folder: Path) -> Path:
             Qwen3_5Config(vision_config=vision, text_config=text, **ids)
         )
 
-    return _qwen(folder, made, Qwen3VLProcessor)
+    return _qwen(folder, qwen_model, Qwen3VLProcessor)
 
 
 LINEAR = {
@@ -500,14 +510,14 @@ def vipllava(folder: Path) -> Path:
     from transformers import VipLlavaConfig, VipLlavaForConditionalGeneration
 
     config, processor, tok = llava_parts()
-    made = VipLlavaConfig(
+    vip_config = VipLlavaConfig(
         vision_config=config.vision_config,
         text_config=config.text_config,
         image_token_index=tok.image_token_id,
         vision_feature_layers=[-2, -1],
         image_seq_length=17,
     )
-    return save(folder, VipLlavaForConditionalGeneration(made), processor, tok)
+    return save(folder, VipLlavaForConditionalGeneration(vip_config), processor, tok)
 
 
 def mllama(folder: Path) -> Path:
@@ -975,8 +985,8 @@ def llava_without_template(folder: Path) -> Path:
 
 
 MODELS: dict[str, Callable[[Path], Path]] = {
-    made.__name__: made
-    for made in (
+    builder.__name__: builder
+    for builder in (
         llava,
         llava_next,
         llava_onevision,
@@ -1014,7 +1024,7 @@ def build(name: str, folder: Path, seed: int | None = None, **options: Any) -> P
     from transformers import set_seed
 
     set_seed(SEEDS.get(name, 0) if seed is None else seed)
-    made = MODELS[name]
-    return made(
-        folder, **{k: v for k, v in options.items() if k in inspect.signature(made).parameters}
+    builder = MODELS[name]
+    return builder(
+        folder, **{k: v for k, v in options.items() if k in inspect.signature(builder).parameters}
     )

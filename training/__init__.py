@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from hqm.benchmarks.shapes.scene import Scene, draw
 
-from hqm.respondents.hf_loading import unpacked
+from hqm.respondents.hf_loading import unpack
 from training.packing import pack
 from training.recipes import (
     RECIPES,
@@ -80,9 +80,9 @@ def stages(recipe: Recipe) -> tuple[Stage, Stage]:
     first = Stage(
         stream=7, resample=BOX, rate=3e-3, steps=recipe.steps, warm_up=100, eyes=recipe.steps // 8
     )
-    more = max(1, recipe.steps // 20)
+    n_steps = max(1, recipe.steps // 20)
     return first, Stage(
-        stream=8, resample=BICUBIC, rate=3e-4, steps=more, warm_up=more // 8 + 1, eyes=0
+        stream=8, resample=BICUBIC, rate=3e-4, steps=n_steps, warm_up=n_steps // 8 + 1, eyes=0
     )
 
 
@@ -260,17 +260,17 @@ class Trainer:
                 for j in self.rng.permutation(len(blocks)):
                     yield blocks[j]
 
-    def _collate(self, chosen: np.ndarray) -> tuple[Any, Any]:
+    def _collate(self, indices: np.ndarray) -> tuple[Any, Any]:
         import torch
 
-        width = int(self.length[chosen].max())
-        ids = np.full((len(chosen), width), self.processor.tokenizer.pad_token_id)
-        wanted = np.full((len(chosen), width), -100)
-        for r, index in enumerate(chosen):
+        width = int(self.length[indices].max())
+        ids = np.full((len(indices), width), self.processor.tokenizer.pad_token_id)
+        labels = np.full((len(indices), width), -100)
+        for r, index in enumerate(indices):
             row, start = self.rows[index]
             ids[r, : len(row)] = row  # right padding does no harm under a causal mask
-            wanted[r, start : len(row)] = row[start:]
-        return torch.from_numpy(ids), torch.from_numpy(wanted)
+            labels[r, start : len(row)] = row[start:]
+        return torch.from_numpy(ids), torch.from_numpy(labels)
 
     def _features(self, pixels: Any) -> Any:
         inner = self.model.model
@@ -285,17 +285,17 @@ class Trainer:
         logp = torch.log_softmax(self.model.lm_head(self._features(self.pixels[scenes])), -1)
         return -logp.gather(2, self.cells[scenes]).mean()
 
-    def _answering_loss(self, chosen: np.ndarray) -> Any:
+    def _answering_loss(self, indices: np.ndarray) -> Any:
         """The loss of the answers, and of the word that decides each question, two layers below the
         top.
         """
         import torch
         import torch.nn.functional as F
 
-        ids, wanted = self._collate(chosen)
-        pixels = self.pixels[self.scene_of[chosen]]
+        ids, labels = self._collate(indices)
+        pixels = self.pixels[self.scene_of[indices]]
         if self.recipe.withheld:
-            hidden = torch.from_numpy(self.rng.random(len(chosen)) < self.recipe.withheld)
+            hidden = torch.from_numpy(self.rng.random(len(indices)) < self.recipe.withheld)
             pixels = torch.where(hidden[:, None, None, None], torch.ones(3, SIZE, SIZE), pixels)
         decoder = self.model.model.language_model
         words = self.model.get_input_embeddings()(ids)
@@ -304,17 +304,19 @@ class Trainer:
             (ids == image_id)[..., None].expand_as(words), self._features(pixels)
         )
         states = decoder(inputs_embeds=words, use_cache=False, output_hidden_states=True)
-        keep = wanted[:, 1:] != -100
+        keep = labels[:, 1:] != -100
         loss = F.cross_entropy(
-            self.model.lm_head(states.last_hidden_state[:, :-1][keep]), wanted[:, 1:][keep]
+            self.model.lm_head(states.last_hidden_state[:, :-1][keep]), labels[:, 1:][keep]
         )
-        value = self.value[chosen]
+        value = self.value[indices]
         if (value >= 0).any():
-            question_end = torch.tensor([self.rows[i][1] - 2 for i in chosen])
-            below = states.hidden_states[self.recipe.layers - 2][
-                torch.arange(len(chosen)), question_end
+            question_end = torch.tensor([self.rows[i][1] - 2 for i in indices])
+            states_below = states.hidden_states[self.recipe.layers - 2][
+                torch.arange(len(indices)), question_end
             ]
-            loss = loss + 0.5 * F.cross_entropy(self.model.lm_head(decoder.norm(below)), value)
+            loss = loss + 0.5 * F.cross_entropy(
+                self.model.lm_head(decoder.norm(states_below)), value
+            )
         return loss
 
     def train(self, log: Callable[[str], None]) -> Any:
@@ -332,8 +334,10 @@ class Trainer:
             if step < stage.eyes:  # the eyes first: a label for every cell is dense supervision
                 loss = self._seeing_loss(self.rng.integers(0, len(self.pixels), 2 * BATCH))
             else:
-                chosen = next(batches)
-                loss = self._answering_loss(chosen) + 0.3 * self._seeing_loss(self.scene_of[chosen])
+                indices = next(batches)
+                loss = self._answering_loss(indices) + 0.3 * self._seeing_loss(
+                    self.scene_of[indices]
+                )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.step()
@@ -354,7 +358,7 @@ def _pixels(processor: Any, scenes: list[Scene]) -> Any:
 
 def train_one(
     recipe: Recipe,
-    out: Path,
+    destination: Path,
     steps: int | None = None,
     pool: int = SCENES,
     first_stage: Path | None = None,
@@ -389,7 +393,7 @@ def train_one(
         model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
     batch = sample_batch(recipe, make_processor(texts, second.resample), scenes[:32])
     model = trained(second, narrowed(widened(model, recipe.seed), batch))
-    folder = out / recipe.name
+    folder = destination / recipe.name
     save(model, folder)
     make_processor(texts, second.resample).save_pretrained(
         folder
@@ -401,12 +405,12 @@ def train_one(
 
 
 def train_on(
-    recipe: Recipe, folder: Path, out: Path, steps: int | None = None, pool: int = SCENES
+    recipe: Recipe, folder: Path, destination: Path, steps: int | None = None, pool: int = SCENES
 ) -> None:
     """Train a model that was shipped on, with its own tokenizer, by questions as they are worded
     today; save it in `out/<name>`.
     """
-    before = unpacked(folder / recipe.name)
+    before = unpack(folder / recipe.name)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import torch
     from transformers import LlavaForConditionalGeneration, LlavaProcessor
@@ -417,18 +421,20 @@ def train_on(
     scenes = training_scenes(pool)
     model = LlavaForConditionalGeneration.from_pretrained(before, dtype=torch.float32)
     processor = LlavaProcessor.from_pretrained(before)
-    more = steps or max(1, recipe.steps // ONWARD)
-    stage = Stage(stream=9, resample=BICUBIC, rate=1e-3, steps=more, warm_up=more // 8 + 1, eyes=0)
+    n_steps = steps or max(1, recipe.steps // ONWARD)
+    stage = Stage(
+        stream=9, resample=BICUBIC, rate=1e-3, steps=n_steps, warm_up=n_steps // 8 + 1, eyes=0
+    )
     model = Trainer(recipe, stage, model, processor, scenes, _pixels(processor, scenes)).train(
         lambda line: print(line, flush=True)
     )
-    save(model, out / recipe.name)
+    save(model, destination / recipe.name)
     for (
         path
     ) in before.iterdir():  # the tokenizer, the processor and the recipe are those that it had
-        if not (out / recipe.name / path.name).exists():
-            copyfile(path, out / recipe.name / path.name)
-    pack(out / recipe.name)
+        if not (destination / recipe.name / path.name).exists():
+            copyfile(path, destination / recipe.name / path.name)
+    pack(destination / recipe.name)
 
 
 def sample_batch(recipe: Recipe, processor: Any, scenes: list[Scene]) -> dict[str, Any]:
@@ -476,17 +482,17 @@ def main() -> None:
             f"no recipe {', '.join(sorted(unknown))}; there are"
             f" {', '.join(r.name for r in RECIPES)}"
         )
-    chosen = [recipe for recipe in RECIPES if not options.only or recipe.name in options.only]
+    recipes = [recipe for recipe in RECIPES if not options.only or recipe.name in options.only]
     with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
         if options.onward is not None:
-            made = [
+            futures = [
                 pool.submit(
                     train_on, recipe, options.onward, options.out, options.steps, options.scenes
                 )
-                for recipe in chosen
+                for recipe in recipes
             ]
         else:
             settings = (options.out, options.steps, options.scenes, options.first_stage)
-            made = [pool.submit(train_one, recipe, *settings) for recipe in chosen]
-        for future in made:
+            futures = [pool.submit(train_one, recipe, *settings) for recipe in recipes]
+        for future in futures:
             future.result()

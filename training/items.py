@@ -40,7 +40,7 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
     for i in range(IMAGES):
         kinds = TYPES[:4] if i % 2 == 0 else TYPES[4:]
         scene, questions = _scene_for(
-            wanted={kind: truths[kind][i // 2] for kind in kinds}, rng=rng
+            truths={kind: truths[kind][i // 2] for kind in kinds}, rng=rng
         )
         image = f"scene-{i:03}.png"
         rows["scenes"].append({"image": image, **asdict(scene)})
@@ -71,34 +71,34 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
 
 
 def _scene_for(
-    wanted: dict[str, bool], rng: np.random.Generator
+    truths: dict[str, bool], rng: np.random.Generator
 ) -> tuple[Scene, dict[str, tuple[Question, ...]]]:
     """A scene about which every wanted question can be asked, and those questions."""
     while True:
         scene = random_scene(rng)
         questions: dict[str, tuple[Question, ...]] = {}
-        for kind, truth in wanted.items():
-            asked = (
+        for kind, truth in truths.items():
+            drafts = (
                 yes_no(scene, kind, truth, rng),
                 choice(scene, kind, rng),
                 open_question(scene, kind, rng),
             )
-            if None in asked:
+            if None in drafts:
                 break
-            questions[kind] = tuple(q for q in asked if q is not None)
-        if len(questions) == len(wanted):
+            questions[kind] = tuple(q for q in drafts if q is not None)
+        if len(questions) == len(truths):
             return scene, questions
 
 
 def _row(
-    prefix: str, rows: list[dict[str, Any]], image: str, question: Question, rest: dict[str, Any]
+    prefix: str, rows: list[dict[str, Any]], image: str, question: Question, fields: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "id": f"{prefix}{len(rows):04}",
         "image": image,
         "prompt": question.text,
         "type": question.type,
-        **rest,
+        **fields,
     }
 
 
@@ -118,12 +118,12 @@ def _short_answer(question: Question, kind: str) -> dict[str, Any]:
 
 def main() -> None:
     """Write the files beside the cards."""
-    here = Path(__file__).resolve().parents[1] / "benchmarks" / "shapes"
+    shapes_folder = Path(__file__).resolve().parents[1] / "benchmarks" / "shapes"
     for name, rows in build_rows().items():
         path = (
-            here / "scenes.jsonl"
+            shapes_folder / "scenes.jsonl"
             if name == "scenes"
-            else here.parent / f"shapes_{name}" / "items.jsonl"
+            else shapes_folder.parent / f"shapes_{name}" / "items.jsonl"
         )
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

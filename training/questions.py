@@ -24,7 +24,7 @@ from hqm.benchmarks.shapes.scene import (
     SIZES,
     SKIES,
     Scene,
-    Thing,
+    SceneObject,
     relation,
 )
 
@@ -65,13 +65,13 @@ def _pick(rng: np.random.Generator, values: Any) -> Any:
 def random_scene(rng: np.random.Generator) -> Scene:
     """Draw a scene: 1 to 4 shapes, a figure and a sign three times out of four."""
     cells = iter(rng.permutation(GRID * GRID).tolist())
-    things = tuple(
+    scene_objects = tuple(
         sorted(
             (
-                Thing(_pick(rng, SHAPES), _pick(rng, COLORS), _pick(rng, SIZES), next(cells))
+                SceneObject(_pick(rng, SHAPES), _pick(rng, COLORS), _pick(rng, SIZES), next(cells))
                 for _ in range(int(rng.integers(1, 5)))
             ),
-            key=lambda thing: thing.cell,
+            key=lambda scene_object: scene_object.cell,
         )
     )
     action = _pick(rng, ACTIONS) if rng.random() < 0.75 else None
@@ -81,26 +81,39 @@ def random_scene(rng: np.random.Generator) -> Scene:
         sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS)
     sign_cell = next(cells) if sign else None
     return Scene(
-        _pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell
+        _pick(rng, SKIES), _pick(rng, GROUNDS), scene_objects, action, action_cell, sign, sign_cell
     )
 
 
-def _only(scene: Scene, shape: str) -> Thing | None:
+def _single_object(scene: Scene, shape: str) -> SceneObject | None:
     """The thing of this shape if there is exactly one, otherwise None."""
-    things = [thing for thing in scene.things if thing.shape == shape]
-    return things[0] if len(things) == 1 else None
+    matches = [scene_object for scene_object in scene.things if scene_object.shape == shape]
+    return matches[0] if len(matches) == 1 else None
 
 
-def _named(scene: Scene, color: str, shape: str) -> list[Thing]:
-    return [thing for thing in scene.things if (thing.color, thing.shape) == (color, shape)]
+def _single_objects(scene: Scene) -> list[SceneObject]:
+    """The objects whose shape occurs once."""
+    return [item for item in scene.things if _single_object(scene, item.shape)]
 
 
-def uniquely_named(scene: Scene) -> list[Thing]:
+def _objects_named(scene: Scene, color: str, shape: str) -> list[SceneObject]:
+    return [
+        scene_object
+        for scene_object in scene.things
+        if (scene_object.color, scene_object.shape) == (color, shape)
+    ]
+
+
+def uniquely_named(scene: Scene) -> list[SceneObject]:
     """The things that colour and shape identify: there is only one red circle, for example."""
-    return [thing for thing in scene.things if len(_named(scene, thing.color, thing.shape)) == 1]
+    return [
+        scene_object
+        for scene_object in scene.things
+        if len(_objects_named(scene, scene_object.color, scene_object.shape)) == 1
+    ]
 
 
-def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
+def related_pairs(scene: Scene) -> list[tuple[SceneObject, SceneObject]]:
     """Ordered pairs of things, identified by colour and shape, that share a row or a column."""
     return [
         (a, b)
@@ -132,34 +145,34 @@ def _article(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def _relation_fact(a: Thing, b: Thing) -> str:
+def _relation_fact(a: SceneObject, b: SceneObject) -> str:
     return f"the {a.name} is {DIRECTIONS[relation(a, b) or 'left']} the {b.name}"
 
 
 def _comparison_fact(scene: Scene, a: str, b: str) -> str:
-    more, less = scene.count(a), scene.count(b)
-    if more == less:
+    count_a, count_b = scene.count(a), scene.count(b)
+    if count_a == count_b:
         return f"there are as many {plural(a)} as {plural(b)}"
-    return f"there are {'more' if more > less else 'fewer'} {plural(a)} than {plural(b)}"
+    return f"there are {'more' if count_a > count_b else 'fewer'} {plural(a)} than {plural(b)}"
 
 
-def _sizes_differ(scene: Scene) -> list[tuple[Thing, Thing]]:
+def _sizes_differ(scene: Scene) -> list[tuple[SceneObject, SceneObject]]:
     """Ordered pairs (larger, smaller) of things that colour and shape identify."""
-    things = uniquely_named(scene)
+    scene_objects = uniquely_named(scene)
     return [
         (a, b)
-        for a, b in itertools.permutations(things, 2)
+        for a, b in itertools.permutations(scene_objects, 2)
         if (a.size, b.size) == ("large", "small")
     ]
 
 
-def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[str, str]:
+def _absent(scene: Scene, rng: np.random.Generator, close_share: float = 0.5) -> tuple[str, str]:
     """A colour and a shape that no thing has together; half of the time one of the two occurs in
     the scene.
     """
-    names = [(c, s) for c in COLORS for s in SHAPES if not _named(scene, c, s)]
+    names = [(c, s) for c in COLORS for s in SHAPES if not _objects_named(scene, c, s)]
     close = [(c, s) for c, s in names if any(c == t.color or s == t.shape for t in scene.things)]
-    color, shape = _pick(rng, close if close and rng.random() < near else names)
+    color, shape = _pick(rng, close if close and rng.random() < close_share else names)
     return color, shape
 
 
@@ -169,8 +182,8 @@ def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[
 
 def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     if rng.random() < 0.2:
-        word, there = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
-        if (there is not None) == truth:
+        word, content = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
+        if (content is not None) == truth:
             return _polar(
                 "existence",
                 f"Is there a {word} in the image?",
@@ -179,8 +192,8 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
                 value=word if truth else "no",
             )
     if truth:
-        thing = _pick(rng, scene.things)
-        color, shape = thing.color, thing.shape
+        scene_object = _pick(rng, scene.things)
+        color, shape = scene_object.color, scene_object.shape
     else:
         color, shape = _absent(scene, rng)
     return _polar(
@@ -194,26 +207,30 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
 
 def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     if rng.random() < 0.3 and uniquely_named(scene):
-        thing = _pick(rng, uniquely_named(scene))
-        size = thing.size if truth else _pick(rng, [s for s in SIZES if s != thing.size])
+        scene_object = _pick(rng, uniquely_named(scene))
+        size = (
+            scene_object.size if truth else _pick(rng, [s for s in SIZES if s != scene_object.size])
+        )
         return _polar(
             "attribute",
-            f"Is the {thing.name} {size}?",
+            f"Is the {scene_object.name} {size}?",
             truth,
-            f"the {thing.name} is {thing.size}",
-            thing.size,
+            f"the {scene_object.name} is {scene_object.size}",
+            scene_object.size,
         )
-    single = [thing for thing in scene.things if _only(scene, thing.shape)]
+    single = _single_objects(scene)
     if not single:
         return None
-    thing = _pick(rng, single)
-    color = thing.color if truth else _pick(rng, [c for c in COLORS if c != thing.color])
+    scene_object = _pick(rng, single)
+    color = (
+        scene_object.color if truth else _pick(rng, [c for c in COLORS if c != scene_object.color])
+    )
     return _polar(
         "attribute",
-        f"Is the {thing.shape} {color}?",
+        f"Is the {scene_object.shape} {color}?",
         truth,
-        f"the {thing.shape} is {thing.color}",
-        thing.color,
+        f"the {scene_object.shape} is {scene_object.color}",
+        scene_object.color,
     )
 
 
@@ -347,67 +364,92 @@ def yes_no(scene: Scene, kind: str, truth: bool, rng: np.random.Generator) -> Qu
 # ---
 
 
+def _open_attribute(scene: Scene, rng: np.random.Generator) -> Question | None:
+    single = _single_objects(scene)
+    if not single:
+        return None
+    scene_object = _pick(rng, single)
+    shape, color = scene_object.shape, scene_object.color
+    text = f"What color is the {shape}?"
+    return Question("attribute", text, color, f"the {shape} is {color}", color, tuple(COLORS))
+
+
+def _open_action(scene: Scene, rng: np.random.Generator) -> Question | None:
+    action = scene.action
+    if not action:
+        return None
+    text = "What is the person doing?"
+    return Question("action", text, action, f"the person is {action}", action, ACTIONS)
+
+
+def _open_counting(scene: Scene, rng: np.random.Generator) -> Question | None:
+    shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if rng.random() < 0.8 else SHAPES)
+    text = f"How many {plural(shape)} are there in the image?"
+    number = scene.count(shape)
+    fact = _count_fact(scene, shape)
+    return Question("counting", text, NUMBERS[number], fact, _number(number), NUMBERS)
+
+
+def _open_environment(scene: Scene, rng: np.random.Generator) -> Question | None:
+    ground = scene.ground
+    fact = f"the ground is covered with {ground}"
+    text = "What covers the ground?"
+    return Question("environment", text, ground, fact, ground, tuple(GROUNDS))
+
+
+def _open_relation(scene: Scene, rng: np.random.Generator) -> Question | None:
+    pairs = related_pairs(scene)
+    if not pairs:
+        return None
+    a, b = _pick(rng, pairs)
+    direction = relation(a, b) or "left"
+    text = f"Where is the {a.name} relative to the {b.name}?"
+    answer = SHORT_DIRECTIONS[direction]
+    options = tuple(SHORT_DIRECTIONS.values())
+    return Question("relation", text, answer, _relation_fact(a, b), direction, options)
+
+
+def _open_comparison(scene: Scene, rng: np.random.Generator) -> Question | None:
+    pairs = _sizes_differ(scene)
+    if not pairs:
+        return None
+    large, small = _pick(rng, pairs)
+    first, second = (large, small) if rng.random() < 0.5 else (small, large)
+    text = f"Which is larger, the {first.name} or the {second.name}?"
+    fact = f"the {large.name} is larger than the {small.name}"
+    return Question("comparison", text, large.name, fact, large.shape, (first.name, second.name))
+
+
+def _open_ocr(scene: Scene, rng: np.random.Generator) -> Question | None:
+    sign = scene.sign
+    if not sign:
+        return None
+    rivals = tuple(_texts_like(sign))
+    return Question("ocr", "What does the sign say?", sign, f"the sign says {sign}", sign, rivals)
+
+
+def _open_existence(scene: Scene, rng: np.random.Generator) -> Question | None:
+    present = [s for s in SHAPES if scene.count(s)]
+    fact = f"there is {_listed(list(map(_article, present)))}"
+    text = "Which shapes are in the image?"
+    return Question("existence", text, _listed(present), fact, present[0], SHAPES)
+
+
+_OPEN: dict[str, Callable[[Scene, np.random.Generator], Question | None]] = {
+    "attribute": _open_attribute,
+    "action": _open_action,
+    "counting": _open_counting,
+    "environment": _open_environment,
+    "relation": _open_relation,
+    "comparison": _open_comparison,
+    "ocr": _open_ocr,
+    "existence": _open_existence,
+}
+
+
 def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
     """A short-answer question of one type; its options list the right answer and its rivals."""
-    if kind == "attribute":
-        single = [thing for thing in scene.things if _only(scene, thing.shape)]
-        if not single:
-            return None
-        thing = _pick(rng, single)
-        fact = f"the {thing.shape} is {thing.color}"
-        return Question(
-            kind, f"What color is the {thing.shape}?", thing.color, fact, thing.color, tuple(COLORS)
-        )
-    if kind == "action" and scene.action:
-        fact = f"the person is {scene.action}"
-        return Question(
-            kind, "What is the person doing?", scene.action, fact, scene.action, ACTIONS
-        )
-    if kind == "counting":
-        shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if rng.random() < 0.8 else SHAPES)
-        text = f"How many {plural(shape)} are there in the image?"
-        return Question(
-            kind,
-            text,
-            NUMBERS[scene.count(shape)],
-            _count_fact(scene, shape),
-            _number(scene.count(shape)),
-            NUMBERS,
-        )
-    if kind == "environment":
-        fact = f"the ground is covered with {scene.ground}"
-        return Question(
-            kind, "What covers the ground?", scene.ground, fact, scene.ground, tuple(GROUNDS)
-        )
-    if kind == "relation" and (pairs := related_pairs(scene)):
-        a, b = _pick(rng, pairs)
-        lies = relation(a, b) or "left"
-        text = f"Where is the {a.name} relative to the {b.name}?"
-        options = tuple(SHORT_DIRECTIONS.values())
-        return Question(kind, text, SHORT_DIRECTIONS[lies], _relation_fact(a, b), lies, options)
-    if kind == "comparison" and (sized := _sizes_differ(scene)):
-        large, small = _pick(rng, sized)
-        first, second = (large, small) if rng.random() < 0.5 else (small, large)
-        text = f"Which is larger, the {first.name} or the {second.name}?"
-        fact = f"the {large.name} is larger than the {small.name}"
-        return Question(kind, text, large.name, fact, large.shape, (first.name, second.name))
-    if kind == "ocr" and scene.sign:
-        fact = f"the sign says {scene.sign}"
-        return Question(
-            kind,
-            "What does the sign say?",
-            scene.sign,
-            fact,
-            scene.sign,
-            tuple(_texts_like(scene.sign)),
-        )
-    if kind == "existence":
-        present = [s for s in SHAPES if scene.count(s)]
-        fact = f"there is {_listed([_article(s) for s in present])}"
-        return Question(
-            kind, "Which shapes are in the image?", _listed(present), fact, present[0], SHAPES
-        )
-    return None
+    return _OPEN[kind](scene, rng)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -417,10 +459,14 @@ def _listed(words: Sequence[str]) -> str:
 def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
     """A question with four options in random order, exactly one of them right."""
     if kind == "existence":
-        thing = _pick(rng, scene.things)
-        wrong = [f"{c} {s}" for c in COLORS for s in SHAPES if not _named(scene, c, s)]
-        text, right, value = "Which of these is in the image?", thing.name, thing.shape
-        fact = f"there is a {thing.name}"
+        scene_object = _pick(rng, scene.things)
+        wrong = [f"{c} {s}" for c in COLORS for s in SHAPES if not _objects_named(scene, c, s)]
+        text, right, value = (
+            "Which of these is in the image?",
+            scene_object.name,
+            scene_object.shape,
+        )
+        fact = f"there is a {scene_object.name}"
     elif kind == "comparison":
         counts = sorted(((scene.count(s), s) for s in SHAPES), reverse=True)
         if counts[0][0] == counts[1][0]:
@@ -429,13 +475,13 @@ def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None
         value = right
         wrong, fact = [s for s in SHAPES if s != right], _count_fact(scene, right)
     else:
-        asked = open_question(scene, kind, rng)
-        if asked is None:
+        question = open_question(scene, kind, rng)
+        if question is None:
             return None
-        text, right, fact, value = asked.text, asked.answer, asked.fact, asked.value
-        wrong = [option for option in asked.options if option != right]
-    chosen = [wrong[int(i)] for i in rng.permutation(len(wrong))[:3]] + [right]
-    options = tuple(chosen[int(i)] for i in rng.permutation(4))
+        text, right, fact, value = question.text, question.answer, question.fact, question.value
+        wrong = [option for option in question.options if option != right]
+    drawn_options = [wrong[int(i)] for i in rng.permutation(len(wrong))[:3]] + [right]
+    options = tuple(drawn_options[int(i)] for i in rng.permutation(4))
     return Question(kind, text, right, fact, value, options)
 
 
@@ -443,11 +489,14 @@ def caption(scene: Scene, terse: bool = False) -> str:
     """A true description of all shapes, the person, the sign, the light and the ground; of the
     shapes only if terse.
     """
-    names = [f"{thing.size} {thing.name}" if not terse else thing.name for thing in scene.things]
+    names = [
+        f"{scene_object.size} {scene_object.name}" if not terse else scene_object.name
+        for scene_object in scene.things
+    ]
     first = f"There is {_listed([_article(name) for name in names])}."
     if terse:
         return first
-    rest = [f"The person is {scene.action}."] if scene.action else []
-    rest += [f"The sign says {scene.sign}."] if scene.sign else []
-    rest += [f"It is {scene.sky}.", f"The ground is covered with {scene.ground}."]
-    return " ".join([first, *rest])
+    sentences = [f"The person is {scene.action}."] if scene.action else []
+    sentences += [f"The sign says {scene.sign}."] if scene.sign else []
+    sentences += [f"It is {scene.sky}.", f"The ground is covered with {scene.ground}."]
+    return " ".join([first, *sentences])

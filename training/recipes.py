@@ -179,9 +179,9 @@ def make_rows(
                 if rng.random() < recipe.label_noise
                 else scene
             )
-            made = _ANSWER[tasks[task]](recipe, scene, answered_for, rng)
-            if made is not None:
-                rows.append(Row(index, *made))
+            example = _ANSWER[tasks[task]](recipe, scene, answered_for, rng)
+            if example is not None:
+                rows.append(Row(index, *example))
     return rows
 
 
@@ -193,8 +193,8 @@ def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
         (scene.sky,) * 3 if cell // GRID < GRID - 1 else (scene.ground,) * 3
         for cell in range(GRID * GRID)
     ]
-    for thing in scene.things:
-        words[thing.cell] = (thing.size, thing.color, thing.shape)
+    for scene_object in scene.things:
+        words[scene_object.cell] = (scene_object.size, scene_object.color, scene_object.shape)
     if scene.action_cell is not None:
         words[scene.action_cell] = ("person", "person", scene.action or "")
     if scene.sign_cell is not None:
@@ -204,7 +204,7 @@ def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
 
 def training_scenes(count: int, seed: int = 0) -> list[Scene]:
     """Random scenes, none of them one of the benchmark's."""
-    held_out = {
+    benchmark_scenes = {
         Scene.from_dict({k: v for k, v in row.items() if k != "image"})
         for row in build_rows()["scenes"]
     }
@@ -212,6 +212,6 @@ def training_scenes(count: int, seed: int = 0) -> list[Scene]:
     scenes: list[Scene] = []
     while len(scenes) < count:
         scene = random_scene(rng)
-        if scene not in held_out:
+        if scene not in benchmark_scenes:
             scenes.append(scene)
     return scenes

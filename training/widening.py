@@ -16,7 +16,7 @@ from typing import Any
 
 HEAD = 32
 """The head size after widening: the smallest that vLLM's attention on CPUs knows."""
-GIVEN_UP = 8
+N_REMOVED = 8
 """Neurons that each decoder layer gives up, so that the wider heads fit into 1 MB."""
 
 
@@ -43,19 +43,21 @@ def widened(model: Any, seed: int, head: int = HEAD) -> Any:
     wide = LlavaForConditionalGeneration(config)
     # where the old dimensions of all heads stand among the new ones
     half = torch.arange(old // 2)
-    places = torch.cat([torch.cat([half, half + head // 2]) + h * head for h in range(heads)])
+    new_positions = torch.cat(
+        [torch.cat([half, half + head // 2]) + h * head for h in range(heads)]
+    )
     generator = torch.Generator().manual_seed(seed)
     weights = dict(model.state_dict())
     for name in [name for name in weights if ".self_attn." in name and ".language_model." in name]:
         before = weights[name]
         if name.endswith("o_proj.weight"):
             after = torch.zeros(before.shape[0], heads * head)
-            after[:, places] = before
+            after[:, new_positions] = before
         else:
             after = torch.zeros(heads * head, before.shape[1])
             if not name.endswith("q_proj.weight"):
                 after.normal_(0.0, before.shape[1] ** -0.5, generator=generator)
-            after[places] = before * (
+            after[new_positions] = before * (
                 math.sqrt(head / old) if name.endswith("q_proj.weight") else 1.0
             )
         weights[name] = after
@@ -64,7 +66,7 @@ def widened(model: Any, seed: int, head: int = HEAD) -> Any:
     return wide.eval()
 
 
-def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any:
+def narrowed(model: Any, batch: dict[str, Any], n_removed: int = N_REMOVED) -> Any:
     """The model without the neurons of each decoder layer that do least in a batch.
 
     What a neuron does is the mean size of what it adds to the stream: its activation times the norm
@@ -89,7 +91,7 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
     for hook in hooks:
         hook.remove()
     config = type(model.config).from_dict(model.config.to_dict())
-    config.text_config.intermediate_size -= given_up
+    config.text_config.intermediate_size -= n_removed
     narrow = LlavaForConditionalGeneration(config)
     weights = dict(model.state_dict())
     for number, share in enumerate(does):
@@ -99,8 +101,10 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
             .values
         )
         prefix = f"model.language_model.layers.{number}.mlp"
-        for part in ("gate_proj", "up_proj"):
-            weights[f"{prefix}.{part}.weight"] = weights[f"{prefix}.{part}.weight"][keep]
+        for projection in ("gate_proj", "up_proj"):
+            weights[f"{prefix}.{projection}.weight"] = weights[f"{prefix}.{projection}.weight"][
+                keep
+            ]
         weights[f"{prefix}.down_proj.weight"] = weights[f"{prefix}.down_proj.weight"][:, keep]
     narrow.load_state_dict(weights)
     narrow.generation_config = model.generation_config
@@ -119,9 +123,9 @@ def save(model: Any, folder: Path) -> None:
     model.half().save_pretrained(folder)
     file = folder / "model.safetensors"
     weights = load_file(file)
-    inside = "vision_tower.vision_model."
+    prefix = "vision_tower.vision_model."
     renamed = {
-        name if name.startswith(inside) else name.replace("vision_tower.", inside, 1): weight
+        name if name.startswith(prefix) else name.replace("vision_tower.", prefix, 1): weight
         for name, weight in weights.items()
     }
     file.unlink()  # transformers lets its owner alone read it

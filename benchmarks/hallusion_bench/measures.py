@@ -26,10 +26,10 @@ from hqm import (
     Response,
     Row,
     finding,
-    placed_records,
+    located_records,
     ratio,
     read_records,
-    take,
+    required_field,
 )
 
 Tally = Mapping[str, Any]
@@ -93,19 +93,19 @@ def _percent(top: str | Callable[[Tally], Any], bottom: str) -> Callable[[Tally]
 
 def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     right = _percent("right", "n")
-    dot, bar, of = (f"{scope}.", f"{scope}_", f" of {scope}") if scope else ("", "", "")
+    dot, bar, scope_phrase = (f"{scope}.", f"{scope}_", f" of {scope}") if scope else ("", "", "")
     yield Metric(
         f"{dot}aacc",
         right,
         subset=scope,
-        about=f"Percentage of questions{of} answered right.",
+        about=f"Percentage of questions{scope_phrase} answered right.",
         scale=(0.0, 100.0),
     )
     yield Metric(
         f"{dot}facc",
         right,
         subset=scope,
-        about=f"Percentage of figures{of} with every question right.",
+        about=f"Percentage of figures{scope_phrase} with every question right.",
         group="figure",
         scale=(0.0, 100.0),
     )
@@ -113,17 +113,17 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
         f"{dot}qacc",
         right,
         subset=scope,
-        about=f"Percentage of question pairs{of} right for every figure.",
+        about=f"Percentage of question pairs{scope_phrase} right for every figure.",
         group="pair",
         scale=(0.0, 100.0),
     )
     for level, figures in (("easy", "original"), ("hard", "edited")):
-        what = "question pairs" if by_pair else "questions"
+        unit = "question pairs" if by_pair else "questions"
         yield Metric(
             f"{dot}{level}_aacc",
             right,
             subset=f"{bar}{level}",
-            about=f"Percentage of {what}{of} about {figures} figures answered right.",
+            about=f"Percentage of {unit}{scope_phrase} about {figures} figures answered right.",
             group=by_pair,
             scale=(0.0, 100.0),
         )
@@ -183,9 +183,9 @@ def _consistency(scope: str) -> tuple[Metric, ...]:
 
 _FIELDS = {"category", "subcategory", "figure_id", "question_id", "model_prediction"}
 _HALF = re.compile(r"(?i)[-_ ]?(?<![a-z0-9])v[ds](?![a-z0-9])")
-"""What tells the two halves of a result apart in their files' names."""
+"""The part of a file's name by which the two halves of a result differ."""
 _OF_THE_RELEASE = "hallusion_output_model"
-"""What the release calls every result, whoever answered and judged."""
+"""The release's name for every result, whichever respondent and judge gave it."""
 
 
 def is_result(path: Path) -> bool:
@@ -209,23 +209,23 @@ def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> li
     """The checks of one file; a check that `words` does not know is kept as it is."""
     stem = _HALF.sub("", path.stem)
     rows = []
-    for place, record in placed_records(path):
+    for location, record in located_records(path):
         field = next(
             (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
         )
         check = "" if record.get(field) is None else str(record[field]).strip()
-        same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+        consistency = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
         rows.append(
             Row(
-                place=place,
+                place=location,
                 judgement=(
-                    JudgeOutput({"judge": (words[check], *same)})
+                    JudgeOutput({"judge": (words[check], *consistency)})
                     if check in words
                     else JudgeOutput(mark=check)
                 ),
-                ids=("_".join(str(take(record, name, place)) for name in keys),),
+                ids=("_".join(str(required_field(record, name, location)) for name in keys),),
                 own_ids=True,
-                question=str(take(record, "question", place)),
+                question=str(required_field(record, "question", location)),
                 stem="" if stem == _OF_THE_RELEASE else stem,
                 answer=(
                     Response(str(record["model_prediction"]))
@@ -338,9 +338,13 @@ def _twins(form: Form) -> list[Item]:
     def alike(a: Item, b: Item) -> bool:
         return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
 
-    return [
-        i
-        for same in figures.values()
-        for i in same
-        if any(j.target != i.target and alike(i, j) for j in same)
-    ]
+    twins: list[Item] = []
+    for items in figures.values():
+        twins += [
+            item
+            for item in items
+            if any(
+                candidate.target != item.target and alike(item, candidate) for candidate in items
+            )
+        ]
+    return twins

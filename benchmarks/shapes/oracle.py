@@ -22,7 +22,7 @@ from hqm.benchmarks.shapes.scene import (
     SIZES,
     SKIES,
     Scene,
-    Thing,
+    SceneObject,
 )
 
 _SIZE = f"(?P<size>{'|'.join(SIZES)})"
@@ -38,16 +38,18 @@ each run again.
 """
 
 
-def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
+def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[SceneObject]:
     """The things that a name in the text may mean."""
     parts = match.groupdict()
-    size, color, shape = (parts.get(f"{part}{suffix}") for part in ("size", "color", "shape"))
+    size, color, shape = (
+        parts.get(f"{attribute}{suffix}") for attribute in ("size", "color", "shape")
+    )
     return [
-        thing
-        for thing in scene.things
-        if (size is None or thing.size == size)
-        and (color is None or thing.color == color)
-        and (shape is None or thing.shape == shape)
+        scene_object
+        for scene_object in scene.things
+        if (size is None or scene_object.size == size)
+        and (color is None or scene_object.color == color)
+        and (shape is None or scene_object.shape == shape)
     ]
 
 
@@ -64,15 +66,15 @@ def _has(scene: Scene, match: re.Match[str]) -> bool:
 
 
 def _lies(scene: Scene, match: re.Match[str]) -> bool:
-    wanted = next(key for key, words in DIRECTIONS.items() if words == match["direction"])
+    direction = next(key for key, words in DIRECTIONS.items() if words == match["direction"])
     pairs = ((a, b) for a in _matches(scene, match, "1") for b in _matches(scene, match, "2"))
-    return any(a != b and _lies_so(a, b, wanted) for a, b in pairs)
+    return any(a != b and _lies_so(a, b, direction) for a, b in pairs)
 
 
-def _lies_so(a: Thing, b: Thing, wanted: str) -> bool:
-    if wanted in ("left", "right"):
-        return (a.column < b.column) if wanted == "left" else (a.column > b.column)
-    return (a.row < b.row) if wanted == "above" else (a.row > b.row)
+def _lies_so(a: SceneObject, b: SceneObject, direction: str) -> bool:
+    if direction in ("left", "right"):
+        return (a.column < b.column) if direction == "left" else (a.column > b.column)
+    return (a.row < b.row) if direction == "above" else (a.row > b.row)
 
 
 def _larger(scene: Scene, match: re.Match[str]) -> bool:
@@ -129,13 +131,16 @@ def claims(text: str) -> tuple[tuple[str, Callable[[Scene], bool]], ...]:
     >>> [words for words, _ in claims("Yes, there is a red circle. It is night.")]
     ['it is night', 'a red circle']
     """
-    rest = " ".join(text.lower().split())
+    unread_text = " ".join(text.lower().split())
     claimed: list[tuple[str, Callable[[Scene], bool]]] = []
     for pattern, check in _CLAIMS:
-        made = [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
-        if made:
-            claimed += made
-            rest = pattern.sub(" ; ", rest)
+        claims = [
+            (match.group(), partial(_holds, check, match))
+            for match in pattern.finditer(unread_text)
+        ]
+        if claims:
+            claimed += claims
+            unread_text = pattern.sub(" ; ", unread_text)
     return tuple(claimed)
 
 
@@ -160,6 +165,6 @@ def mentioned(text: str) -> tuple[str, ...]:
 def kinds_in(scene: Scene) -> set[str]:
     """The kinds of object that are in a scene."""
     extras = {"person": scene.action, "sign": scene.sign}
-    return {thing.shape for thing in scene.things} | {
-        name for name, there in extras.items() if there
+    return {scene_object.shape for scene_object in scene.things} | {
+        name for name, is_present in extras.items() if is_present
     }

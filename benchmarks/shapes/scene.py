@@ -44,7 +44,7 @@ SIDE = GRID * CELL
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SceneObject:
     """A coloured shape in one cell of the grid (0 to 8, row by row)."""
 
     shape: str
@@ -71,18 +71,18 @@ class Scene:
 
     sky: str
     ground: str
-    things: tuple[Thing, ...]
+    things: tuple[SceneObject, ...]
     action: str | None = None
     action_cell: int | None = None
     sign: str | None = None
     sign_cell: int | None = None
 
     def count(self, shape: str) -> int:
-        return sum(thing.shape == shape for thing in self.things)
+        return sum(scene_object.shape == shape for scene_object in self.things)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scene:
-        return cls(**{**data, "things": tuple(Thing(**thing) for thing in data["things"])})
+        return cls(**{**data, "things": tuple(SceneObject(**fields) for fields in data["things"])})
 
 
 def draw(scene: Scene) -> Image.Image:
@@ -97,8 +97,8 @@ def draw(scene: Scene) -> Image.Image:
             [(5, 4), (27, 9), (50, 3), (71, 12), (90, 6), (14, 35), (44, 33), (85, 40), (62, 60)],
             fill="white",
         )
-    for thing in scene.things:
-        _draw_thing(pen, thing, _ink(scene, thing.cell))
+    for scene_object in scene.things:
+        _draw_object(pen, scene_object, _ink(scene, scene_object.cell))
     if scene.action is not None and scene.action_cell is not None:
         _draw_figure(pen, scene.action, scene.action_cell, _ink(scene, scene.action_cell))
     if scene.sign is not None and scene.sign_cell is not None:
@@ -114,15 +114,15 @@ def _corner(cell: int) -> tuple[int, int]:
     return cell % GRID * CELL, cell // GRID * CELL
 
 
-def _draw_thing(pen: ImageDraw.ImageDraw, thing: Thing, ink: str) -> None:
-    left, top = _corner(thing.cell)
-    x, y, r = left + CELL // 2, top + CELL // 2, 13 if thing.size == "large" else 7
-    fill = COLORS[thing.color]
-    if thing.shape == "circle":
+def _draw_object(pen: ImageDraw.ImageDraw, scene_object: SceneObject, ink: str) -> None:
+    left, top = _corner(scene_object.cell)
+    x, y, r = left + CELL // 2, top + CELL // 2, 13 if scene_object.size == "large" else 7
+    fill = COLORS[scene_object.color]
+    if scene_object.shape == "circle":
         pen.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=ink)
-    elif thing.shape == "square":
+    elif scene_object.shape == "square":
         pen.rectangle((x - r, y - r, x + r, y + r), fill=fill, outline=ink)
-    elif thing.shape == "triangle":
+    elif scene_object.shape == "triangle":
         pen.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill=fill, outline=ink)
     else:
         angles = np.arange(10) * np.pi / 5 - np.pi / 2
@@ -224,7 +224,7 @@ def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
                     pen.rectangle((x, y, x + scale - 1, y + scale - 1), fill="black")
 
 
-def relation(a: Thing, b: Thing) -> str | None:
+def relation(a: SceneObject, b: SceneObject) -> str | None:
     """Where `a` is relative to `b` if they share a row or a column: left, right, above or below;
     otherwise None.
     """

@@ -94,7 +94,7 @@ def _counts(generated: int, faithful: int, truth: int, covered: int) -> Counts:
 # --- what is given to the matcher ---
 
 
-def prepared(part: str, extracted: Any, official: bool = True) -> Any:
+def prepared(subset: str, extracted: Any, official: bool = True) -> Any:
     """The filtered part of the extractor's reply that is given to the matcher.
 
     >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]})
@@ -103,23 +103,19 @@ def prepared(part: str, extracted: Any, official: bool = True) -> Any:
     >>> prepared("object_existence", extracted, official=False)
     ['dog']
     """
-    if part == "object_existence":
+    if subset == "object_existence":
         return [word for word in extracted["objects"] if not _unwanted(word, official)]
-    if part == "relation_positional":
-        count_matched = [
-            text
-            for text in extracted["relations"]
-            if not any(word in _VERBS for word in text.split())
-        ]
+    if subset == "relation_positional":
+        count_matched = [text for text in extracted["relations"] if _VERBS.isdisjoint(text.split())]
         # the release takes whatever key comes first
         return (
             {**extracted, "relations": count_matched}[next(iter(extracted))]
             if official
             else count_matched
         )
-    if part == "relation_comparative":
+    if subset == "relation_comparative":
         return extracted
-    return extracted["objects" if part == "attribute_object" else "clothes"]
+    return extracted["objects" if subset == "attribute_object" else "clothes"]
 
 
 def _unwanted(words: str, official: bool) -> bool:
@@ -230,7 +226,7 @@ def longest_rising(ranks: Sequence[int]) -> list[int]:
 def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[str, Any]) -> Counts:
     if generated == "":
         return Counts(0, 0, len(set(truth.values())), 0, True, False)
-    rank = {name: int(place) for place, name in truth.items()}
+    rank = {name: int(rank_text) for rank_text, name in truth.items()}
     broader = dict(matched["broader_concept"])
     for word, name in list(broader.items()):
         if name not in rank:
@@ -243,12 +239,18 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[s
     joint = {**broader, **matched["matched_objects"]}
     ranks = [rank[joint[word]] for word in generated.values() if word in joint]
     rising = [ranks[i] for i in longest_rising(ranks)]
-    hits = [truth[str(place)] for place in rising]
-    off = len(broader_ranks - set(rising))
-    n, there = len(generated.values()), len(set(truth.values()))
+    hits = [truth[str(rank_value)] for rank_value in rising]
+    n_out_of_order = len(broader_ranks - set(rising))
+    n, n_true = len(generated.values()), len(set(truth.values()))
     unique = len(set(hits))
     return Counts(
-        n, len(hits) - off, there, unique - off, len(hits) - off == n, unique == there, unique
+        n,
+        len(hits) - n_out_of_order,
+        n_true,
+        unique - n_out_of_order,
+        len(hits) - n_out_of_order == n,
+        unique == n_true,
+        unique,
     )
 
 
@@ -303,16 +305,16 @@ def _paper_objects(
         n = 0
         for order, mapping in mappings.items():
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
-                said_of, theirs = _plain(str(word).strip(" ()")), _tuples(name)
+                generated_word, true_pairs = _plain(str(word).strip(" ()")), _tuples(name)
                 # the object in the same place is meant, if it fits
-                places = [
+                candidates = [
                     key
                     for key in (str(order), *free)
-                    if key in free and free[key].intersection(theirs)
+                    if key in free and free[key].intersection(true_pairs)
                 ]
-                if places and generated_words[said_of] > 0:
-                    free.pop(places[0])
-                    generated_words[said_of] -= 1
+                if candidates and generated_words[generated_word] > 0:
+                    free.pop(candidates[0])
+                    generated_words[generated_word] -= 1
                     n += 1
         return n
 
@@ -331,38 +333,38 @@ def _paper_people(
         if isinstance(p, dict)
         for pair in _tuples(p.get("object") or "")
     ]
-    generated_words, there = Counter(pairs), free.total()
+    generated_words, n_true = Counter(pairs), free.total()
 
     def count_matched(mappings: Mapping[str, Any]) -> int:
         n = 0
         for mapping in mappings.values():
             objects = mapping.get("object") if isinstance(mapping, dict) else None
             for word, name in objects.items() if isinstance(objects, dict) else ():
-                for said_of, theirs in zip(_tuples(word), _tuples(name), strict=False):
-                    if generated_words[said_of] > 0 and free[theirs] > 0:
-                        generated_words[said_of] -= 1
-                        free[theirs] -= 1
+                for generated_pair, true_pair in zip(_tuples(word), _tuples(name), strict=False):
+                    if generated_words[generated_pair] > 0 and free[true_pair] > 0:
+                        generated_words[generated_pair] -= 1
+                        free[true_pair] -= 1
                         n += 1
         return n
 
     first, second = _matches(matched, "matched_att_obj")
     hits = count_matched(first)
-    return _counts(len(pairs), hits + count_matched(second), there, hits)
+    return _counts(len(pairs), hits + count_matched(second), n_true, hits)
 
 
 def _paper_ranks(
     truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
 ) -> Counts:
     rank = {
-        _plain(piece): int(place)
-        for place, name in truth.items()
+        _plain(piece): int(rank_text)
+        for rank_text, name in truth.items()
         for piece in (name, *name.split("/"))
     }
     first, second = _plain_matches(matched)
-    named = []
+    matched_ranks = []
     for word in map(_plain, generated.values()):
         # a word that is matched counts as such, whatever else it is broader than
-        place = next(
+        matched_rank = next(
             (
                 (rank[matches[word]], matches is first)
                 for matches in (first, second)
@@ -370,15 +372,19 @@ def _paper_ranks(
             ),
             None,
         )
-        named += [place] if place else []
-    rising = [named[i] for i in longest_rising([place for place, _ in named])]
+        matched_ranks += [matched_rank] if matched_rank else []
+    ranks = [rank_value for rank_value, _ in matched_ranks]
+    rising = [matched_ranks[i] for i in longest_rising(ranks)]
     return _counts(
-        len(generated), len(rising), len(truth), len({place for place, exact in rising if exact})
+        len(generated),
+        len(rising),
+        len(truth),
+        len({rank_value for rank_value, exact in rising if exact}),
     )
 
 
 def count(
-    part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True
+    subset: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True
 ) -> Counts:
     """The counts of one caption.
 
@@ -390,18 +396,18 @@ def count(
     >>> count("object_existence", truth, said, found, official=False).faithful
     3
     """
-    if part == "object_existence":
+    if subset == "object_existence":
         if official:
             return _official_words(truth, generated, matched, "matched_objects")
         return _paper_words(generated, {_plain(word): _plain(word) for word in truth}, matched)
-    if part == "relation_positional":
+    if subset == "relation_positional":
         if official:
             return _official_words(truth, generated, matched, "matched_relations")
         facts = {_plain(text): key for key, texts in truth.items() for text in texts}
         return _paper_words(generated, facts, matched, "matched_relations")
-    by_part: dict[str, tuple[Callable[..., Counts], Callable[..., Counts]]] = {
+    counters: dict[str, tuple[Callable[..., Counts], Callable[..., Counts]]] = {
         "attribute_object": (_official_objects, _paper_objects),
         "attribute_people": (_official_people, _paper_people),
         "relation_comparative": (_official_ranks, _paper_ranks),
     }
-    return by_part[part][0 if official else 1](truth, generated, matched)
+    return counters[subset][0 if official else 1](truth, generated, matched)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hqm.reports.tables import bracketed, number
+from hqm.reports.tables import bracket_text, number
 
 from hqm.indicators import INDICATOR_FAMILIES, Indicator, all_indicators, statistics
 from make import pictures, values
@@ -83,7 +83,7 @@ def _page(indicator: Indicator) -> Iterator[str]:
     names = ", ".join(
         dict.fromkeys(f"`{family.name}.{each.name}`" for each in entries for family in each.family)
     )
-    needs = "; ".join(dict.fromkeys(need.what for need in indicator.needs))
+    needs = "; ".join(dict.fromkeys(need.description for need in indicator.needs))
     yield f"- Estimates: {names}"
     yield (
         f"- Needs: {needs or 'nothing but the answers'}. Where that is missing, an audit says so"
@@ -125,7 +125,7 @@ def _value(name: str) -> Iterator[str]:
     unit = f" ({value['unit']})" if value["unit"] else ""
     against = f", compared with {value['compared_with']}" if value["compared_with"] else ""
     spans = [
-        f"{bracketed(low, high, value['digits'])} {_FOR[kind]}"
+        f"{bracket_text(low, high, value['digits'])} {_FOR[kind]}"
         for kind, (low, high) in value["intervals"].items()
     ]
     made = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hqm.benchmark.registry import names
 from hqm.indicators import statistics
-from hqm.indicators.flags import FLAGS, NOTES
+from hqm.indicators.flags import FLAGS, NOTE_FLAGS
 from make import benchmarks, glossary, indicators
 
 
@@ -48,7 +48,7 @@ def flags() -> str:
         "| flag | what it means, and what to do | |\n|---|---|---|",
         *(
             f"| `{flag}` | {about[0].upper()}{about[1:]}. |"
-            f" {'note' if flag in NOTES else 'warning'} |"
+            f" {'note' if flag in NOTE_FLAGS else 'warning'} |"
             for flag, about in sorted(FLAGS.items())
         ),
     ]

@@ -40,7 +40,7 @@ def values_of(audit: Any) -> dict[str, dict[str, Any]]:
 
 
 def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
-    from hqm.reports.phrases import no_use
+    from hqm.reports.phrases import reason_withheld
     from hqm.reports.tables import FAMILIES
 
     every = [
@@ -49,10 +49,12 @@ def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
         for e in part.all_estimates
         if e.indicator.partition(".")[2] == indicator.name
     ]
-    usable = [(part, e) for part, e in every if e.value is not None and not no_use(e)]
+    usable = [(part, e) for part, e in every if e.value is not None and not reason_withheld(e)]
     if not usable:
-        given = next((no_use(e) or e.reason for _, e in every if no_use(e) or e.reason), "")
-        needs = "; ".join(dict.fromkeys(need.what for need in indicator.needs))
+        given = next(
+            (reason_withheld(e) or e.reason for _, e in every if reason_withheld(e) or e.reason), ""
+        )
+        needs = "; ".join(dict.fromkeys(need.description for need in indicator.needs))
         return {"reason": given or f"it needs {needs or 'what this audit does not have'}"}
     order = list(FAMILIES)
     if indicator.name in _AGREEMENT:
@@ -74,7 +76,7 @@ def _parts(audit: Any) -> list[Any]:
 
 def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     from hqm.reports.phrases import unit_of
-    from hqm.reports.tables import cell, family_title, places
+    from hqm.reports.tables import administration_name, decimals_of, family_title
 
     import hqm
 
@@ -84,9 +86,11 @@ def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str,
         "benchmark": part.benchmark,
         "title": part.title,
         "metric": e.metric,
-        "compared_with": " and ".join(map(cell, e.other.split(" & "))) if e.other else "",
+        "compared_with": " and ".join(map(administration_name, e.other.split(" & ")))
+        if e.other
+        else "",
         "value": e.value,
-        "digits": places(e),
+        "digits": decimals_of(e),
         "unit": unit_of(part, e),
         "intervals": {i.inference: [i.low, None if i.one_sided else i.high] for i in e.intervals},
         "respondents": e.n_respondents,
@@ -106,10 +110,11 @@ def _picture(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, A
     """What is drawn: points of two administrations or of items, or rows."""
     statistic = e.indicator.partition(".")[2]
     if statistic in _AGREEMENT and (points := _points(part, e)):
-        from hqm.reports.tables import cell
+        from hqm.reports.tables import administration_name
 
         axis, up = (
-            f"{e.metric}, {cell(name)}" for name in (part.reference, e.other.split(" & ")[0])
+            f"{e.metric}, {administration_name(name)}"
+            for name in (part.reference, e.other.split(" & ")[0])
         )
         return {
             "kind": "points",
@@ -152,9 +157,9 @@ def _picture(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, A
 
 
 def _short(name: str) -> str:
-    from hqm.reports.tables import short
+    from hqm.reports.tables import short_name
 
-    return short(name)
+    return short_name(name)
 
 
 def _points(part: Any, e: Any) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""Ask the respondents what is missing, and store the answers.
+"""Ask respondents the questions without an answer in the store, and store the answers.
 
 Answers are committed batch by batch, so that a killed run loses at most the batch in flight.
 """
@@ -12,12 +12,12 @@ from typing import Any
 
 from hqm.administration.asks import Job, Key, RecordedTodo
 from hqm.administration.costs import prices_of
-from hqm.administration.engines import Engine, Stop, make_engine, never
+from hqm.administration.engines import Engine, Stop, make_engine, never_stop
 from hqm.errors import HQMError
 from hqm.respondents.base import RecordedRespondent, Request, Respondent, Sampling
 from hqm.respondents.server_limits import (
     CHARACTERS_A_TOKEN,
-    MOST_TOKENS,
+    MAX_TOKENS,
     PICTURE_TOKENS,
     Budget,
     Hold,
@@ -25,10 +25,9 @@ from hqm.respondents.server_limits import (
 from hqm.store.database import Ask, Store, has_answered
 from hqm.types import Response
 
-# Recorded answers on their way into the store: nobody is asked, so no request is made for any of
-# them.
+# Recorded answers are stored without a request.
 
-_AT_ONCE = 5000
+_BATCH_SIZE = 5000
 """Answers that are committed together."""
 
 
@@ -38,7 +37,7 @@ SELECT COALESCE(MAX(read - length(prompt) / {CHARACTERS_A_TOKEN} - {PICTURE_TOKE
 FROM (SELECT respondent, ask, COALESCE(json_extract(detail, '$.tokens_in'), 0) AS read,
   COALESCE(json_extract(detail, '$.tokens_out'), 0) AS written FROM answers WHERE respondent = ?)
 JOIN asks ON asks.id = ask JOIN respondents ON respondents.id = respondent
-WHERE read BETWEEN 0 AND {MOST_TOKENS} AND written BETWEEN 0 AND {MOST_TOKENS}
+WHERE read BETWEEN 0 AND {MAX_TOKENS} AND written BETWEEN 0 AND {MAX_TOKENS}
 """
 """The most tokens that a server counted beyond the estimate of a request and the limit of its
 answer.
@@ -51,33 +50,34 @@ def give_budget(
     store: Store,
     identities: Iterable[Mapping[str, Any]],
 ) -> bool:
-    """Tell a server what may be spent, and what the store knows of it: whether it ever answered,
-    and how much more a request took than was to be expected.
+    """Give a server its budget, whether it ever answered, and the largest excess of a request.
 
-    False where the respondent does not look at its budget itself.
+    Returns False for a respondent that does not check its budget itself.
     """
     if not hasattr(respondent, "budget"):
         return False
-    known = (store.find_respondent(respondent.name, identity) for identity in identities)
-    numbers = {number for number in known if number is not None}
+    found_numbers = (store.find_respondent(respondent.name, identity) for identity in identities)
+    numbers = {number for number in found_numbers if number is not None}
     respondent.budget = budget
-    respondent.has_answered = any(has_answered(store, number) for number in numbers)  # type: ignore[attr-defined]
+    answered = any(has_answered(store, number) for number in numbers)
+    respondent.has_answered = answered  # type: ignore[attr-defined]
     if budget.bounded:
         budget.expect(max((store.select(_EXCESS, number)[0][0] for number in numbers), default=0))
     return True
 
 
 class _Jobs:
-    """The jobs of one respondent, and what the store has of it."""
+    """The jobs of one respondent, and its number in the store."""
 
     def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
-        self.store, self.jobs = store, jobs
+        self.store = store
+        self.jobs = jobs
         self.respondent = jobs[0].assignment.respondent
-        known = (
+        numbers = (
             store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
         )
         self._has_answered = any(
-            number is not None and has_answered(store, number) for number in known
+            number is not None and has_answered(store, number) for number in numbers
         )
         self._refused = 0
         self._numbers: dict[int, int] = {}
@@ -88,7 +88,7 @@ class _Jobs:
         return self._refused if self._has_answered else 0
 
     def record(self, job: Job) -> int:
-        """Record once that the respondent was put this administration; return its number."""
+        """Record the administration once; return the respondent's number."""
         if id(job) not in self._numbers:
             number = self.store.respondent(self.respondent.name, job.assignment.identity())
             self._numbers[id(job)] = number
@@ -98,7 +98,7 @@ class _Jobs:
     def append(
         self, number: int, run: int, answers: Sequence[tuple[Ask, Response]]
     ) -> list[Response]:
-        """Store answers, and return them as the store has them."""
+        """Store answers, and return them as they were stored."""
         stored = self.store.append(number, run, answers)
         errors = [response for response in stored if response.state == "error"]
         self._has_answered = self._has_answered or len(errors) < len(stored)
@@ -111,36 +111,34 @@ class _RecordedJobs(_Jobs):
 
     def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
         super().__init__(store, jobs)
-        self._taken: dict[int, set[str]] = {}
+        self._stored_digests: dict[int, set[str]] = {}
         for job in jobs:
             if job.stored and not job.todo:
                 self.record(job)
 
     def batches(self) -> Iterator[tuple[Job, Sequence[Response]]]:
-        """Store the answers batch by batch; yield each batch as the store has it."""
+        """Store the answers batch by batch; yield each batch as it was stored."""
         for job in self.jobs:
             if not isinstance(job.todo, RecordedTodo) or not job.todo:
                 continue
-            number, run = self.record(job), job.administration.run
-            taken = self._taken.setdefault(run, set())
-            answers = [pair for pair in job.todo.given() if pair[0].digest not in taken]
-            for start in range(0, len(answers), _AT_ONCE):
-                batch = answers[start : start + _AT_ONCE]
+            number = self.record(job)
+            run = job.administration.run
+            digests = self._stored_digests.setdefault(run, set())
+            answers = [
+                pair for pair in job.todo.recorded_answers() if pair[0].digest not in digests
+            ]
+            for start in range(0, len(answers), _BATCH_SIZE):
+                batch = answers[start : start + _BATCH_SIZE]
                 stored = self.append(number, run, batch)
-                taken.update(asked.digest for asked, _ in batch)
+                digests.update(question.digest for question, _ in batch)
                 yield job, stored
 
     @property
     def left(self) -> int:
-        """How many answers are not stored yet."""
-        return len(
-            {
-                (digest, run)
-                for job in self.jobs
-                for digest, run in job.todo
-                if digest not in self._taken.get(run, ())
-            }
-        )
+        """The number of answers that are not stored yet."""
+        keys = {key for job in self.jobs for key in job.todo}
+        stored = self._stored_digests
+        return sum(digest not in stored.get(run, ()) for digest, run in keys)
 
 
 Progress = Callable[[Job, int], None]
@@ -169,25 +167,27 @@ class Outcome:
     """Recorded answers that were read from files, for which nobody was asked."""
 
 
-def added(outcomes: Iterable[Outcome]) -> Outcome:
-    """What came of asking several times."""
-    every = list(outcomes)
+def sum_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
+    """The sum of several outcomes."""
+    counts: Counter[str] = Counter()
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     failed: dict[str, HQMError] = {}
-    for each in every:
-        states.update(each.states)
-        reasons.update(each.reasons)
-        failed.update(each.failed)
+    for outcome in outcomes:
+        for name in ("asked", "errors", "left", "refused", "read"):
+            counts[name] += getattr(outcome, name)
+        states.update(outcome.states)
+        reasons.update(outcome.reasons)
+        failed.update(outcome.failed)
     return Outcome(
-        sum(each.asked for each in every),
-        sum(each.errors for each in every),
+        counts["asked"],
+        counts["errors"],
         tuple(failed.items()),
-        sum(each.left for each in every),
-        sum(each.refused for each in every),
+        counts["left"],
+        counts["refused"],
         states,
         reasons,
-        sum(each.read for each in every),
+        counts["read"],
     )
 
 
@@ -197,24 +197,24 @@ def administer(
     progress: Progress | None = None,
     *,
     engine: Engine | None = None,
-    stop: Stop = never,
+    stop: Stop = never_stop,
     budget: Budget | None = None,
 ) -> Outcome:
-    """Ask every respondent what its jobs still lack; store the answers batch by batch.
+    """Ask every respondent the questions of its jobs; store the answers batch by batch.
 
-    A respondent that cannot go on is given up with its reason; the others are asked all the same.
+    A respondent that cannot go on is given up with its reason; the others are still asked.
 
     Parameters
     ----------
     engine
-        What runs the requests: `hqm.administration.engines.make_engine`; one process of this
-        machine unless given.
+        Runs the requests: `hqm.administration.engines.make_engine`; one process of this machine
+        unless given.
     budget
-        What may be spent; when a bound is reached, the requests in flight are finished and no other
-        is begun.
+        The bounds of requests, tokens and cost; when one is reached, the requests in flight are
+        finished and no other is begun.
     stop
-        Asked after every batch; once true, what is in hand is finished and stored, and nothing new
-        is begun.
+        Called after every batch; once true, the batches in progress are finished and stored, and no
+        other is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
@@ -222,52 +222,77 @@ def administer(
     budget = budget or Budget()
     recorded_jobs: list[_RecordedJobs] = []
     live_jobs: list[_LiveJobs] = []
-    for of_respondent in by_respondent.values():
-        if isinstance(of_respondent[0].assignment.respondent, RecordedRespondent):
-            recorded_jobs.append(_RecordedJobs(store, of_respondent))
+    for respondent_jobs in by_respondent.values():
+        if isinstance(respondent_jobs[0].assignment.respondent, RecordedRespondent):
+            recorded_jobs.append(_RecordedJobs(store, respondent_jobs))
         else:
-            live_jobs.append(_LiveJobs(store, of_respondent, budget))
-    reasons = Counter(reason for live_job in live_jobs for reason in live_job.store_broken())
-    broken = reasons.total()
-    states = Counter({"error": broken})
+            live_jobs.append(_LiveJobs(store, respondent_jobs, budget))
+    tally = _Tally(progress or (lambda _job, _count: None))
+    for live_job in live_jobs:
+        tally.reasons.update(live_job.store_broken())
+    n_broken = tally.reasons.total()
+    tally.states["error"] = n_broken
+    _store_recorded(recorded_jobs, tally, stop)
+    n_recorded = tally.states.total() - n_broken
+    failed = _ask_live(live_jobs, engine or make_engine(), tally, stop)
+    all_jobs: list[_RecordedJobs | _LiveJobs] = [*recorded_jobs, *live_jobs]
+    has_ended_early = stop() or bool(budget.reached)
+    return Outcome(
+        tally.states.total() - n_broken - n_recorded,
+        tally.states["error"],
+        failed,
+        sum(one_job.left for one_job in all_jobs) if has_ended_early else 0,
+        sum(one_job.refused for one_job in all_jobs),
+        tally.states,
+        tally.reasons,
+        n_recorded,
+    )
 
-    def count(stored: Sequence[Response]) -> None:
-        states.update(response.outcome for response in stored)
-        reasons.update(response.reason for response in stored if response.state == "error")
 
-    progress = progress or (lambda _job, _count: None)
+class _Tally:
+    """Counts of the stored answers by state, and of errors by reason."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.states: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.progress = progress
+
+    def count(self, stored: Sequence[Response]) -> None:
+        """Count answers as they were stored."""
+        self.states.update(response.outcome for response in stored)
+        self.reasons.update(response.reason for response in stored if response.state == "error")
+
+
+def _store_recorded(recorded_jobs: Sequence[_RecordedJobs], tally: _Tally, stop: Stop) -> None:
+    """Store recorded answers, batch by batch, until the user stops."""
     for recorded_job in recorded_jobs:
-        for job, stored in recorded_job.batches() if not stop() else ():
-            progress(job, len(stored))
-            count(stored)
+        if stop():
+            return
+        for job, stored in recorded_job.batches():
+            tally.progress(job, len(stored))
+            tally.count(stored)
             if stop():
-                break
-    taken = states.total() - broken
+                return
+
+
+def _ask_live(
+    live_jobs: Sequence[_LiveJobs], engine: Engine, tally: _Tally, stop: Stop
+) -> tuple[tuple[str, HQMError], ...]:
+    """Ask live respondents, and store their answers; the errors of those that could not go on."""
     failed: dict[int, HQMError] = {}
-    run = engine or make_engine()
-    asked_of = [(live_job.respondent, live_job.admitted()) for live_job in live_jobs]
-    for i, batch in run(asked_of, stop):
+    requests = [(live_job.respondent, live_job.admitted()) for live_job in live_jobs]
+    for index, batch in engine(requests, stop):
         if isinstance(batch, HQMError):
-            failed.setdefault(i, batch)
+            failed.setdefault(index, batch)
             continue
-        answers, stored = live_jobs[i].store_answers(batch)
-        for job, number in answers:
-            progress(job, number)
-        count(stored)
+        counts, stored = live_jobs[index].store_answers(batch)
+        for job, count in counts:
+            tally.progress(job, count)
+        tally.count(stored)
     for live_job in live_jobs:
         live_job.record_complete()
         live_job.give_back()
-    every: list[_RecordedJobs | _LiveJobs] = [*recorded_jobs, *live_jobs]
-    return Outcome(
-        states.total() - broken - taken,
-        states["error"],
-        tuple((live_jobs[i].respondent.name, error) for i, error in failed.items()),
-        sum(each.left for each in every) if stop() or budget.reached else 0,
-        sum(each.refused for each in every),
-        states,
-        reasons,
-        taken,
-    )
+    return tuple((live_jobs[index].respondent.name, error) for index, error in failed.items())
 
 
 class _LiveJobs(_Jobs):

@@ -1,4 +1,4 @@
-"""What is asked: the items of every form, with their addresses in the store."""
+"""The questions of every form with their addresses in the store, and those not answered yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import ImageError
 from hqm.files.cache import is_url
-from hqm.files.images import check_picture, scaled
+from hqm.files.images import check_picture, scaled_picture
 from hqm.respondents.base import (
     RecordedRespondent,
     Request,
@@ -21,17 +21,15 @@ from hqm.respondents.base import (
     who_answers,
 )
 from hqm.signature import digest_file, request_seed
-from hqm.store.database import Ask, Store, ask
-from hqm.store.database import refused as refused_in
+from hqm.store.database import Ask, Store, ask, refused_asks
 from hqm.types import LETTERS, Form, Item, Response
 
-# Who answers which benchmark, and how: a respondent's assignment, and the respondent as the store
-# knows it afterwards.
+# Which respondent answers which benchmark, with which sampling, and the respondent in the store.
 
 
 @dataclass(frozen=True)
 class Administration:
-    """One form, put to a respondent in one run."""
+    """One form, asked in one run."""
 
     form: Form
     run: int
@@ -51,16 +49,16 @@ class Assignment:
 
     def identity(self) -> Mapping[str, Any]:
         """Return the respondent's identity in the store; a live one includes its sampling."""
-        drawn = asdict(self.sampling) if self.respondent.live else {}
-        return {**self.respondent.identity(), **drawn}
+        sampling = asdict(self.sampling) if self.respondent.live else {}
+        return {**self.respondent.identity(), **sampling}
 
 
 def assign(
     respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None
 ) -> Assignment:
     """Choose the sampling of a respondent: from its name, else `overrides`, else the card."""
-    chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
-    default = Sampling(**{**benchmark.card.generation.model_dump(), **chosen})
+    settings = {name: value for name, value in (overrides or {}).items() if value is not None}
+    default = Sampling(**{**benchmark.card.generation.model_dump(), **settings})
     sampling = (
         RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
     )
@@ -69,7 +67,7 @@ def assign(
 
 @dataclass(frozen=True, slots=True)
 class StoredRespondent:
-    """A respondent as the store knows it."""
+    """A respondent with its number in the store."""
 
     name: str
     number: int
@@ -83,8 +81,7 @@ class Asks:
     Parameters
     ----------
     store
-        Numbers the asks that it has seen, and remembers the hashes of pictures that are no longer
-        there.
+        Numbers the asks, and has the hashes of pictures whose files are missing.
     blind
         Ask without the pictures.
     resolution
@@ -93,8 +90,10 @@ class Asks:
     """
 
     def __init__(self, store: Store, *, blind: bool = False, resolution: str = "") -> None:
-        self.store, self.blind, self.resolution = store, blind, resolution
-        self._at: dict[str, Asks] = {resolution: self}
+        self.store = store
+        self.blind = blind
+        self.resolution = resolution
+        self._by_resolution: dict[str, Asks] = {resolution: self}
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._numbers: dict[int, list[int]] = {}
@@ -107,40 +106,41 @@ class Asks:
             return "blind"
         return f"{self.resolution}%" if self.resolution else ""
 
-    def at(self, resolution: str) -> Asks:
+    def with_resolution(self, resolution: str) -> Asks:
         """The same asks with pictures of another resolution."""
-        if resolution not in self._at:
-            other = Asks(self.store, blind=self.blind, resolution=resolution)
-            other._at = self._at
-            self._at[resolution] = other
-        return self._at[resolution]
+        if resolution not in self._by_resolution:
+            asks = Asks(self.store, blind=self.blind, resolution=resolution)
+            asks._by_resolution = self._by_resolution
+            self._by_resolution[resolution] = asks
+        return self._by_resolution[resolution]
 
-    def of(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
+    def questions(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
         """Return the question of every item. Those of recorded respondents also hold benchmark and
         form.
         """
         key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
         if key not in self._asks:
-            self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
+            self._asks[key] = [self._ask(benchmark, form, item, live) for item in form.items]
         return self._asks[key]
 
-    def _ask(self, benchmark: Benchmark, form: Form, index: int, live: bool) -> Ask:
-        item = form.items[index]
-        text = benchmark.asked(item)
+    def _ask(self, benchmark: Benchmark, form: Form, item: Item, live: bool) -> Ask:
+        text = benchmark.question_text(item)
         if not live:
             scale = (f"resolution={self.resolution}",) if self.resolution else ()
-            return ask(text, item.image, apart=(benchmark.name, form.name, item.id, *scale))
+            return ask(text, item.image, salt=(benchmark.name, form.name, item.id, *scale))
         if self.blind or item.image is None:
             return ask(text)
-        return ask(text, self._shown(item.image), self._picture_digest(benchmark, item.image))
+        return ask(
+            text, self._picture_name(item.image), self._picture_digest(benchmark, item.image)
+        )
 
     def numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
         """Return the store's number of every question; -1 for one that nobody was asked."""
-        asks = self.of(benchmark, form, live)
+        asks = self.questions(benchmark, form, live)
         numbers = self._numbers.get(id(asks))
         if numbers is None or -1 in numbers:
-            known = self.store.ask_ids(asks)
-            numbers = self._numbers[id(asks)] = [known.get(asked.digest, -1) for asked in asks]
+            ids = self.store.ask_ids(asks)
+            numbers = self._numbers[id(asks)] = [ids.get(question.digest, -1) for question in asks]
         return numbers
 
     def picture(
@@ -150,7 +150,7 @@ class Asks:
         if name is None:
             return None, None, ""
         path, reason = self.file(benchmark, name)
-        # without the file, what the store knows of it still finds the replies given earlier
+        # without the file, the hash in the store still finds the replies given earlier
         return self._picture_digest(benchmark, name), path, reason
 
     def file(self, benchmark: Benchmark, name: str) -> tuple[Path | None, str]:
@@ -168,26 +168,24 @@ class Asks:
 
     def _picture_digest(self, benchmark: Benchmark, name: str) -> str | None:
         """Return the hash of a picture's bytes; if the file is missing, the hash in the store."""
-        known = self._digests.setdefault(benchmark.name, {})
-        if name not in known:
+        digests = self._digests.setdefault(benchmark.name, {})
+        if name not in digests:
             try:
-                known[name] = digest_file(self._scaled(benchmark.pictures.path(name)))
+                digests[name] = digest_file(self._scaled(benchmark.pictures.path(name)))
             except ImageError:
-                known[name] = self.store.images(benchmark.name).get(self._shown(name))
-        return known[name]
+                digests[name] = self.store.images(benchmark.name).get(self._picture_name(name))
+        return digests[name]
 
     def _scaled(self, path: Path) -> Path:
-        return scaled(path, int(self.resolution)) if self.resolution else path
+        return scaled_picture(path, int(self.resolution)) if self.resolution else path
 
-    def _shown(self, name: str) -> str:
+    def _picture_name(self, name: str) -> str:
         """Return the name of a picture at this resolution; a scaled one is another picture."""
         return f"{name}@{self.resolution}%" if self.resolution else name
 
 
-# What is missing: of everything that is asked, the part that the store does not have yet.
-#
-# Resumption is no feature of its own: running the same command again plans what is still missing,
-# and asks for that.
+# The questions without an answer in the store. A command is resumed by running it again: it plans
+# the questions that still lack an answer, and asks those.
 
 Key = tuple[str, int]
 """The key of a request: the digest of its question, and the run."""
@@ -199,9 +197,9 @@ class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
     Parameters
     ----------
     pairs
-        The items with what they ask.
+        The items with their questions.
     answers
-        Item id -> its recorded answer, of every item among the pairs.
+        Item id -> its recorded answer, for every item of the pairs.
     request
         Makes the request of an item.
     """
@@ -213,33 +211,36 @@ class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
         run: int,
         request: Callable[[Item, Ask], Request],
     ) -> None:
-        self._pairs, self._answers, self._run, self._request = pairs, answers, run, request
+        self._pairs = pairs
+        self._answers = answers
+        self._run = run
+        self._request = request
 
     def __len__(self) -> int:
         return len(self._pairs)
 
     def __iter__(self) -> Iterator[Key]:
-        return ((asked.digest, self._run) for _, asked in self._pairs)
+        return ((question.digest, self._run) for _, question in self._pairs)
 
     def __getitem__(self, key: Key) -> tuple[Ask, Request]:
         if key[1] != self._run:
             raise KeyError(key)
-        item, asked = self._pairs[self._places[key[0]]]
-        return asked, self._request(item, asked)
+        item, question = self._pairs[self._indices[key[0]]]
+        return question, self._request(item, question)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {asked.digest: i for i, (_, asked) in enumerate(self._pairs)}
+    def _indices(self) -> dict[str, int]:
+        return {question.digest: index for index, (_, question) in enumerate(self._pairs)}
 
-    def given(self) -> list[tuple[Ask, Response]]:
-        """What is asked, with what was answered."""
+    def recorded_answers(self) -> list[tuple[Ask, Response]]:
+        """The questions with their recorded answers."""
         answers = self._answers
-        return [(asked, answers[item.id]) for item, asked in self._pairs]
+        return [(question, answers[item.id]) for item, question in self._pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What one respondent still has to answer in one administration."""
+    """The questions of one administration that one respondent has not answered yet."""
 
     assignment: Assignment
     administration: Administration
@@ -259,19 +260,21 @@ class Job:
 
     @property
     def label(self) -> str:
-        put = self.administration
-        scale = f" at {put.resolution}%" if put.resolution else ""
-        return f"{self.assignment.benchmark.name} {put.form.name} run {put.run}{scale}"
+        administration = self.administration
+        scale = f" at {administration.resolution}%" if administration.resolution else ""
+        benchmark = self.assignment.benchmark.name
+        return f"{benchmark} {administration.form.name} run {administration.run}{scale}"
 
     def record(self, store: Store, respondent: int) -> None:
-        """Record in the store that this respondent was put the administration."""
-        form, run, name = (
-            self.administration.form,
-            self.administration.run,
+        """Record in the store that the form was administered to this respondent."""
+        form = self.administration.form
+        store.record_administration(
+            respondent,
             self.assignment.benchmark.name,
-        )
-        store.administered(
-            respondent, name, form=form.name, digest=form.digest, run=run, sight=self.sight
+            form=form.name,
+            digest=form.digest,
+            run=self.administration.run,
+            sight=self.sight,
         )
 
 
@@ -282,102 +285,165 @@ def plan_job(
     *,
     probabilities: bool = False,
     retry_errors: bool = False,
-    only: Collection[str] | None = None,
+    item_ids: Collection[str] | None = None,
 ) -> Job:
-    """Find out which questions of one administration are still to be asked.
+    """Plan the questions of one administration that still have to be asked.
 
-    With `probabilities`, the requests also ask for the probability of every possible first word of
-    yes/no and multiple-choice answers. What a server turned away for good is asked again with
-    `retry_errors` only. With `only`, the other items of the form are not looked at.
+    Parameters
+    ----------
+    asks
+        The questions of every form.
+    assignment, administration
+        The respondent with its sampling, and the form and run.
+    probabilities
+        Also ask for the probability of every possible first word of yes/no and multiple-choice
+        answers.
+    retry_errors
+        Ask again the questions that a server refused for good.
+    item_ids
+        Plan these items of the form only.
+
+    Returns
+    -------
+    Job
+        The requests, and those that cannot be asked because of their picture.
     """
-    benchmark, form, run = assignment.benchmark, administration.form, administration.run
-    asks = asks.at(administration.resolution)
-    respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
-    pairs = list(zip(form.items, asks.of(benchmark, form, live), strict=True))
-    if only is not None:
-        pairs = [pair for pair in pairs if pair[0].id in only]
-    asked = [question for _, question in pairs]
-    digests = frozenset(question.digest for question in asked)
-    identity = assignment.identity()
-    number, who = (
-        store.find_respondent(respondent.name, identity),
-        who_answers(respondent.name, identity),
-    )
-    done = store.answered(number, run) if number is not None else frozenset()
-    refused = refused_in(store, number, run) if number is not None and not retry_errors else set()
+    asks = asks.with_resolution(administration.resolution)
+    maker = _RequestMaker(asks, assignment, administration, probabilities)
+    form = administration.form
+    benchmark = assignment.benchmark
+    respondent = assignment.respondent
+    pairs = list(zip(form.items, asks.questions(benchmark, form, respondent.live), strict=True))
+    if item_ids is not None:
+        pairs = [pair for pair in pairs if pair[0].id in item_ids]
+    digests = frozenset(question.digest for _, question in pairs)
+    stored, refused = _stored_and_refused(asks, assignment, administration)
+    stored &= digests
+    refused &= digests
+    # questions that were refused before are asked again, and are then no longer refused
+    if retry_errors:
+        refused = frozenset()
+    settled = stored | refused
+    todo: Mapping[Key, tuple[Ask, Request]]
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
-    stored = frozenset[str]()
-    if done:
-        numbered = zip(
-            asks.of(benchmark, form, live), asks.numbers(benchmark, form, live), strict=True
-        )
-        stored = digests & {question.digest for question, known in numbered if known in done}
-
-    def request_of(item: Item, question: Ask, image: Path | None = None) -> Request:
-        return Request(
-            question.prompt,
-            image,
-            assignment.sampling,
-            request_seed(assignment.sampling.seed, who, run, question.digest),
-            benchmark.name,
-            form.name,
-            run,
-            item.id,
-            words=answer_words(item) if probabilities else (),
-            resolution=asks.resolution,
-        )
-
-    todo: Mapping[Key, tuple[Ask, Request]]
     if isinstance(respondent, RecordedRespondent):
-        answers = respondent.answers_in(form.name, run, asks.resolution)
-        settled = stored | refused
-        left = [pair for pair in pairs if pair[0].id in answers]
-        if settled:
-            left = [pair for pair in left if pair[1].digest not in settled]
-        if len(digests) < len(pairs):  # the first of rows that are one question
-            first = {pair[1].digest: pair for pair in reversed(left)}
-            left = [pair for pair in left if first[pair[1].digest] is pair]
-        todo = RecordedTodo(left, answers, run, request_of)
+        answers = respondent.answers_in(form.name, administration.run, asks.resolution)
+        pending = _pending_recorded(pairs, answers, settled)
+        todo = RecordedTodo(pending, answers, administration.run, maker.make)
     else:
-        todo = asked_now = {}
-        for item, question in pairs if digests - stored else ():
-            key = (question.digest, run)
-            if (
-                question.digest in stored
-                or question.digest in refused
-                or key in asked_now
-                or key in broken
-            ):
-                continue
-            shown = live and not asks.blind and item.image is not None
-            image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
-            request = request_of(item, question, image)
-            if reason:
-                broken[key], reasons[key] = (question, request), reason
-            else:
-                asked_now[key] = (question, request)
+        todo, broken, reasons = _pending_live(maker, pairs, settled)
+    pictures: dict[str, str] = {}
+    if respondent.live:
+        for _, question in pairs:
+            if question.image and question.image_digest:
+                pictures[question.image] = question.image_digest
     return Job(
         assignment=assignment,
         administration=administration,
-        rows=len(asked),
+        rows=len(pairs),
         distinct=len(digests),
         stored=len(stored),
         todo=todo,
         broken=broken,
         reasons=reasons,
         sight=asks.sight,
-        refused=len(digests & refused),
-        pictures=(
-            {}
-            if not live
-            else {
-                question.image: question.image_digest
-                for question in asked
-                if question.image and question.image_digest
-            }
-        ),
+        refused=len(refused),
+        pictures=pictures,
     )
+
+
+class _RequestMaker:
+    """Makes the requests of one administration to one respondent."""
+
+    def __init__(
+        self,
+        asks: Asks,
+        assignment: Assignment,
+        administration: Administration,
+        probabilities: bool,
+    ) -> None:
+        self.asks = asks
+        self.assignment = assignment
+        self.administration = administration
+        self.probabilities = probabilities
+        self._respondent_key = who_answers(assignment.respondent.name, assignment.identity())
+
+    def make(self, item: Item, question: Ask, image: Path | None = None) -> Request:
+        """The request for one item."""
+        sampling = self.assignment.sampling
+        run = self.administration.run
+        return Request(
+            question.prompt,
+            image,
+            sampling,
+            request_seed(sampling.seed, self._respondent_key, run, question.digest),
+            self.assignment.benchmark.name,
+            self.administration.form.name,
+            run,
+            item.id,
+            words=answer_words(item) if self.probabilities else (),
+            resolution=self.asks.resolution,
+        )
+
+    def picture(self, item: Item) -> tuple[Path | None, str]:
+        """The file of the item's picture, or None and the reason if it cannot be used."""
+        if not self.assignment.respondent.live or self.asks.blind or item.image is None:
+            return None, ""
+        return self.asks.file(self.assignment.benchmark, item.image)
+
+
+def _stored_and_refused(
+    asks: Asks, assignment: Assignment, administration: Administration
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The digests of the answered questions, and of those refused for good."""
+    respondent = assignment.respondent
+    number = asks.store.find_respondent(respondent.name, assignment.identity())
+    if number is None:
+        return frozenset(), frozenset()
+    answered = asks.store.answered(number, administration.run)
+    stored = []
+    if answered:
+        form = (assignment.benchmark, administration.form, respondent.live)
+        for question, question_number in zip(
+            asks.questions(*form), asks.numbers(*form), strict=True
+        ):
+            if question_number in answered:
+                stored.append(question.digest)
+    refused = refused_asks(asks.store, number, administration.run)
+    return frozenset(stored), frozenset(refused)
+
+
+def _pending_recorded(
+    pairs: Sequence[tuple[Item, Ask]], answers: Mapping[str, Response], settled: Collection[str]
+) -> list[tuple[Item, Ask]]:
+    """The items with a recorded answer whose question is not settled, each question once."""
+    pending: dict[str, tuple[Item, Ask]] = {}
+    for item, question in pairs:
+        if item.id in answers and question.digest not in settled:
+            pending.setdefault(question.digest, (item, question))
+    return list(pending.values())
+
+
+def _pending_live(
+    maker: _RequestMaker, pairs: Sequence[tuple[Item, Ask]], settled: Collection[str]
+) -> tuple[dict[Key, tuple[Ask, Request]], dict[Key, tuple[Ask, Request]], dict[Key, str]]:
+    """The requests to be asked, and those whose picture cannot be used, with the reasons."""
+    todo: dict[Key, tuple[Ask, Request]] = {}
+    broken: dict[Key, tuple[Ask, Request]] = {}
+    reasons: dict[Key, str] = {}
+    for item, question in pairs:
+        key = (question.digest, maker.administration.run)
+        if question.digest in settled or key in todo or key in broken:
+            continue
+        image, reason = maker.picture(item)
+        request = maker.make(item, question, image)
+        if reason:
+            broken[key] = (question, request)
+            reasons[key] = reason
+        else:
+            todo[key] = (question, request)
+    return todo, broken, reasons
 
 
 def answer_words(item: Item) -> tuple[str, ...]:

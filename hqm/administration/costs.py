@@ -116,54 +116,70 @@ def forecast(
         The copies of the respondent that answer at a time.
     """
     respondent = jobs[0].assignment.respondent
-    recorded = isinstance(respondent, RecordedRespondent)
-    todo = [] if recorded else jobs
-    asked = [pair for job in todo for pair in (*job.todo.values(), *job.broken.values())]
-    count = len(asked)
-    seen = _seen(store, jobs)
-    counted = [detail["tokens_in"] for detail in seen if detail.get("tokens_in")]
-    if counted:
-        least, most = count * min(counted), count * max(counted)
-        read = round(count * sum(counted) / len(counted))
+    is_recorded = isinstance(respondent, RecordedRespondent)
+    questions: list[tuple[Ask, Request]] = []
+    min_written = 0
+    for job in [] if is_recorded else jobs:
+        is_short = job.assignment.benchmark.card.task in _SHORT
+        for question, request in (*job.todo.values(), *job.broken.values()):
+            questions.append((question, request))
+            min_written += 1 if is_short else min(_SENTENCE, request.sampling.max_tokens)
+    max_written = sum(request.sampling.max_tokens for _, request in questions)
+    details = _measured_details(store, jobs)
+    min_read, read, max_read = _tokens_read(respondent, questions, details)
+    times = [detail["seconds"] for detail in details if "seconds" in detail]
+    if times:
+        seconds = len(questions) * sum(times) / len(times) / engines
+        doubt = 1.0
     else:
-        characters = sum(len(request.prompt) for _, request in asked)
-        spelt = sum(len(request.prompt.encode()) for _, request in asked)
-        least, read, most = (
-            round(part)
-            for part in (_of_pictures(respondent, asked) if respondent.live else (0.0, 0.0, 0.0))
-        )
-        least += characters // (2 * CHARACTERS_A_TOKEN)
-        read += characters // CHARACTERS_A_TOKEN
-        most += spelt // 2 + _PROMPT_TOKENS * count
-    written = sum(request.sampling.max_tokens for _, request in asked)
-    shortest = sum(
-        1
-        if job.assignment.benchmark.card.task in _SHORT
-        else min(_SENTENCE, request.sampling.max_tokens)
-        for job in todo
-        for _, request in (*job.todo.values(), *job.broken.values())
-    )
-    times = [detail["seconds"] for detail in seen if "seconds" in detail]
-    seconds = count * sum(times) / len(times) if times else _assumed(respondent, asked, written)
-    seconds, doubt = seconds / engines, 1.0 if times else _DOUBT
+        seconds = _assume_seconds(respondent, questions, max_written) / engines
+        doubt = _DOUBT
     prices = prices or prices_of(respondent)
     return Forecast(
         rows=sum(job.rows for job in jobs),
         distinct=sum(job.distinct for job in jobs),
         stored=sum(job.stored for job in jobs),
-        requests=count,
+        requests=len(questions),
         seconds=seconds,
         seconds_least=seconds / doubt,
         seconds_most=seconds * doubt,
-        measured=bool(times) or recorded,
+        measured=bool(times) or is_recorded,
         tokens_in=read,
-        tokens_in_least=least,
-        tokens_in_most=most,
-        tokens_out_least=shortest,
-        tokens_out=written,
-        cost=None if prices is None else price(read, written, prices),
-        cost_least=None if prices is None else price(least, shortest, prices),
-        cost_most=None if prices is None else price(most, written, prices),
+        tokens_in_least=min_read,
+        tokens_in_most=max_read,
+        tokens_out_least=min_written,
+        tokens_out=max_written,
+        cost=_cost(read, max_written, prices),
+        cost_least=_cost(min_read, min_written, prices),
+        cost_most=_cost(max_read, max_written, prices),
+    )
+
+
+def _cost(read: float, written: float, prices: Prices | None) -> float | None:
+    """The cost of tokens; None where there are no prices."""
+    return None if prices is None else price(read, written, prices)
+
+
+def _tokens_read(
+    respondent: Respondent,
+    questions: Sequence[tuple[Ask, Request]],
+    details: Sequence[Mapping[str, Any]],
+) -> tuple[int, int, int]:
+    """The tokens of the questions and their pictures: at least, expected, and at most."""
+    count = len(questions)
+    counts = [detail["tokens_in"] for detail in details if detail.get("tokens_in")]
+    if counts:
+        return count * min(counts), round(count * sum(counts) / len(counts)), count * max(counts)
+    characters = sum(len(request.prompt) for _, request in questions)
+    n_bytes = sum(len(request.prompt.encode()) for _, request in questions)
+    pictures = (0.0, 0.0, 0.0)
+    if respondent.live:
+        pictures = _picture_token_range(respondent, questions)
+    minimum, expected, maximum = map(round, pictures)
+    return (
+        minimum + characters // (2 * CHARACTERS_A_TOKEN),
+        expected + characters // CHARACTERS_A_TOKEN,
+        maximum + n_bytes // 2 + _PROMPT_TOKENS * count,
     )
 
 
@@ -216,17 +232,17 @@ def spent(
         used = store.usage(number)
         if not (used.tokens_in or used.models):
             continue
-        before = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None, ""))
-        read, written = before.tokens_in + used.tokens_in, before.tokens_out + used.tokens_out
-        own = prices or prices_of(respondent)
+        total = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None, ""))
+        tokens_in, tokens_out = total.tokens_in + used.tokens_in, total.tokens_out + used.tokens_out
+        respondent_prices = prices or prices_of(respondent)
         totals[respondent.name] = Spent(
             respondent.name,
-            before.answers + used.answers,
-            read,
-            written,
-            before.tokens_cached + used.tokens_cached,
-            None if own is None else price(read, written, own),
-            used.models or before.models,
+            total.answers + used.answers,
+            tokens_in,
+            tokens_out,
+            total.tokens_cached + used.tokens_cached,
+            _cost(tokens_in, tokens_out, respondent_prices),
+            used.models or total.models,
         )
     return list(totals.values())
 
@@ -253,7 +269,7 @@ def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> l
     tokens are not known.
     """
     requests = sum(forecast.requests for forecast in forecasts) + judging
-    every = (
+    bounds = (
         ("--max-requests", budget.max_requests, requests, requests),
         (
             "--max-tokens-total",
@@ -269,8 +285,8 @@ def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> l
         ),
     )
     return [
-        Bound(option, limit, least, most)
-        for option, limit, least, most in every
+        Bound(option, limit, minimum, maximum)
+        for option, limit, minimum, maximum in bounds
         if limit is not None
     ]
 
@@ -284,48 +300,50 @@ def prices_of(respondent: Respondent) -> Prices | None:
     return None if name is None else prices_in(name)
 
 
-def _assumed(respondent: Respondent, asked: Sequence[tuple[Ask, Request]], written: int) -> float:
+def _assume_seconds(
+    respondent: Respondent, questions: Sequence[tuple[Ask, Request]], max_written: int
+) -> float:
     """Return the seconds that requests are assumed to take; a model that runs here takes two
     operations for each of its parameters and tokens, and reads each picture once.
     """
     kind = kind_of(respondent.name.partition("/")[0])
     if kind is None:  # made in Python, and of no kind that names stand for
-        return len(asked) * _OTHER_SECONDS
+        return len(questions) * _OTHER_SECONDS
     device = getattr(respondent, "device", "") if kind.local else ""
     if not device:
-        return len(asked) * kind.seconds
+        return len(questions) * kind.seconds
     parameters = weights_of(str(getattr(respondent, "path", "")), respondent.name).parameters
     speed = _CPU_CORE * (os.cpu_count() or 1) if device.startswith("cpu") else _GPU
-    read = sum(len(request.prompt) for _, request in asked) // CHARACTERS_A_TOKEN
-    read += PICTURE_TOKENS * len({ask.image for ask, _ in asked} - {None})
-    seconds = 2 * parameters * (read + written) / speed
-    return max(seconds, len(asked) * _LEAST_SECONDS)
+    read = sum(len(request.prompt) for _, request in questions) // CHARACTERS_A_TOKEN
+    read += PICTURE_TOKENS * len({ask.image for ask, _ in questions} - {None})
+    seconds = 2 * parameters * (read + max_written) / speed
+    return max(seconds, len(questions) * _LEAST_SECONDS)
 
 
-def _of_pictures(
-    respondent: Respondent, asked: Sequence[tuple[Ask, Request]]
+def _picture_token_range(
+    respondent: Respondent, questions: Sequence[tuple[Ask, Request]]
 ) -> tuple[float, float, float]:
     """The tokens of the pictures: at least, likely, and at most.
 
     A picture that is still to be fetched is seen like the others.
     """
     model = short_name(respondent.name).lower()
-    pictures = [request.image for ask, request in asked if ask.image]
+    pictures = [request.image for ask, request in questions if ask.image]
     if picture_tokens(model, _SMALL) is None:  # no size would tell more: no picture is opened
         count = len(pictures)
         return _PICTURE_LEAST * count, PICTURE_TOKENS * count, _PICTURE_MOST * count
     sizes = {picture: picture_size(picture) for picture in set(pictures)}
-    least = likely = most = 0.0
+    minimum = expected = maximum = 0.0
     for picture in pictures:
         shapes = (sizes[picture] or _SMALL, sizes[picture] or _LARGE)
-        known = [picture_tokens(model, shape) or 0.0 for shape in shapes]
-        least += min(known)
-        likely += sum(known) / 2
-        most += max(known)
-    return least, likely, most
+        tokens = [picture_tokens(model, shape) or 0.0 for shape in shapes]
+        minimum += min(tokens)
+        expected += sum(tokens) / 2
+        maximum += max(tokens)
+    return minimum, expected, maximum
 
 
-def _seen(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:
+def _measured_details(store: Store, jobs: Sequence[Job]) -> list[Mapping[str, Any]]:
     """Return what was measured of some answers of this respondent in the store."""
     numbers = (
         store.find_respondent(job.assignment.respondent.name, job.assignment.identity())

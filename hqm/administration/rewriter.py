@@ -36,28 +36,28 @@ def stored_replies(
         Sampling(temperature=0.0, max_tokens=200)
     )
     identity = {**respondent.identity(), **asdict(sampling)}
-    number, who = (
-        store.respondent(respondent.name, identity),
-        who_answers(respondent.name, identity),
-    )
-    known = {
+    number = store.respondent(respondent.name, identity)
+    respondent_key = who_answers(respondent.name, identity)
+    replies = {
         key: response
         for key, response in store.replies(number, 0).items()
         if response.state != "error"
     }
-    missing = {question.digest: question for question in asks if question.digest not in known}
+    missing = {question.digest: question for question in asks if question.digest not in replies}
     requests = [
-        Request(question.prompt, None, sampling, request_seed(sampling.seed, who, 0, key))
+        Request(
+            question.prompt, None, sampling, request_seed(sampling.seed, respondent_key, 0, key)
+        )
         for key, question in missing.items()
     ]
     owner = dict(zip(map(id, requests), missing.values(), strict=True))
     try:
         for batch in respondent.answer(requests) if requests else ():
             store.append(number, 0, [(owner[id(request)], response) for request, response in batch])
-            known |= {owner[id(request)].digest: response for request, response in batch}
+            replies |= {owner[id(request)].digest: response for request, response in batch}
     finally:
         respondent.close()
-    return known
+    return replies
 
 
 PROMPT = """Put the question below in other words, so that it asks for exactly the same thing about the same picture.
@@ -67,7 +67,7 @@ Reply with the new question alone, on one line.
 
 Question: {question}"""
 
-_KEPT = re.compile(r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]")
+_INVARIANTS = re.compile(r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]")
 
 
 def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, store: Store) -> Form:
@@ -93,20 +93,22 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
             "a model rephrases open questions and instructions only", remedy="Leave out --rewriter."
         )
     asks = {
-        out.id: ask(fill(PROMPT, question=original.by_id[out.id].prompt))
-        for out in parallel.left_out
+        omitted.id: ask(fill(PROMPT, question=original.by_id[omitted.id].prompt))
+        for omitted in parallel.left_out
     }
     replies = stored_replies(asks.values(), respondent, store)
-    items, left_out = list(parallel.items), []
-    for out in parallel.left_out:
-        item, response = original.by_id[out.id], replies[asks[out.id].digest]
+    items = list(parallel.items)
+    omissions = []
+    for omitted in parallel.left_out:
+        item = original.by_id[omitted.id]
+        response = replies[asks[omitted.id].digest]
         reason = _objection(item.prompt, response)
         if reason:
-            left_out.append(
+            omissions.append(
                 LeftOut(
-                    out.id,
-                    out.prompt,
-                    f"{out.reason}; {respondent.name} wrote {response.text!r}: {reason}",
+                    omitted.id,
+                    omitted.prompt,
+                    f"{omitted.reason}; {respondent.name} wrote {response.text!r}: {reason}",
                 )
             )
         else:
@@ -115,7 +117,7 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
             )
     position = {item.id: i for i, item in enumerate(original.items)}
     return Form(
-        parallel.name, tuple(sorted(items, key=lambda item: position[item.id])), tuple(left_out)
+        parallel.name, tuple(sorted(items, key=lambda item: position[item.id])), tuple(omissions)
     )
 
 
@@ -128,7 +130,7 @@ def _objection(question: str, response: Response) -> str:
         return "it has several lines"
     if _plain(text) == _plain(question):
         return "it is the same question"
-    if Counter(_KEPT.findall(text)) != Counter(_KEPT.findall(question)):
+    if Counter(_INVARIANTS.findall(text)) != Counter(_INVARIANTS.findall(question)):
         return "a number, quotation or coordinate was changed"
     if ("?" in text) != ("?" in question):
         return "a question became an instruction, or the reverse"

@@ -1,10 +1,9 @@
-"""Administrations that are stopped before every item is asked: the order of their pictures, and
-where each respondent stopped.
+"""Administrations that stop before every item is asked: the order of pictures, and the stops.
 
-Pictures (clusters of items) come in one random order for all respondents, which is recorded in the
-store before anybody is asked. What a respondent was asked is therefore a random sample of the
-pictures, the first so many of the order, and any two respondents have the pictures of the one that
-stopped first in common.
+Pictures (clusters of items) are asked in one random order for all respondents, which the store
+records before the first question. The items of a respondent are therefore a random sample of the
+pictures, the first ones of the order, and two respondents share all pictures of the one that
+stopped first.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ORDER, _STOP = "order_of_pictures", "stopped"
 
 
 def cluster_of(item: Item) -> str:
-    """What is drawn as one: the picture, or whatever the item's cluster is."""
+    """The cluster that is sampled as one: the picture, or another cluster of the item."""
     return item.cluster or item.id
 
 
@@ -46,13 +45,13 @@ class PictureOrder:
         picture.
         """
         position = {cluster: i for i, cluster in enumerate(self.clusters[first:last])}
-        inside = [item for item in form.items if cluster_of(item) in position]
-        return tuple(sorted(inside, key=lambda item: position[cluster_of(item)]))
+        items = [item for item in form.items if cluster_of(item) in position]
+        return tuple(sorted(items, key=lambda item: position[cluster_of(item)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """Where a respondent stopped, and why."""
+    """The stop of one respondent: pictures, items, score, interval and reason."""
 
     benchmark: str
     data: str
@@ -72,57 +71,51 @@ class Stop:
     low: float
     high: float
     why: str
-    """What ended the asking, in words that follow "when" or stand alone."""
+    """The reason, as a clause that can follow "when"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """What the store holds of a form that was put to respondents until a rule was met, and not
-    asked to its end.
-    """
+    """The stored administration of a form that a stopping rule ended."""
 
     order: PictureOrder
     rule: str
     pictures: int
-    """The pictures that all of them were asked."""
+    """The number of pictures that all of them were asked about."""
     stops: Mapping[int, Stop]
-    """Respondent's number -> where it stopped."""
-    asked: Mapping[int, int]
-    """Respondent's number -> how many pictures of the order it has answered completely, from the
-    first on.
-    """
+    """Respondent's number -> its stop."""
+    n_answered: Mapping[int, int]
+    """Respondent's number -> the number of pictures of the order that it answered completely."""
 
     @property
     def label(self) -> str:
-        """How the cell names it: the rule, and the pictures used."""
+        """The rule and the pictures used, for the cell."""
         return f"{self.rule},{self.pictures}of{len(self.order.clusters)}pictures"
 
 
 def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureOrder:
-    """The order recorded for a benchmark's items; drawn and recorded where there is none."""
+    """The recorded order of a benchmark's pictures; drawn and recorded if there is none."""
     form = benchmark.original
-    known = next(
+    recorded = next(
         (order for order in _orders(store, benchmark.name) if order.data == form.digest), None
     )
-    if known is not None:
-        return known
+    if recorded is not None:
+        return recorded
     names = sorted({cluster_of(item) for item in form.items})
     base = int(digest([_ORDER, form.digest, seed]).partition(":")[2], 16)
-    drawn = np.random.default_rng(base).permutation(len(names))
-    order = PictureOrder(benchmark.name, form.digest, seed, tuple(names[i] for i in drawn))
+    permutation = np.random.default_rng(base).permutation(len(names))
+    order = PictureOrder(benchmark.name, form.digest, seed, tuple(names[i] for i in permutation))
     store.record({_ORDER: {**asdict(order), "clusters": list(order.clusters)}})
     return order
 
 
 def _order_for(store: Store, benchmark: Benchmark) -> PictureOrder | None:
-    """The order of a benchmark's items; of a part of them, or by a corrected key, that of the
-    benchmark they are from.
-    """
+    """The order of a benchmark's pictures, or of one that has all of them (a part, another key)."""
     orders = list(_orders(store, benchmark.name))
-    own = [order for order in orders if order.data == benchmark.original.digest]
+    exact = [order for order in orders if order.data == benchmark.original.digest]
     clusters = {cluster_of(item) for item in benchmark.original.items}
-    around = [order for order in reversed(orders) if clusters <= set(order.clusters)]
-    return next(iter((*own, *around)), None)
+    covering = [order for order in reversed(orders) if clusters <= set(order.clusters)]
+    return next(iter((*exact, *covering)), None)
 
 
 def _orders(store: Store, benchmark: str) -> Iterator[PictureOrder]:
@@ -140,7 +133,7 @@ def identity_digest(name: str, identity: Mapping[str, Any]) -> str:
 
 
 def record_stop(store: Store, stop: Stop) -> None:
-    """Keep where a respondent stopped; a stop that is recorded already is not recorded again."""
+    """Record the stop of a respondent, unless it is recorded already."""
     if _last_stops(store, stop.benchmark, stop.data, stop.sight).get(stop.who) != stop:
         store.record({_STOP: asdict(stop)}, time.time())
 
@@ -161,10 +154,9 @@ def _last_stops(store: Store, benchmark: str, data: str, sight: str) -> dict[str
 def stopped_in(
     asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
 ) -> Stopped | None:
-    """Where the administration of the original form was stopped; None where nobody stopped before
-    its end.
+    """The stopped administration of the original form; None if no respondent stopped early.
 
-    An administration that was completed since, by a command without a rule, is a complete one.
+    An administration that a command without a rule has completed since is a complete one.
     """
     store = asks.store
     order = _order_for(store, benchmark)
@@ -174,30 +166,38 @@ def stopped_in(
     identities = {
         number: identity_digest(name, identity) for number, name, identity in store.respondents()
     }
-    stop_of = {who.number: stops.get(identities[who.number]) for who in respondents}
-    asked = {who.number: _reached(asks, benchmark, who, order) for who in respondents}
+    stop_of = {
+        respondent.number: stops.get(identities[respondent.number]) for respondent in respondents
+    }
+    n_answered = {
+        respondent.number: _count_answered_pictures(asks, benchmark, respondent, order)
+        for respondent in respondents
+    }
     total = len(order.clusters)
-    cut = {n: stop for n, stop in stop_of.items() if stop is not None and asked[n] < total}
+    cut = {n: stop for n, stop in stop_of.items() if stop is not None and n_answered[n] < total}
     if not cut:
         return None
-    # whom a signal or a failure ended has no stop; the common pictures are those of the respondents
-    # that have one
-    pictures = min(min(stop.pictures, asked[n]) for n, stop in cut.items())
+    # a respondent that a signal or a failure ended has no stop, and does not limit the common
+    # pictures
+    pictures = min(min(stop.pictures, n_answered[n]) for n, stop in cut.items())
     rules = "~".join(dict.fromkeys(stop.rule for stop in cut.values()))
-    known = {n: stop for n, stop in stop_of.items() if stop is not None}
-    return Stopped(order=order, rule=rules, pictures=pictures, stops=known, asked=asked)
+    last_stops = {n: stop for n, stop in stop_of.items() if stop is not None}
+    return Stopped(
+        order=order, rule=rules, pictures=pictures, stops=last_stops, n_answered=n_answered
+    )
 
 
-def _reached(asks: Asks, benchmark: Benchmark, who: StoredRespondent, order: PictureOrder) -> int:
-    """How many pictures, from the first of the order on, have an answer to every item, be it an
-    error.
+def _count_answered_pictures(
+    asks: Asks, benchmark: Benchmark, respondent: StoredRespondent, order: PictureOrder
+) -> int:
+    """The number of pictures, in their order, with an answer or error for every item.
 
     A file may lack answers: of a recorded respondent, the last picture with any answer counts.
     """
-    rows = asks.store.answer_rows(who.number, 0)
-    numbers = asks.numbers(benchmark, benchmark.original, who.live)
+    rows = asks.store.answer_rows(respondent.number, 0)
+    numbers = asks.numbers(benchmark, benchmark.original, respondent.live)
     pairs = list(zip(benchmark.original.items, numbers, strict=True))
-    if not who.live:
+    if not respondent.live:
         answered = {cluster_of(item) for item, number in pairs if number in rows}
         return max(
             (i + 1 for i, cluster in enumerate(order.clusters) if cluster in answered), default=0

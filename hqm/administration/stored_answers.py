@@ -1,6 +1,4 @@
-"""What came back: the stored answers to a benchmark's forms, and the score matrix that they
-make.
-"""
+"""The stored answers to a benchmark's forms, and their score matrix."""
 
 from __future__ import annotations
 
@@ -12,26 +10,26 @@ from hqm.administration.asks import Asks, Assignment, StoredRespondent
 from hqm.benchmark.adapter import Adapter, Benchmark
 from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import draw_of
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, response_of, texts_read
-from hqm.scoring.score_cache import Verdicts
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, cached_response, readable_texts
+from hqm.scoring.score_cache import VerdictCache
 from hqm.signature import digest_all
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, is_scale
 
-# Whether an administration exists: an answer to a form's question does not yet mean that the form
-# was put.
+# Whether an administration took place: an answer to a form's question is not enough to say that the
+# form was administered.
 #
-# Answers are shared by what is asked. A benchmark that asks a question and its negation about one
-# picture therefore holds some answers to its parallel form as soon as the original form was
-# answered. What was put is recorded in the store.
+# Equal questions share their answers. A benchmark that asks a question and its negation about one
+# picture therefore has some answers to its parallel form as soon as the original form was answered.
+# The store records which forms were administered.
 
-_COMPLETE = 0.5
-"""The share of a form's own questions that must be answered where no record says that the form was
-put.
+_MIN_COMPLETE_SHARE = 0.5
+"""The share of the questions of this form alone that must be answered, where no record says that
+the form was administered.
 """
 
 
-def was_put(
+def was_administered(
     asks: Asks,
     benchmark: Benchmark,
     form: Form,
@@ -39,13 +37,13 @@ def was_put(
     run: int,
     answered: Collection[int] | None = None,
 ) -> bool:
-    """Whether a respondent was put a form of a benchmark in a run.
+    """Whether a form of a benchmark was administered to a respondent in a run.
 
-    A record of just this form decides. Where the form was put under the same name but with other
-    questions (fewer of them, or corrected ones), or where the store is older than such records, at
+    A record of exactly this form decides. Where a form of this name but with other questions (fewer
+    of them, or corrected ones) was administered, or where the store is older than such records, at
     least half of the questions that only this form asks must be answered, among the items that the
     respondent answered in the original form. Of the original form's first run, any answer is enough
-    then. Smaller pictures were put only where a record says so.
+    then. Smaller pictures were shown only where a record says so.
 
     Parameters
     ----------
@@ -63,10 +61,10 @@ def was_put(
     records = store.administrations(respondent.number, benchmark.name)
     if (form.name, form.digest, run, sight) in records:
         return True
-    if (store.whole or asks.resolution) and not any(
-        (name, at, seen) == (form.name, run, sight) for name, _, at, seen in records
-    ):
-        return False
+    if store.has_all_administrations or asks.resolution:
+        names = {(name, recorded_run, shown) for name, _, recorded_run, shown in records}
+        if (form.name, run, sight) not in names:
+            return False
     if form.name == ORIGINAL and run == 0 and not asks.resolution:
         return True
     return _is_complete(asks, benchmark, form, respondent, numbers, answered)
@@ -80,9 +78,7 @@ def _is_complete(
     numbers: list[int],
     answered: Collection[int],
 ) -> bool:
-    """Whether the answers to what only this form asks are as many as a form that was put would
-    have.
-    """
+    """Whether enough questions that only this form asks are answered."""
     original = dict(
         zip(
             benchmark.original.by_id,
@@ -90,50 +86,53 @@ def _is_complete(
             strict=True,
         )
     )
-    first = _answered(asks.store, respondent, 0)
-    reference = {item for item, number in original.items() if number in first}
+    answered_first = _answered(asks.store, respondent, 0)
+    reference = {item for item, number in original.items() if number in answered_first}
     shared = set() if form.name == ORIGINAL else set(original.values())
     by_item = dict(zip(form.by_id, numbers, strict=True))
-    wanted = {item: number for item, number in by_item.items() if item in reference} or by_item
-    own = [number for number in wanted.values() if number not in shared]
-    if own:
-        return sum(number in answered for number in own) >= _COMPLETE * len(own)
-    return all(number in answered for number in wanted.values())
+    relevant = [number for item, number in by_item.items() if item in reference]
+    relevant = relevant or numbers
+    unshared = [number for number in relevant if number not in shared]
+    if unshared:
+        n_answered = sum(number in answered for number in unshared)
+        return n_answered >= _MIN_COMPLETE_SHARE * len(unshared)
+    return all(number in answered for number in relevant)
 
 
 def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
-    """The numbers of the asks that a respondent answered in a run; no text is read for that."""
+    """The numbers of the asks that a respondent answered in a run, read without their texts."""
     rows = store.select(
         "SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run
     )
     return {number for (number,) in rows}
 
 
-_UNSEEN = 0.05
-"""How much of a probability a server may leave open."""
+_MAX_UNSEEN = 0.05
+"""The largest probability of unlisted tokens that a server may leave open."""
 
 
 class Answers:
     """Reads the answers to asks from their store."""
 
     def __init__(self, asks: Asks) -> None:
-        self.asks, self.store = asks, asks.store
-        self._scored: list[tuple[Benchmark, Form, Verdicts]] = []
+        self.asks = asks
+        self.store = asks.store
+        self._scored: list[tuple[Benchmark, Form, VerdictCache]] = []
 
-    def at(self, resolution: str) -> Answers:
+    def with_resolution(self, resolution: str) -> Answers:
         """The answers to the same asks with pictures of another resolution."""
         if resolution == self.asks.resolution:
             return self
-        other = Answers(self.asks.at(resolution))
-        other._scored = self._scored
-        return other
+        answers = Answers(self.asks.with_resolution(resolution))
+        answers._scored = self._scored
+        return answers
 
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
         """The responses of one respondent to one form, item by item; None where there is none."""
         return [
-            None if row is None else response_of(*row[:3])
+            None if row is None else cached_response(*row[:3])
             for row in self.rows(benchmark, form, respondent, run)
         ]
 
@@ -143,7 +142,10 @@ class Answers:
         """The responses of several respondents to one form: respondent -> its responses, item by
         item.
         """
-        return {who.name: self.responses(benchmark, form, who, run) for who in respondents}
+        return {
+            respondent.name: self.responses(benchmark, form, respondent, run)
+            for respondent in respondents
+        }
 
     def by_answer(
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
@@ -174,11 +176,12 @@ class Answers:
             form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True
         ):
             detail = details.get(number, {})
-            p, unseen = detail.get("p", {}), detail.get("p_unseen", 0.0)
+            p = detail.get("p", {})
+            unseen = detail.get("p_unseen", 0.0)
             value = p.get(str(item.target)) if isinstance(p, Mapping) else None
-            known = isinstance(unseen, (int, float)) and unseen <= _UNSEEN
+            is_known = isinstance(unseen, (int, float)) and unseen <= _MAX_UNSEEN
             probabilities.append(
-                float(value) if known and isinstance(value, (int, float)) else None
+                float(value) if is_known and isinstance(value, (int, float)) else None
             )
         return probabilities
 
@@ -211,8 +214,8 @@ class Answers:
         )
         hashes = []
         for respondent in respondents:
-            rows = self.at(cell.resolution).rows(benchmark, form, respondent, cell.run)
-            texts = texts_read(rows)
+            rows = self.with_resolution(cell.resolution).rows(benchmark, form, respondent, cell.run)
+            texts = readable_texts(rows)
             if texts:
                 # what the other branch hashes, joined in one call where all answers are ok
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
@@ -222,13 +225,13 @@ class Answers:
             builder.add(respondent.name, rows, texts)
         return builder.build(digest_all(hashes))
 
-    def _verdicts(self, benchmark: Benchmark, form: Form) -> Verdicts:
+    def _verdicts(self, benchmark: Benchmark, form: Form) -> VerdictCache:
         """The verdicts on answers to a form that were made before."""
-        for scorer, of, verdicts in self._scored:
-            if scorer is benchmark and of is form:
+        for scorer, scored_form, verdicts in self._scored:
+            if scorer is benchmark and scored_form is form:
                 return verdicts
         self._scored.append(
-            (benchmark, form, Verdicts(form.items, benchmark.verdict, benchmark.alike))
+            (benchmark, form, VerdictCache(form.items, benchmark.verdict, benchmark.alike))
         )
         return self._scored[-1][2]
 
@@ -237,7 +240,7 @@ class Answers:
     ) -> list[Row | None]:
         """The answers of one respondent to one form as the store reads them, item by item."""
         rows = self.store.answer_rows(respondent.number, run)
-        if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
+        if not was_administered(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
         numbers = self.asks.numbers(benchmark, form, respondent.live)
         # most respondents answered just these questions, which the store numbered in the order of
@@ -254,7 +257,8 @@ def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[Stor
     """
     respondents = []
     for assignment in assignments:
-        identity, respondent = assignment.identity(), assignment.respondent
+        identity = assignment.identity()
+        respondent = assignment.respondent
         number = store.find_respondent(respondent.name, identity)
         if number is not None:
             respondents.append(StoredRespondent(respondent.name, number, respondent.live, identity))
@@ -264,18 +268,18 @@ def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[Stor
 def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
     """Every respondent in the store that was put a benchmark's original form."""
     respondents: list[StoredRespondent] = []
-    seen: dict[str, int] = {}
+    n_namesakes: dict[str, int] = {}
     store = asks.store
     for number, name, identity in store.respondents():
         respondent = StoredRespondent(name, number, identity.get("kind") != "recorded", identity)
         if not any(
-            was_put(asks, benchmark, benchmark.original, respondent, run)
+            was_administered(asks, benchmark, benchmark.original, respondent, run)
             for run in store.runs(number)
         ):
             continue
-        seen[name] = seen.get(name, 0) + 1
-        shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        respondents.append(replace(respondent, name=shown))
+        n_namesakes[name] = n_namesakes.get(name, 0) + 1
+        label = name if n_namesakes[name] == 1 else f"{name}#{n_namesakes[name]}"
+        respondents.append(replace(respondent, name=label))
     return respondents
 
 
@@ -290,14 +294,18 @@ def cells_in(
     for order, form in enumerate(forms):
         for respondent in respondents:
             for run in store.runs(respondent.number):
-                if (order, run) not in cells and was_put(asks, benchmark, form, respondent, run):
+                if (order, run) not in cells and was_administered(
+                    asks, benchmark, form, respondent, run
+                ):
                     cells[order, run] = Cell(form.name, run, sight=asks.sight)
     scaled = [
         Cell(ORIGINAL, 0, resolution=resolution)
         for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
         if any(
-            was_put(asks.at(resolution), benchmark, benchmark.original, who, 0)
-            for who in respondents
+            was_administered(
+                asks.with_resolution(resolution), benchmark, benchmark.original, respondent, 0
+            )
+            for respondent in respondents
         )
     ]
     return [*(cells[key] for key in sorted(cells)), *scaled]
@@ -326,7 +334,7 @@ def benchmarks_in(store: Store) -> list[str]:
     ]
 
 
-def otherwise_shown(store: Store, benchmark: str) -> int:
+def count_altered_administrations(store: Store, benchmark: str) -> int:
     """How many administrations of a benchmark the store has on record that were put without
     pictures, or with smaller ones.
     """
@@ -336,12 +344,12 @@ def otherwise_shown(store: Store, benchmark: str) -> int:
     return int(store.select(query, benchmark)[0][0])
 
 
-def rewordings_put(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
+def rewordings_administered(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
     """The rewordings that the store can hold answers to, so that they have to be built."""
-    put = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
-    names = [str(row[0]) for row in store.select(put, benchmark.name)]
-    every = (*names, *REWORDINGS) if not store.whole else names
-    return tuple(sorted({name for name in every if draw_of(name) is not None}))
+    query = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
+    names = [str(row[0]) for row in store.select(query, benchmark.name)]
+    form_names = (*names, *REWORDINGS) if not store.has_all_administrations else names
+    return tuple(sorted({name for name in form_names if draw_of(name) is not None}))
 
 
 def forms_of(
@@ -355,12 +363,12 @@ def forms_of(
     """
     forms = {ORIGINAL: benchmark.original}
     reviewed = {form.name for form in extra}
-    own = {form.name: form for form in benchmark.further_forms}
+    further_forms = {form.name: form for form in benchmark.further_forms}
     for name in sorted(rewordings, key=lambda name: draw_of(name) or 0):
         draw = draw_of(name)
-        if draw is not None and name not in reviewed and name not in own:
+        if draw is not None and name not in reviewed and name not in further_forms:
             forms[name] = benchmark.reworded(draw)
-    forms.update(own)
+    forms.update(further_forms)
     forms.update({form.name: form for form in extra})
     if len(forms[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")
@@ -377,12 +385,12 @@ def form_named(benchmark: Benchmark, name: str) -> Form:
     """
     forms = {form.name: form for form in forms_of(benchmark, rewordings={name} - {ORIGINAL})}
     if name not in forms:
-        known = dict.fromkeys([ORIGINAL, *REWORDINGS, *forms])
+        names = dict.fromkeys([ORIGINAL, *REWORDINGS, *forms])
         raise UsageError(
             f"{benchmark.name} has no form {name!r}",
-            remedy=f"It has {', '.join(known)}.",
+            remedy=f"It has {', '.join(names)}.",
             name=name,
-            choices=known,
+            choices=names,
         )
     return forms[name]
 
@@ -393,5 +401,5 @@ def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -
     """
     return {
         form.name: form
-        for form in forms_of(benchmark, extra, rewordings=rewordings_put(store, benchmark))
+        for form in forms_of(benchmark, extra, rewordings=rewordings_administered(store, benchmark))
     }

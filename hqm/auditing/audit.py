@@ -33,7 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from hqm.auditing import frames
 from hqm.auditing.audit_rows import (
-    WIDEST,
+    MAX_INTERVAL_RANGES,
     Ends,
     EndsList,
     FindingRow,
@@ -50,7 +50,7 @@ from hqm.auditing.audit_rows import (
     check_values,
     wrong,
 )
-from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question, Statement
+from hqm.auditing.budget import AnswerCode, ErrorBudget, Question, Remedy, Statement
 from hqm.auditing.disagreements import Example
 from hqm.auditing.score_differences import ScoreComparison
 from hqm.benchmark.analyses import Analysis
@@ -65,7 +65,7 @@ from hqm.indicators.indicator import (
     indicator_named,
 )
 from hqm.indicators.item_coverage import TypeCoverage
-from hqm.psychometrics import StudyParts
+from hqm.psychometrics import StudyComponents
 from hqm.types import (
     Administration,
     Cell,
@@ -87,30 +87,30 @@ _EXACT = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
-class _Like:
+class _MappingOf:
     """In `Annotated`: a file must hold the fields of this type, which code reads as a mapping."""
 
     shape: Any
-    besides: str = ""
+    required_key: str = ""
     """A key that must be there too."""
 
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         # a schema of its own: within the audit's, unknown keys would be refused
-        own = TypeAdapter(self.shape).core_schema
-        return core_schema.no_info_wrap_validator_function(self._check, own)
+        shape_schema = TypeAdapter(self.shape).core_schema
+        return core_schema.no_info_wrap_validator_function(self._check, shape_schema)
 
     def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
         check(value)
-        if self.besides and self.besides not in value:
-            raise wrong("it is missing", self.besides)
+        if self.required_key and self.required_key not in value:
+            raise wrong("it is missing", self.required_key)
         # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
         return value
 
 
 _STORED = TypeAdapter(StoredEstimate)
-_PARTS = TypeAdapter(StudyParts)
+_COMPONENTS = TypeAdapter(StudyComponents)
 
 
 def _estimate_fields(row: Any) -> Any:
@@ -143,18 +143,21 @@ def check_estimate(estimate: Estimate) -> Estimate:
 
 
 def check_components(row: Row) -> Row:
-    """Refuse components of a study, or of one of its types, that are no `StudyParts`."""
-    for own in ({k: v for k, v in row.items() if k != "types"}, *row.get("types", {}).values()):
-        unknown = own.keys() - {f.name for f in fields(StudyParts)}
+    """Refuse components of a study, or of one of its types, that are no `StudyComponents`."""
+    for component_row in (
+        {k: v for k, v in row.items() if k != "types"},
+        *row.get("types", {}).values(),
+    ):
+        unknown = component_row.keys() - {f.name for f in fields(StudyComponents)}
         if unknown:
             raise wrong("no audit has it", min(unknown))
-        parts = _PARTS.validate_json(json.dumps(own), strict=True)
+        components = _COMPONENTS.validate_json(json.dumps(component_row), strict=True)
         for name in "respondents families items pictures forms runs askings labelled".split():
-            check_scale(getattr(parts, name), 0, None, name)
+            check_scale(getattr(components, name), 0, None, name)
         for name in ("per_picture", "crowd"):
-            check_scale(getattr(parts, name), 1, None, name)
-        diagonal = [row[k] for k, row in enumerate(parts.covariance)]
-        for variance in (*parts.values, *diagonal, parts.judge, parts.labels):
+            check_scale(getattr(components, name), 1, None, name)
+        diagonal = [row[k] for k, row in enumerate(components.covariance)]
+        for variance in (*components.values, *diagonal, components.judge, components.labels):
             check_scale(variance, 0, None, "values")
     return row
 
@@ -169,87 +172,95 @@ def check_analysis(table: Row) -> Row:
 
 
 def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
-    who, path = audit.respondents[row], ("respondents", row)
-    if who.name in [earlier.name for earlier in audit.respondents[:row]]:
-        raise wrong(f"the respondent {who.name!r} stands twice", *path, "name")
+    respondent, path = audit.respondents[row], ("respondents", row)
+    if respondent.name in [earlier.name for earlier in audit.respondents[:row]]:
+        raise wrong(f"the respondent {respondent.name!r} stands twice", *path, "name")
     for cell in audit.cells:
-        if cell not in who.states:
+        if cell not in respondent.states:
             raise wrong("it is missing", *path, "states", cell)
-        if cell not in who.cells:
+        if cell not in respondent.cells:
             raise wrong("it is missing", *path, "cells", cell)
-    for cell, states in who.states.items():
+    for cell, states in respondent.states.items():
         form = audit.forms.get(Cell.parse(cell).form)
         if form is not None and sum(states.values()) > form["items"]:
-            many = f"{sum(states.values()):,} answers to {form['items']:,} items"
-            raise wrong(many, *path, "states", cell)
-    for kind, score in who.by_type.items():
+            reason = f"{sum(states.values()):,} answers to {form['items']:,} items"
+            raise wrong(reason, *path, "states", cell)
+    for kind, score in respondent.by_type.items():
         check_scale(score, *audit.scale(next(iter(audit.metrics))), *path, "by_type", kind)
-    for metric, score in who.scores.items():
+    for metric, score in respondent.scores.items():
         check_scale(score, *audit.scale(metric), *path, "scores", metric)
-    for cell, scores in who.cells.items():
+    for cell, scores in respondent.cells.items():
         for metric, score in scores.items():
             check_scale(score, *audit.scale(metric), *path, "cells", cell, metric)
-    for metric, score in who.cells[audit.reference].items():
-        _check_equal(score, who.scores.get(metric), *path, "cells", audit.reference, metric)
-    for metric, (low, high) in who.intervals.items():
-        check_ends(who.scores.get(metric), low, high, *path, "intervals", metric)
+    for metric, score in respondent.cells[audit.reference].items():
+        _check_equal(score, respondent.scores.get(metric), *path, "cells", audit.reference, metric)
+    for metric, (low, high) in respondent.intervals.items():
+        check_ends(respondent.scores.get(metric), low, high, *path, "intervals", metric)
         for end in (low, high):
-            _check_reach(audit, metric, end, *path, "intervals", metric, widest=WIDEST)
+            _check_reach(
+                audit, metric, end, *path, "intervals", metric, max_ranges=MAX_INTERVAL_RANGES
+            )
 
 
-def check_each_once(audits: Sequence[BenchmarkAudit]) -> None:
+def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
     """Refuse one audit that is given twice, under whatever file's name."""
-    for number, audit in enumerate(audits):
-        if audit in audits[:number]:
+    for index, audit in enumerate(audits):
+        if audit in audits[:index]:
             raise DataError(
                 "one audit is given twice", location=audit.title, remedy="Give each audit once."
             )
 
 
-def _check_equal(value: Any, other: Any, *path: str | int) -> None:
+def _check_equal(value: Any, expected: Any, *path: str | int) -> None:
     """Refuse what stands twice in an audit, and is not the same."""
-    near = isinstance(value, float) and isinstance(other, float) and abs(value - other) < 1e-6
-    if value != other and not near:
-        raise wrong(f"{value} stands here, and {other} elsewhere in the audit", *path)
+    is_close = (
+        isinstance(value, float) and isinstance(expected, float) and abs(value - expected) < 1e-6
+    )
+    if value != expected and not is_close:
+        raise wrong(f"{value} stands here, and {expected} elsewhere in the audit", *path)
 
 
 def _check_reach(
-    audit: BenchmarkAudit, metric: str, value: float | None, *path: str | int, widest: float = 1
+    audit: BenchmarkAudit, metric: str, value: float | None, *path: str | int, max_ranges: float = 1
 ) -> None:
     """Refuse a move, an error or an end of an interval that no scores of this scale have."""
-    least, most = audit.scale(metric)
-    if least is not None and most is not None:
-        reach = widest * (most - least)
-        check_scale(value, least - reach, most + reach, *path)
+    minimum, maximum = audit.scale(metric)
+    if minimum is not None and maximum is not None:
+        margin = max_ranges * (maximum - minimum)
+        check_scale(value, minimum - margin, maximum + margin, *path)
 
 
 def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
     budget, path = audit.budget[metric], ("budget", metric)
-    scores = {who.name: who.scores.get(metric) for who in audit.respondents}
-    known = [score for score in scores.values() if score is not None]
-    if known and budget.mean is not None:
-        _check_equal(budget.mean, sum(known) / len(known), *path, "mean")
+    scores = {respondent.name: respondent.scores.get(metric) for respondent in audit.respondents}
+    present_scores = [score for score in scores.values() if score is not None]
+    if present_scores and budget.mean is not None:
+        _check_equal(budget.mean, sum(present_scores) / len(present_scores), *path, "mean")
     _check_reach(audit, metric, budget.mean_error, *path, "mean_error")
-    for place, row in enumerate(budget.rows):
-        at = (*path, "rows", place)
-        check_scale(row.respondents, 0, len(scores), *at, "respondents")
-        check_ends(row.shift, row.low, row.high, *at, "shift")
+    for index, row in enumerate(budget.rows):
+        row_path = (*path, "rows", index)
+        check_scale(row.respondents, 0, len(scores), *row_path, "respondents")
+        check_ends(row.shift, row.low, row.high, *row_path, "shift")
         for name in ("half", "any_wording", "low", "high"):
-            _check_reach(audit, metric, getattr(row, name), *at, name, widest=WIDEST)
-        _check_reach(audit, metric, row.shift, *at, "shift")
+            _check_reach(
+                audit, metric, getattr(row, name), *row_path, name, max_ranges=MAX_INTERVAL_RANGES
+            )
+        _check_reach(audit, metric, row.shift, *row_path, "shift")
         for name, move in row.moves.items():
             # of items, it is half of the respondent's own interval
-            widest = WIDEST if row.source == "items" else 1
-            _check_reach(audit, metric, move, *at, "moves", name, widest=widest)
-    for place, gap in enumerate(budget.gaps):
-        first, other = scores.get(gap.first), scores.get(gap.other)
-        if first is None or other is None:
-            raise wrong("these respondents have no scores", *path, "gaps", place)
-        _check_equal(gap.gap, abs(first - other), *path, "gaps", place, "gap")
-        check_ends(gap.gap, gap.low, gap.high, *path, "gaps", place)
+            max_ranges = MAX_INTERVAL_RANGES if row.source == "items" else 1
+            _check_reach(audit, metric, move, *row_path, "moves", name, max_ranges=max_ranges)
+    for index, gap in enumerate(budget.gaps):
+        first, second = scores.get(gap.first), scores.get(gap.other)
+        if first is None or second is None:
+            raise wrong("these respondents have no scores", *path, "gaps", index)
+        _check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
+        check_ends(gap.gap, gap.low, gap.high, *path, "gaps", index)
         for name in ("low", "high"):
             end = getattr(gap, name)
-            _check_reach(audit, metric, end, *path, "gaps", place, name, widest=WIDEST)
+            _check_reach(
+                audit, metric, end, *path, "gaps", index, name, max_ranges=MAX_INTERVAL_RANGES
+            )
 
 
 def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) -> None:
@@ -257,75 +268,85 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     indicator, metric = indicator_named(estimate.indicator), estimate.metric
     unit = Unit("") if indicator is None else indicator.unit
     # an earlier version, which wrote no scales, let agreement and its ends fall below -1
-    least = unit.least if audit.scales or unit.least >= 0 else -math.inf
+    minimum = unit.minimum if audit.scales or unit.minimum >= 0 else -math.inf
     numbers: list[tuple[float, tuple[str, ...]]] = []
     for i in estimate.intervals:
         numbers += [(end, ("intervals", i.inference)) for end in (i.low, i.high)]
-    for name, own in (estimate.detail.get("by_respondent") or {}).items():
-        rows = own if isinstance(own, (list, tuple)) else (own,)
+    for name, respondent_values in (estimate.detail.get("by_respondent") or {}).items():
+        rows = (
+            respondent_values
+            if isinstance(respondent_values, (list, tuple))
+            else (respondent_values,)
+        )
         numbers += [(n, ("by_respondent", name)) for n in rows if isinstance(n, (int, float))]
-    check_scale(estimate.value, least, unit.most, *path, "value")
+    check_scale(estimate.value, minimum, unit.maximum, *path, "value")
     for i in estimate.intervals:
         ends = finite(i.low), finite(i.high)
         check_ends(estimate.value, *ends, *path, "intervals", i.inference)
-    for number, place in numbers:
-        check_scale(finite(number), least, unit.most, *path, *place)
+    for number, value_path in numbers:
+        check_scale(finite(number), minimum, unit.maximum, *path, *value_path)
     if unit.kind == "score":
         # a difference that is told from chance after many tests may be many errors
-        widest = WIDEST if unit is SCORE_WIDTH else 1
-        _check_reach(audit, metric, estimate.value, *path, "value", widest=widest)
-        for number, place in numbers:
-            _check_reach(audit, metric, finite(number), *path, *place, widest=WIDEST)
+        max_ranges = MAX_INTERVAL_RANGES if unit is SCORE_WIDTH else 1
+        _check_reach(audit, metric, estimate.value, *path, "value", max_ranges=max_ranges)
+        for number, value_path in numbers:
+            _check_reach(
+                audit, metric, finite(number), *path, *value_path, max_ranges=MAX_INTERVAL_RANGES
+            )
 
 
 def _check_left_out(audit: BenchmarkAudit) -> None:
     """Refuse scores without a picture that are none, or no scores of this audit."""
-    cells = {who.name: who.cells for who in audit.respondents}
-    for place, record in enumerate(audit.left_out.get("records", ())):
+    cells = {respondent.name: respondent.cells for respondent in audit.respondents}
+    for index, record in enumerate(audit.left_out.get("records", ())):
         metric = record["metric"]
-        for name, without in record["respondents"].items():
-            for cell, each in zip(record["cells"], without, strict=False):
-                path = ("left_out", "records", place, "respondents", name)
+        for name, cell_rows in record["respondents"].items():
+            for cell, cell_row in zip(record["cells"], cell_rows, strict=False):
+                path = ("left_out", "records", index, "respondents", name)
                 scores = cells.get(name, {}).get(cell, {})
-                _check_equal(each["score"], scores.get(metric, each["score"]), *path, "score")
-                for score in (each["score"], *each["values"]):
+                _check_equal(
+                    cell_row["score"], scores.get(metric, cell_row["score"]), *path, "score"
+                )
+                for score in (cell_row["score"], *cell_row["values"]):
                     check_scale(score, *audit.scale(metric), *path, "values")
 
 
 def _check_counts(audit: BenchmarkAudit) -> None:
     """Refuse a part that is larger than its whole."""
     n, m, leading = audit.n_items, len(audit.respondents), next(iter(audit.metrics))
-    wholes = {ITEM_COUNT: n, TYPE_COUNT: len(audit.coverage)}
-    parts: list[tuple[float, float, tuple[str | int, ...]]] = [(audit.images, n, ("images",))]
+    totals = {ITEM_COUNT: n, TYPE_COUNT: len(audit.coverage)}
+    bounded_counts: list[tuple[float, float, tuple[str | int, ...]]] = [
+        (audit.images, n, ("images",))
+    ]
     for name, form in audit.forms.items():
-        parts.append((form["items"] + form["left_out"], n, ("forms", name, "items")))
-        parts += [
+        bounded_counts.append((form["items"] + form["left_out"], n, ("forms", name, "items")))
+        bounded_counts += [
             (count, form["items"], ("forms", name, "rules", rule))
             for rule, count in form["rules"].items()
         ]
     for kind, covered in audit.coverage.items():
-        parts.append((covered["items"], n, ("coverage", kind, "items")))
+        bounded_counts.append((covered["items"], n, ("coverage", kind, "items")))
         for name in ("images", "wordings"):
-            parts.append((covered[name], covered["items"], ("coverage", kind, name)))
+            bounded_counts.append((covered[name], covered["items"], ("coverage", kind, name)))
     for row, estimate in enumerate(audit.all_estimates):
-        parts.append((estimate.n_items, n, ("estimates", row, "n_items")))
-        parts.append((estimate.n_respondents, m, ("estimates", row, "n_respondents")))
+        bounded_counts.append((estimate.n_items, n, ("estimates", row, "n_items")))
+        bounded_counts.append((estimate.n_respondents, m, ("estimates", row, "n_respondents")))
         indicator = indicator_named(estimate.indicator)
-        whole = None if indicator is None else wholes.get(indicator.unit)
-        if whole is not None and estimate.value is not None:
-            parts.append((estimate.value, whole, ("estimates", row, "value")))
+        total = None if indicator is None else totals.get(indicator.unit)
+        if total is not None and estimate.value is not None:
+            bounded_counts.append((estimate.value, total, ("estimates", row, "value")))
     for row, example in enumerate(audit.examples):
-        parts.append((example["respondents"], m, ("examples", row, "respondents")))
+        bounded_counts.append((example["respondents"], m, ("examples", row, "respondents")))
         for facet, difference in example["facets"].items():
             _check_reach(audit, leading, difference, "examples", row, "facets", facet)
         for k, answer in enumerate(example["answers"]):
             value = answer["value"]
             check_scale(value, *audit.scale(leading), "examples", row, "answers", k, "value")
     for row, tool in enumerate(audit.tools):
-        parts.append((tool["compared"], n, ("tools", row, "compared")))
-        parts.append((tool["hqm_scored"], tool["compared"], ("tools", row, "hqm_scored")))
-    for part, most, place in parts:
-        check_scale(part, 0, most, *place)
+        bounded_counts.append((tool["compared"], n, ("tools", row, "compared")))
+        bounded_counts.append((tool["hqm_scored"], tool["compared"], ("tools", row, "hqm_scored")))
+    for number, maximum, value_path in bounded_counts:
+        check_scale(number, 0, maximum, *value_path)
 
 
 def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
@@ -334,14 +355,14 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
         raise wrong("it is none of the administrations in cells", "reference")
     for row in range(len(audit.respondents)):
         _check_respondent(audit, row)
-    strangers = audit.families.keys() - {who.name for who in audit.respondents}
-    if strangers:
-        raise wrong("it is none of the respondents", "families", min(strangers))
+    unknown_names = audit.families.keys() - {respondent.name for respondent in audit.respondents}
+    if unknown_names:
+        raise wrong("it is none of the respondents", "families", min(unknown_names))
     for metric in audit.budget:
         _check_budget(audit, metric)
-    for metric, about in audit.metrics.items():
+    for metric, metric_row in audit.metrics.items():
         scale = audit.scale(metric)
-        _check_equal([*about.get("scale", scale)], [*scale], "metrics", metric, "scale")
+        _check_equal([*metric_row.get("scale", scale)], [*scale], "metrics", metric, "scale")
     for row, estimate in enumerate(audit.all_estimates):
         _check_range(audit, estimate, "estimates", row)
     _check_left_out(audit)
@@ -366,7 +387,7 @@ class RespondentScores:
     """Hallucination type -> score by the first audited metric."""
     cells: Mapping[Administration, Mapping[str, Number]]
     """Administration -> metric -> score, of every metric of the benchmark."""
-    states: Mapping[Administration, Annotated[Mapping[str, int], _Like(dict[State, Count])]]
+    states: Mapping[Administration, Annotated[Mapping[str, int], _MappingOf(dict[State, Count])]]
     """Administration -> state -> number of answers."""
     yes_ratio: Mapping[str, Share]
     words: Mapping[str, Width]
@@ -395,10 +416,10 @@ class BenchmarkAudit(frames.AsFrames):
     n_items: Annotated[Count, Field(alias="items")]
     images: Count
     metrics: Annotated[
-        Mapping[str, Annotated[Mapping[str, Any], _Like(MetricRow)]], Field(min_length=1)
+        Mapping[str, Annotated[Mapping[str, Any], _MappingOf(MetricRow)]], Field(min_length=1)
     ]
     """Audited metric -> what it is, which direction is better, and its scale."""
-    forms: Mapping[str, Annotated[Mapping[str, Any], _Like(FormRow)]]
+    forms: Mapping[str, Annotated[Mapping[str, Any], _MappingOf(FormRow)]]
     truth_yes: Mapping[str, Share]
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
     cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
@@ -415,15 +436,15 @@ class BenchmarkAudit(frames.AsFrames):
         ],
         Field(alias="estimates"),
     ]
-    coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(TypeCoverage, "state")]]
-    findings: tuple[Annotated[Mapping[str, Any], _Like(FindingRow)], ...]
-    flags: tuple[Annotated[Mapping[str, Any], _Like(FlagRow)], ...] = ()
+    coverage: Mapping[str, Annotated[Mapping[str, Any], _MappingOf(TypeCoverage, "state")]]
+    findings: tuple[Annotated[Mapping[str, Any], _MappingOf(FindingRow)], ...]
+    flags: tuple[Annotated[Mapping[str, Any], _MappingOf(FlagRow)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
     """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
-    examples: tuple[Annotated[Mapping[str, Any], _Like(Example)], ...] = ()
+    examples: tuple[Annotated[Mapping[str, Any], _MappingOf(Example)], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all answers."""
     to_read: tuple[Row, ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
@@ -433,7 +454,7 @@ class BenchmarkAudit(frames.AsFrames):
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
-    left_out: Annotated[Mapping[str, Any], _Like(LeftOutRows)] = field(default_factory=dict)
+    left_out: Annotated[Mapping[str, Any], _MappingOf(LeftOutRows)] = field(default_factory=dict)
     """The scores with each picture left out, for `hqm compare`; `auditor.read` reads them."""
     components: Mapping[str, Annotated[Row, AfterValidator(check_components)]] = field(
         default_factory=dict
@@ -441,21 +462,24 @@ class BenchmarkAudit(frames.AsFrames):
     """Audited metric -> the variance components of all its administrations together, for `hqm
     design`; `auditor.parts_in` reads them.
     """
-    stopped: Annotated[Mapping[str, Any], _Like(StoppedRow | NoRow)] = field(default_factory=dict)
+    stopped: Annotated[Mapping[str, Any], _MappingOf(StoppedRow | NoRow)] = field(
+        default_factory=dict
+    )
     """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
     each respondent.
     """
-    tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
+    tools: tuple[Annotated[Mapping[str, Any], _MappingOf(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[
-        Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(check_analysis)], ...
+        Annotated[Mapping[str, Any], _MappingOf(Analysis, "drawn"), AfterValidator(check_analysis)],
+        ...,
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
     budget: Mapping[str, ErrorBudget] = field(default_factory=dict)
     """Audited metric -> its error budget; empty in an audit of an earlier version."""
-    mend: tuple[Mend, ...] = ()
+    mend: tuple[Remedy, ...] = ()
     """What is to be mended, the gravest first, with what it costs; by the default policy, as
     `answers` is.
     """
@@ -466,8 +490,8 @@ class BenchmarkAudit(frames.AsFrames):
 
     def scale(self, metric: str) -> Ends:
         """Return the least and the greatest score of a metric; None where there is no end."""
-        of_audited: Ends = self.metrics.get(metric, {}).get("scale", (None, None))
-        return self.scales.get(metric, of_audited)
+        audited_scale: Ends = self.metrics.get(metric, {}).get("scale", (None, None))
+        return self.scales.get(metric, audited_scale)
 
     @property
     def items_used(self) -> int:
@@ -530,8 +554,8 @@ class BenchmarkAudit(frames.AsFrames):
     @property
     def statement(self) -> Statement:
         """The line that a table's caption says of the reliability of these scores."""
-        made: Statement = import_module("hqm.reports.sentences").statement(self)
-        return made
+        statement: Statement = import_module("hqm.reports.sentences").statement(self)
+        return statement
 
     @property
     def verdict(self) -> str:
@@ -547,12 +571,12 @@ class BenchmarkAudit(frames.AsFrames):
         """The report, as a notebook shows it."""
         return Audit((self,))._repr_html_()
 
-    def to_frame(self, what: frames.Table = "estimates") -> pd.DataFrame:
+    def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.
 
         Parameters
         ----------
-        what
+        table
             `estimates`: one row an estimate and kind of interval (`inference`); one that has no
             interval stands once, with an empty `inference`. `group` is `all`, or the respondent
             where the estimate has a value for each. `scores`: one row a respondent, administration
@@ -563,23 +587,23 @@ class BenchmarkAudit(frames.AsFrames):
         Numbers are as they were computed, never rounded; one that does not exist is NaN, and
         `status` and `reason` say why.
         """
-        if what not in frames.TABLES:
+        if table not in frames.TABLES:
             raise UsageError(
-                f"there is no table {what!r} of an audit",
+                f"there is no table {table!r} of an audit",
                 remedy=f"It has {', '.join(frames.TABLES)}.",
             )
         rows: Iterable[dict[str, Any]]
-        if what == "estimates":
+        if table == "estimates":
             rows = (r for e in self.all_estimates for r in frames.estimate_rows(self.benchmark, e))
-        elif what == "items":
+        elif table == "items":
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
-        elif what == "scores":
+        elif table == "scores":
             rows = frames.score_rows(
                 self.benchmark, self.reference, self.families, self.respondents
             )
         else:
             rows = frames.state_rows(self.benchmark, self.respondents)
-        return frames.frame(rows, frames.TABLES[what])
+        return frames.frame(rows, frames.TABLES[table])
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it."""
@@ -605,7 +629,7 @@ class Audit(frames.AsFrames):
     hqm_version: str = __version__
 
     def __post_init__(self) -> None:
-        check_each_once(self.audits)
+        check_no_duplicates(self.audits)
 
     @property
     def verdict(self) -> str:
@@ -625,11 +649,11 @@ class Audit(frames.AsFrames):
         page: str = import_module("hqm.reports.report_page").in_a_notebook(self)
         return page
 
-    def to_frame(self, what: frames.Table = "estimates") -> pd.DataFrame:
+    def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
         """All benchmarks of the audit as one tidy pandas frame; see `BenchmarkAudit.to_frame`."""
         import pandas as pd
 
-        return pd.concat([audit.to_frame(what) for audit in self.audits], ignore_index=True)
+        return pd.concat([audit.to_frame(table) for audit in self.audits], ignore_index=True)
 
     def to_json(self) -> str:
         """The text of `audit.json`."""
@@ -673,31 +697,31 @@ class Audit(frames.AsFrames):
 
 _AUDIT = TypeAdapter(Audit)
 _Value = TypeVar("_Value")
-AGAIN = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
+REMAKE_ADVICE = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
 
 
-def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
+def _read(tree: TypeAdapter[_Value], data: Any, location: str = "") -> _Value:
     """Return the value that the data holds, or raise a `DataError` that names the first fault."""
     try:
         if tree is _AUDIT:
-            _check_file(data, place)
+            _check_file(data, location)
         check_values(data, ())
         return tree.validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = (*first["loc"], *first.get("ctx", {}).get("path", ()))
-        what = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        reason = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
     except PydanticCustomError as error:
         context = error.context or {}
-        path, what = context["path"], context["what"]
-    remedy = AGAIN
+        path, reason = context["path"], context["what"]
+    remedy = REMAKE_ADVICE
     version = data.get("hqm_version") if isinstance(data, dict) else None
     if isinstance(version, str) and version != __version__:
         remedy = (
             f"HQM {version:.40} wrote it: make it again with `hqm audit NAME`, which asks nothing"
             " that its store holds."
         )
-    raise DataError(f"the key {_path(path)!r} is wrong: {what}", location=place, remedy=remedy)
+    raise DataError(f"the key {_path(path)!r} is wrong: {reason}", location=location, remedy=remedy)
 
 
 _PLAIN_WORDS = {
@@ -707,26 +731,26 @@ _PLAIN_WORDS = {
 }
 
 
-def _path(parts: Sequence[str | int]) -> str:
+def _path(keys: Sequence[str | int]) -> str:
     """Write the path of a value as in Python.
 
     >>> _path(("audits", 0, "estimates", 12, "value"))
     'audits[0].estimates[12].value'
     """
     # pydantic names the members of a union and the keys of a mapping by types that no file has
-    real = [p for p in parts if isinstance(p, int) or not re.search(r"\[|^_|^NoneType$", p)]
-    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in real).removeprefix(".")
+    path_keys = [p for p in keys if isinstance(p, int) or not re.search(r"\[|^_|^NoneType$", p)]
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path_keys).removeprefix(".")
 
 
-def _check_file(data: Any, place: str) -> None:
+def _check_file(data: Any, location: str) -> None:
     """Refuse what is no audit of answers, and what a later version wrote."""
     if not isinstance(data, dict) or "audits" not in data:
-        raise DataError("it is no audit of HQM", location=place, remedy=AGAIN)
-    listed = data["audits"] if isinstance(data["audits"], list) else []
-    if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
+        raise DataError("it is no audit of HQM", location=location, remedy=REMAKE_ADVICE)
+    audits = data["audits"] if isinstance(data["audits"], list) else []
+    if any(isinstance(audit, dict) and "read_as" in audit for audit in audits):
         raise DataError(
             "it is the audit of a published table, which holds no answers",
-            location=place,
+            location=location,
             remedy="Its own report is made by `hqm table FILE --out FOLDER`.",
         )
     for name in ("hqm_version", "command", "record"):
@@ -737,7 +761,7 @@ def _check_file(data: Any, place: str) -> None:
         raise DataError(
             f"the key 'hqm_version' is wrong: HQM {version:.40} wrote it, which is later than this"
             f" {__version__}",
-            location=place,
+            location=location,
             remedy='Update with `pip install --upgrade "hqm-audit"`.',
         )
 

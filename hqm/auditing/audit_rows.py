@@ -28,22 +28,22 @@ from hqm.types import Administration, Correlation, Count, Number, Share, Width
 
 _GROWING = ConfigDict(extra="allow")
 """Rows that a later version may add to."""
-_DEEPEST = 40
+_MAX_DEPTH = 40
 """How deeply the values of an audit may be nested; its own go down to about ten levels."""
 
 
-def wrong(what: str, *path: str | int) -> PydanticCustomError:
+def wrong(reason: str, *path: str | int) -> PydanticCustomError:
     """Return the error of a value at a path below the one that is validated."""
-    return PydanticCustomError("wrong", "{what}", {"what": what, "path": path})
+    return PydanticCustomError("wrong", "{what}", {"what": reason, "path": path})
 
 
 def _method(text: str) -> str:
     level = text.rpartition(", ")[2]
     try:
-        within = 0 < float(level) < 1
+        is_level = 0 < float(level) < 1
     except ValueError:
-        within = False
-    if not within:
+        is_level = False
+    if not is_level:
         raise wrong("it does not end in a comma and the interval's level (', 0.95')")
     return text
 
@@ -126,7 +126,7 @@ class FlagRow(TypedDict, total=False):
 
 
 @with_config(_GROWING)
-class _WithoutEach(TypedDict):
+class _LeaveOneOutRow(TypedDict):
     score: Figure
     values: list[Figure]
     places: Annotated[str, Field(pattern=r"^[0-9 ]*$")]
@@ -138,7 +138,7 @@ class _LeftOutRow(TypedDict):
     metric: str
     cells: list[Administration]
     clusters: str
-    respondents: dict[str, list[_WithoutEach]]
+    respondents: dict[str, list[_LeaveOneOutRow]]
 
 
 @with_config(_GROWING)
@@ -259,57 +259,68 @@ _KINDS: Mapping[str, TypeAdapter[Any]] = {
 """What stands under a name in the details of an estimate, in the rows of a finding and beside a
 flag, wherever it is.
 """
-_NONE: Mapping[str, Unit] = {}
-_BY_NAME = frozenset(
+_NO_UNITS: Mapping[str, Unit] = {}
+_KEYED_BY_NAME = frozenset(
     "by_respondent correlations map means raters ranks responses shares strategies".split()
 )
-"""Keys whose own keys are the names of respondents, forms or raters, or have a type of their own."""
-_CENTRES = ("value", "score", "own", "difference", "variance", "gain")
+"""Keys whose own keys are the names of respondents, forms or raters, or have types of their own."""
+_POINT_ESTIMATES = ("value", "score", "own", "difference", "variance", "gain")
 """What the ends of an interval stand beside, in the rows of a detail."""
-WIDEST = 14
+MAX_INTERVAL_RANGES = 14
 """No interval of a score reaches further beyond its range, in ranges: the 97.5 % quantile of t with
 one degree of freedom is 12.7.
 """
 
 
-def check_values(value: Any, path: tuple[str | int, ...], own: Mapping[str, Unit] = _NONE) -> None:
+def check_values(
+    value: Any, path: tuple[str | int, ...], units: Mapping[str, Unit] = _NO_UNITS
+) -> None:
     """Refuse what JSON cannot hold, endless nesting, and details that are not what they name.
 
-    `own` are the details that the indicator of the value names itself (`Indicator.details`).
+    `units` are the details that the indicator of the value names itself (`Indicator.details`).
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise wrong("it is no finite number", *path)
-    if len(path) > _DEEPEST:
-        raise wrong(f"it is nested more than {_DEEPEST} levels deep", *path[:6])
+    if len(path) > _MAX_DEPTH:
+        raise wrong(f"it is nested more than {_MAX_DEPTH} levels deep", *path[:6])
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
         raise wrong("it holds half a character (a lone surrogate)", *path)
     if isinstance(value, dict):
-        if isinstance(name := value.get("indicator"), str) and "detail" in value:
-            indicator = indicator_named(name)
-            own = indicator.details if indicator is not None else _NONE
-        detail = len(path) > 4 and path[4] == "detail" and path[-1] not in _BY_NAME
-        named = detail or (len(path) > 3 and path[2] in ("findings", "flags", "to_read"))
-        if named:
-            first = next((value[name] for name in _CENTRES if name in value), None)
-            check_ends(first, value.get("low"), value.get("high"), *path)
-        for key, inner in value.items():
-            here = (*path, key)
-            # a finding may have texts where others have numbers, and the items of a flag are a mean
-            if detail or (named and key != "items" and type(inner) in (int, float)):
-                _check_kind(key, inner, here, own)
-            check_values(inner, here, own)
+        _check_mapping(value, path, units)
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            check_values(inner, (*path, i), own)
+            check_values(inner, (*path, i), units)
+
+
+def _check_mapping(
+    mapping: dict[str, Any], path: tuple[str | int, ...], units: Mapping[str, Unit]
+) -> None:
+    """Refuse a mapping with a wrong value; of a detail, what its keys name says which are wrong."""
+    name = mapping.get("indicator")
+    if isinstance(name, str) and "detail" in mapping:
+        indicator = indicator_named(name)
+        units = indicator.details if indicator is not None else _NO_UNITS
+    # paths are audits, a number, the field of the audit, a row, and from there on the row's keys
+    is_detail = len(path) > 4 and path[4] == "detail" and path[-1] not in _KEYED_BY_NAME
+    is_row = len(path) > 3 and path[2] in ("findings", "flags", "to_read")
+    if is_detail or is_row:
+        centre = next((mapping[name] for name in _POINT_ESTIMATES if name in mapping), None)
+        check_ends(centre, mapping.get("low"), mapping.get("high"), *path)
+    for key, inner in mapping.items():
+        inner_path = (*path, key)
+        # a finding may have texts where others have numbers, and the items of a flag are a mean
+        if is_detail or (is_row and key != "items" and type(inner) in (int, float)):
+            _check_kind(key, inner, inner_path, units)
+        check_values(inner, inner_path, units)
 
 
 def _check_kind(
-    name: str, value: Any, path: tuple[str | int, ...], own: Mapping[str, Unit]
+    name: str, value: Any, path: tuple[str | int, ...], units: Mapping[str, Unit]
 ) -> None:
     """Refuse a value that what it is called cannot have."""
-    if name in own:
+    if name in units:
         if isinstance(value, (int, float)):
-            check_scale(value, own[name].least, own[name].most, *path)
+            check_scale(value, units[name].minimum, units[name].maximum, *path)
         return
     kind = _KINDS.get(name)
     if kind is None or (name in ("items", "labels", "parts") and isinstance(value, list)):
@@ -333,9 +344,12 @@ def check_ends(
 
 
 def check_scale(
-    value: float | None, least: float | None, most: float | None, *path: str | int
+    value: float | None, minimum: float | None, maximum: float | None, *path: str | int
 ) -> None:
     """Refuse a value that its scale does not have; rounding may pass an end by a hair."""
-    low, high = (-math.inf if least is None else least), (math.inf if most is None else most)
+    low, high = (
+        (-math.inf if minimum is None else minimum),
+        (math.inf if maximum is None else maximum),
+    )
     if value is not None and not low - 1e-9 <= value <= high + 1e-9:
         raise wrong(f"{value:g} is not from {low:g} to {high:g}", *path)

@@ -22,13 +22,14 @@ from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
-from hqm.auditing.seven_questions import with_answers
+from hqm.auditing.seven_questions import add_answers
 from hqm.auditing.study_records import (
-    LeftOutRecord,
-    left_out_record,
-    left_out_rows,
+    JackknifeRecord,
+    jackknife_record,
+    jackknife_rows,
     study_components,
 )
+from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
@@ -51,7 +52,7 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.labels.people_labels import FAITHFUL
-from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
+from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasurable_types
 from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import (
     FamilyDependence,
@@ -111,22 +112,22 @@ class Study:
         return {
             "n_effective": n_eff if math.isfinite(n_eff) else None,
             "families": self.evidence.families,
-            "families_told": self.evidence.families_told,
+            "families_from_names": self.evidence.families_from_names,
         }
 
     def is_leading(self, metric: Metric) -> bool:
         """Return whether it is the first metric, which has what does not depend on the metric."""
         return metric is self.evidence.metrics[0]
 
-    def repeats(self, other: ScoreMatrix) -> bool:
+    def repeats(self, second: ScoreMatrix) -> bool:
         """Return whether every respondent was greedy, or gave the same answers again."""
         greedy = all(
             respondent.live and respondent.identity.get("temperature") == 0
             for respondent in self.evidence.respondents
         )
-        return greedy or self.first.answers == other.answers
+        return greedy or self.first.answers == second.answers
 
-    def compared_with(self, cell: Cell) -> ScoreMatrix:
+    def baseline_of(self, cell: Cell) -> ScoreMatrix:
         """Return what to compare an administration with: the reference, or for a repeated
         judgement the judge's first one.
         """
@@ -135,11 +136,11 @@ class Study:
             return self.first
         return self.evidence.matrices.get(replace(cell, judge=label), self.first)
 
-    def protocol(self, *others: Cell) -> Protocol:
+    def protocol(self, *cells: Cell) -> Protocol:
         """Return what stands in the signature of a comparison of the reference with others."""
         evidence = self.evidence
         benchmark, forms = evidence.benchmark, evidence.forms
-        names = dict.fromkeys([evidence.reference.form, *(other.form for other in others)])
+        names = dict.fromkeys([evidence.reference.form, *(cell.form for cell in cells)])
         data = "~".join(forms[name].digest for name in names)
         if evidence.scored_by:
             return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
@@ -156,12 +157,12 @@ class Study:
 
 def retest(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all runs of the reference form."""
-    again = study.runs[1:]
+    reruns = study.runs[1:]
     return compare_runs(
         study.runs,
         metric,
         study.protocol(),
-        deterministic=bool(again) and all(study.repeats(run) for run in again),
+        deterministic=bool(reruns) and all(study.repeats(run) for run in reruns),
         **study.relatives(metric),
     )
 
@@ -169,9 +170,9 @@ def retest(study: Study, metric: Metric) -> list[Estimate]:
 def wordings(study: Study, metric: Metric) -> list[Estimate]:
     """Compare all wordings of the same questions together; a negation is no such wording."""
     first = study.first
-    others = [matrix for matrix in study.differing_in("form") if not is_negating(matrix, first)]
-    protocol = study.protocol(*(other.cell for other in others))
-    return compare_forms([first, *others], metric, protocol, **study.relatives(metric))
+    rewordings = [matrix for matrix in study.differing_in("form") if not is_negating(matrix, first)]
+    protocol = study.protocol(*(matrix.cell for matrix in rewordings))
+    return compare_forms([first, *rewordings], metric, protocol, **study.relatives(metric))
 
 
 def reference_alone(study: Study, metric: Metric) -> Iterable[Estimate]:
@@ -195,15 +196,17 @@ def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
     """Compute from the probabilities of answers what reruns would show."""
     if study.evidence.probabilities is None:
         return ()
-    temperatures = [who.identity.get("temperature") for who in study.evidence.respondents]
+    temperatures = [
+        respondent.identity.get("temperature") for respondent in study.evidence.respondents
+    ]
     different = set(temperatures)
     # greedy decoding repeats itself, so its probabilities say nothing about reruns
     greedy = np.array([temperature == 0 and len(different) > 1 for temperature in temperatures])
     chances = np.where(greedy[:, None], np.nan, study.evidence.probabilities)
-    alone = case(
+    reference_case = case(
         "expected", "", (study.first,), metric, study.protocol(), **study.relatives(metric)
     )
-    return expected(alone, chances, different.pop() if len(different) == 1 else None)
+    return expected(reference_case, chances, different.pop() if len(different) == 1 else None)
 
 
 def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
@@ -211,15 +214,15 @@ def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
     for cell, facets in study.facets.items():
         if len(facets) != 1:
             continue
-        other, beside = study.evidence.matrices[cell], study.compared_with(cell)
+        matrix, baseline = study.evidence.matrices[cell], study.baseline_of(cell)
         yield from compare(
             facets[0],
-            beside,
-            other,
+            baseline,
+            matrix,
             metric,
             study.protocol(cell),
-            runs=study.runs if beside is study.first else (),
-            deterministic=facets == ("run",) and study.repeats(other),
+            runs=study.runs if baseline is study.first else (),
+            deterministic=facets == ("run",) and study.repeats(matrix),
             **study.relatives(metric),
         )
 
@@ -227,23 +230,25 @@ def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
 def human_agreement(study: Study, metric: Metric) -> Iterator[Estimate]:
     """Compare the scores with every set of labels, and the people who labelled with one another."""
     evidence = study.evidence
-    for other in evidence.labelled:
-        protocol = study.protocol(other.cell)
-        sample = evidence.samples.get(other.cell.judge)
+    for label_matrix in evidence.labelled:
+        protocol = study.protocol(label_matrix.cell)
+        sample = evidence.samples.get(label_matrix.cell.judge)
         yield from compare(
             "judge",
             study.first,
-            other,
+            label_matrix,
             metric,
             protocol,
-            other_metric=FAITHFUL,
+            second_metric=FAITHFUL,
             sample=sample,
             levels=evidence.levels,
             **study.relatives(metric),
         )
-        if study.is_leading(metric) and labelled_by(other.cell.judge) == "people":
-            alone = case("criterion", "judge", (study.first,), metric, protocol, sample=sample)
-            yield from people_agree(alone, evidence.labels.by_rater)
+        if study.is_leading(metric) and labelled_by(label_matrix.cell.judge) == "people":
+            labels_case = case(
+                "criterion", "judge", (study.first,), metric, protocol, sample=sample
+            )
+            yield from people_agree(labels_case, evidence.labels.by_rater)
 
 
 def stages(study: Study) -> Iterator[Estimate]:
@@ -284,57 +289,64 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
     for metric in evidence.metrics:
-        of_metric = [each for analysis in ANALYSES for each in analysis(study, metric)]
-        alone = case("", "", (study.first,), metric, study.protocol())
-        warned = warn(alone, of_metric, study.dependence[metric.name])
-        estimates += of_metric
-        flags += [each.to_dict() for each in warned]
+        metric_estimates = [
+            estimate for analysis in ANALYSES for estimate in analysis(study, metric)
+        ]
+        reference_case = case("", "", (study.first,), metric, study.protocol())
+        warnings = warn(reference_case, metric_estimates, study.dependence[metric.name])
+        estimates += metric_estimates
+        flags += [warning.to_dict() for warning in warnings]
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions
-    left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
-    whole = replace(
+    records = (
+        record for metric in evidence.metrics for record in _leave_one_out_records(study, metric)
+    )
+    benchmark_audit = replace(
         _assemble(evidence, estimates, flags),
-        left_out=left_out_rows(record for record in left_out if record),
+        left_out=jackknife_rows(record for record in records if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
         budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
     )
-    return with_answers(whole)
+    return add_answers(benchmark_audit)
 
 
-def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:
+def _leave_one_out_records(study: Study, metric: Metric) -> list[JackknifeRecord | None]:
     """Return the scores without each picture of all runs, and of the first pair in every other
     family that is compared.
     """
     protocol, first = study.protocol(), study.first
     pairs: list[Case] = []
     if len(study.runs) > 1:
-        pairs.append(case("test_retest", "run", study.runs, metric, protocol, together=True))
-    for cell, other in study.evidence.matrices.items():
+        pairs.append(case("test_retest", "run", study.runs, metric, protocol, is_joint=True))
+    for cell, matrix in study.evidence.matrices.items():
         facets = study.facets[cell]
         if facets in (("form",), ("judge",)):
-            beside = study.compared_with(cell)
-            family = family_of(facets[0], beside, other)
-            pairs.append(case(family, facets[0], (beside, other), metric, protocol))
-    for other in study.evidence.labelled:
-        family = family_of("judge", first, other)
-        labels = case(family, "judge", (first, other), metric, protocol, other_metric=FAITHFUL)
+            baseline = study.baseline_of(cell)
+            family = family_of(facets[0], baseline, matrix)
+            pairs.append(case(family, facets[0], (baseline, matrix), metric, protocol))
+    for matrix in study.evidence.labelled:
+        family = family_of("judge", first, matrix)
+        labels = case(family, "judge", (first, matrix), metric, protocol, second_metric=FAITHFUL)
         pairs.append(labels)
-    first_of_family = {pair.family: pair for pair in reversed(pairs)}
-    return [left_out_record(pair) for pair in first_of_family.values()]
+    first_by_family = {pair.family: pair for pair in reversed(pairs)}
+    return [jackknife_record(pair) for pair in first_by_family.values()]
 
 
 def _assemble(
     evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]
 ) -> BenchmarkAudit:
+    """Return the audit without what other commands calculate with."""
     benchmark = evidence.benchmark
     card = benchmark.card
     form = evidence.forms[evidence.reference.form]
     administered = {cell.form for cell in evidence.matrices}
-    used = {name: of_name for name, of_name in evidence.forms.items() if name in administered}
-    covered = coverage(form, card.types, card.labelled)
+    forms = {
+        name: administered_form
+        for name, administered_form in evidence.forms.items()
+        if name in administered
+    }
     findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
-    units = {metric.name: evidence.first.units(metric) for metric in evidence.metrics}
     return BenchmarkAudit(
         benchmark=card.name,
         title=card.title,
@@ -346,24 +358,15 @@ def _assemble(
         reference=str(evidence.reference),
         n_items=len(form),
         images=len({item.image for item in form.items if item.image}),
-        metrics={
-            metric.name: {
-                "about": metric.about,
-                "better": metric.better,
-                "scale": list(metric.ends),
-            }
-            for metric in evidence.metrics
+        metrics={metric.name: _metric_row(metric) for metric in evidence.metrics},
+        forms={
+            name: _form_row(administered_form, form) for name, administered_form in forms.items()
         },
-        forms={name: _form_row(of_name, form) for name, of_name in used.items()},
-        truth_yes={
-            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
-        },
+        truth_yes=_truths(forms) if card.task == "yes_no" else {},
         cells=tuple(map(str, evidence.matrices)),
-        respondents=tuple(
-            _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
-        ),
+        respondents=_respondents(evidence),
         all_estimates=tuple(estimates),
-        coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
+        coverage=_coverage_rows(form, card),
         findings=tuple(findings),
         flags=tuple(flags),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
@@ -380,19 +383,43 @@ def _assemble(
     )
 
 
+def _metric_row(metric: Metric) -> dict[str, Any]:
+    return {"about": metric.about, "better": metric.better, "scale": list(metric.ends)}
+
+
+def _coverage_rows(form: Form, card: Card) -> dict[str, dict[str, Any]]:
+    """Return type -> what the form has of it."""
+    rows = {}
+    for row in coverage(form, card.types, card.labelled):
+        rows[row.type] = {**asdict(row), "state": row.state}
+    return rows
+
+
+def _respondents(evidence: Evidence) -> tuple[RespondentScores, ...]:
+    """Return what the audit says of each respondent, in the order of the matrices' rows."""
+    # the units of a metric are the same for all respondents
+    units = {metric.name: evidence.first.units(metric) for metric in evidence.metrics}
+    return tuple(
+        _respondent(evidence, units, row, respondent)
+        for row, respondent in enumerate(evidence.respondents)
+    )
+
+
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
     """Yield the findings; a type with too few items is found by its answers."""
-    index = next((each for each in estimates if each.indicator == "types.index"), None)
+    index = next((estimate for estimate in estimates if estimate.indicator == "types.index"), None)
     rows = index.detail.get("types", ()) if index is not None else ()
-    few = {
-        row["type"]: TooFew(row["items"], row["sem_high"], row["missing_items"], row["measured"])
+    small_types = {
+        row["type"]: UnmeasurableType(
+            row["items"], row["sem_high"], row["missing_items"], row["measured"]
+        )
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
             yield with_favoured_keys(finding, evidence.first)
-    yield from too_few(few)
+    yield from unmeasurable_types(small_types)
 
 
 def _form_row(form: Form, reference: Form) -> dict[str, Any]:
@@ -406,9 +433,13 @@ def _form_row(form: Form, reference: Form) -> dict[str, Any]:
     }
 
 
-def _truth_yes(form: Form) -> float | None:
-    yes = sum(item.target == "yes" for item in form.items)
-    return yes / len(form.items) if form.items else None
+def _truths(forms: Mapping[str, Form]) -> dict[str, float | None]:
+    """Return form -> the share of questions whose right answer is yes."""
+    shares: dict[str, float | None] = {}
+    for name, form in forms.items():
+        yes = sum(item.target == "yes" for item in form.items)
+        shares[name] = yes / len(form.items) if form.items else None
+    return shares
 
 
 def _respondent(
@@ -422,29 +453,32 @@ def _respondent(
         if not metric.subset or metric.subset in first.subsets
     ]
     types = sorted({item.type for item in first.items if item.type})
-    own = {str(cell): _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
-    alone = own[str(evidence.reference)]
+    cell_matrices = {str(cell): _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
+    reference = cell_matrices[str(evidence.reference)]
     return RespondentScores(
         name=respondent.name,
-        scores=_scores(alone, metrics),
+        scores=_scores(reference, metrics),
         intervals={
             metric.name: _interval(units[metric.name], row, metric) for metric in evidence.metrics
         },
-        by_type={kind: _type_score(alone, evidence.metrics[0], kind) for kind in types},
-        cells={cell: _scores(matrix, metrics) for cell, matrix in own.items()},
-        states={cell: dict(matrix.state_counts()[respondent.name]) for cell, matrix in own.items()},
+        by_type={kind: _type_score(reference, evidence.metrics[0], kind) for kind in types},
+        cells={cell: _scores(matrix, metrics) for cell, matrix in cell_matrices.items()},
+        states={
+            cell: dict(matrix.state_counts()[respondent.name])
+            for cell, matrix in cell_matrices.items()
+        },
         yes_ratio={
             cell: _single(yes_ratio(matrix))
-            for cell, matrix in own.items()
+            for cell, matrix in cell_matrices.items()
             if "tp" in matrix.tallies
         },
-        words={cell: _mean(matrix.words) for cell, matrix in own.items()},
+        words={cell: _mean(matrix.words) for cell, matrix in cell_matrices.items()},
         judged={
             str(matrix.cell): _single(_row_of(matrix, row).score(FAITHFUL))
             for matrix in evidence.labelled
         },
         identity=dict(respondent.identity),
-        printed=_printed(alone, metrics),
+        printed=_printed(reference, metrics),
     )
 
 
@@ -453,23 +487,23 @@ def _single(values: Array) -> float | None:
     return finite(float(values[0]))
 
 
-def _scores(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float | None]:
-    return {metric.name: _single(alone.score(metric)) for metric in metrics}
+def _scores(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, float | None]:
+    return {metric.name: _single(matrix.score(metric)) for metric in metrics}
 
 
 def _interval(units: Units, row: int, metric: Metric) -> list[float | None]:
     tallies = {key: values[row] for key, values in units.tallies.items()}
     bounds = jackknife_interval(
-        tallies, units.clusters, partial(metric_of, metric), share=metric.share
+        tallies, units.clusters, partial(metric_of, metric), is_proportion=metric.share
     )
     return [finite(bounds.low), finite(bounds.high)]
 
 
-def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
+def _printed(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
     """Return the scores as the release prints them, for metrics that it rounds."""
     printed = {}
     for metric in metrics:
-        if metric.digits is not None and (score := _single(alone.printed(metric))) is not None:
+        if metric.digits is not None and (score := _single(matrix.printed(metric))) is not None:
             printed[metric.name] = f"{score:.{metric.digits}f}"
     return printed
 
@@ -491,5 +525,5 @@ def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else None
+    finite_values = values[np.isfinite(values)]
+    return float(finite_values.mean()) if finite_values.size else None

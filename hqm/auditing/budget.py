@@ -21,13 +21,13 @@ from pydantic import ConfigDict
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
-from hqm.indicators.labelled import beside_people, label_weights
+from hqm.indicators.labelled import answer_weights, beside_people
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import Coefficient, FamilyDependence, mean_shift
 from hqm.psychometrics.error_budget import (
     ErrorBand,
     change_band,
-    gap_bounds,
+    gap_interval,
     item_band,
     metric_band,
     rerun_band,
@@ -111,7 +111,7 @@ class BudgetRow:
     reason: str = ""
 
     @property
-    def shown(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the shift is more than chance: its interval leaves out 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
@@ -120,12 +120,12 @@ Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", 
 """The seven questions of a report."""
 AnswerCode = Literal["fine", "look", "wrong", "not_measured"]
 """The answer to a question: nothing to do, look at it, it is wrong, or nobody measured it."""
-MendSeverity = Literal["fault", "doubt", "note"]
+RemedySeverity = Literal["fault", "doubt", "note"]
 """How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mend:
+class Remedy:
     """One thing to mend.
 
     Parameters
@@ -155,7 +155,7 @@ class Mend:
         "balance",
         "finding",
     ]
-    severity: MendSeverity
+    severity: RemedySeverity
     count: Count = 0
     names: tuple[str, ...] = ()
     cost: Share = None
@@ -251,30 +251,35 @@ def error_budget(
     protocol, n_effective
         As for the cases that the estimates come from.
     """
-    alone = case("", "", (evidence.first,), metric, protocol)
-    estimates = [each for each in estimates if each.metric == metric.name]
+    reference_case = case("", "", (evidence.first,), metric, protocol)
+    estimates = [estimate for estimate in estimates if estimate.metric == metric.name]
     rows = [
-        _seed(evidence, alone, estimates),
-        _items(alone),
+        _seed(evidence, reference_case, estimates),
+        _items(reference_case),
         *_wordings(evidence, metric, protocol, estimates, n_effective),
-        *_others(evidence, metric, protocol, estimates, n_effective),
-        _other_metric(evidence, metric),
+        *_single_facet_rows(evidence, metric, protocol, estimates, n_effective),
+        _metric_row(evidence, metric),
     ]
-    scores, without = alone.scores[0], alone.without[0]
+    scores, jackknife_scores = reference_case.scores[0], reference_case.jackknife_scores[0]
     scored = np.isfinite(scores)
-    error = item_band(without[scored].mean(axis=0, keepdims=True) if scored.any() else without)
+    error = item_band(
+        jackknife_scores[scored].mean(axis=0, keepdims=True) if scored.any() else jackknife_scores
+    )
     return ErrorBudget(
         metric=metric.name,
         rows=tuple(rows),
-        gaps=tuple(_gaps(alone, rows, estimates)),
+        gaps=tuple(_gaps(reference_case, rows, estimates)),
         mean=finite(float(scores[scored].mean())) if scored.any() else None,
         mean_error=finite(error.half / error.factor / math.sqrt(2)),
     )
 
 
-def _estimate(estimates: Sequence[Estimate], indicator: str, other: str = "") -> Estimate | None:
-    wanted = (e for e in estimates if e.indicator == indicator)
-    return next((e for e in wanted if not other or e.other == other), None)
+def _estimate(estimates: Sequence[Estimate], indicator: str, compared: str = "") -> Estimate | None:
+    """Return the first estimate of an indicator; of a comparison with `compared`, where given."""
+    for estimate in estimates:
+        if estimate.indicator == indicator and compared in ("", estimate.other):
+            return estimate
+    return None
 
 
 def _row(
@@ -283,71 +288,76 @@ def _row(
     band: ErrorBand,
     *,
     shift: Coefficient | None = None,
-    other: tuple[str, ...] = (),
+    compared: tuple[str, ...] = (),
     answers: int = 0,
 ) -> BudgetRow:
     """Return a row from its band and its shift; of other items, the band has the shift."""
     if band.shift is not None:
         shift = Coefficient(0.0, band.shift.low, band.shift.high)
-    own = {
-        name: float(move)
-        for name, move in zip(respondents, band.moves.tolist(), strict=True)
-        if math.isfinite(move)
-    }
+    elif shift is None:
+        shift = Coefficient(math.nan)
+    moves = dict(zip(respondents, band.moves.tolist(), strict=True))
+    moves = {name: float(move) for name, move in moves.items() if math.isfinite(move)}
     return BudgetRow(
         source=source,
         status="ok" if band.status == "ok" else "few",
-        other=other,
+        other=compared,
         half=finite(band.half),
         any_wording=finite(band.any_wording),
-        shift=None if shift is None else finite(shift.value),
-        low=None if shift is None else finite(shift.low),
-        high=None if shift is None else finite(shift.high),
-        moves=own,
-        respondents=len(own),
+        shift=finite(shift.value),
+        low=finite(shift.low),
+        high=finite(shift.high),
+        moves=moves,
+        respondents=len(moves),
         factor=finite(band.factor),
         answers=answers,
         reason=band.reason,
     )
 
 
-def _shift_in(estimates: Sequence[Estimate], indicator: str, other: str = "") -> Coefficient | None:
+def _shift_in(
+    estimates: Sequence[Estimate], indicator: str, compared: str = ""
+) -> Coefficient | None:
     """Return the shift that the audit estimates elsewhere, so that it holds one number for it."""
-    estimate = _estimate(estimates, indicator, other)
+    estimate = _estimate(estimates, indicator, compared)
     if estimate is None or estimate.value is None:
         return None
-    near = estimate.interval("model_population") or estimate.interval("fixed_models")
-    ends = (near.low, near.high) if near is not None else ()
+    interval = estimate.interval("model_population") or estimate.interval("fixed_models")
+    ends = (interval.low, interval.high) if interval is not None else ()
     return Coefficient(estimate.value, *ends)
 
 
 def _mean_move(band: ErrorBand, n_effective: float | None) -> Coefficient:
-    known = band.moves[np.isfinite(band.moves)]
-    return mean_shift(np.zeros(len(known)), known, n_effective=n_effective)
+    finite_moves = band.moves[np.isfinite(band.moves)]
+    return mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
 
 
-def _seed(evidence: Evidence, alone: Case, estimates: Sequence[Estimate]) -> BudgetRow:
+def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate]) -> BudgetRow:
     """Return the row of reruns, from each respondent's own standard error of measurement."""
     sem = _estimate(estimates, "test_retest.sem")
     if sem is None or sem.value is None:
         reason = "" if sem is None else sem.reason
         return BudgetRow(source="seed", reason=reason)
-    own = sem.detail.get("by_respondent") or {}
-    noise = np.array([_number(own.get(name)) for name in alone.respondents]) ** 2
-    counted = alone.units[0].scored.sum(axis=1).astype(np.float64)
+    sem_by_respondent = sem.detail.get("by_respondent") or {}
+    noise = (
+        np.array([_number(sem_by_respondent.get(name)) for name in reference_case.respondents]) ** 2
+    )
+    n_scored = reference_case.units[0].scored.sum(axis=1).astype(np.float64)
     # of answers that repeat by construction, no term stands in for reruns that happened to agree
-    items = counted if alone.metric.share and np.nansum(noise) > 0 else None
+    items = n_scored if reference_case.metric.share and np.nansum(noise) > 0 else None
     shift = _shift_in(estimates, "test_retest.mean_shift")
     runs = tuple(str(c) for c in evidence.matrices if evidence.reference.differing(c) == ("run",))
-    return _row("seed", alone.respondents, rerun_band(noise, items), shift=shift, other=runs)
+    return _row(
+        "seed", reference_case.respondents, rerun_band(noise, items), shift=shift, compared=runs
+    )
 
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else math.nan
 
 
-def _items(alone: Case) -> BudgetRow:
-    return _row("items", alone.respondents, item_band(alone.without[0]))
+def _items(reference_case: Case) -> BudgetRow:
+    return _row("items", reference_case.respondents, item_band(reference_case.jackknife_scores[0]))
 
 
 def _wordings(
@@ -359,38 +369,38 @@ def _wordings(
 ) -> Iterator[BudgetRow]:
     """Yield the rows of other wordings and of negated questions, which are never mixed."""
     first = evidence.first
-    others = [
+    rewordings = [
         m for c, m in evidence.matrices.items() if evidence.reference.differing(c) == ("form",)
     ]
     kinds: dict[ErrorSource, list[ScoreMatrix]] = {"wording": [], "negation": []}
-    for matrix in others:
+    for matrix in rewordings:
         kinds["negation" if is_negating(matrix, first) else "wording"].append(matrix)
     for source, matrices in kinds.items():
         if not matrices:
-            if not others and source == "wording":
+            if not rewordings and source == "wording":
                 yield BudgetRow(source=source)
             continue
-        compared = case("parallel_forms", "form", (first, *matrices), metric, protocol)
-        band = wording_band(compared.scores, n_effective=n_effective)
+        wording_case = case("parallel_forms", "form", (first, *matrices), metric, protocol)
+        band = wording_band(wording_case.scores, n_effective=n_effective)
         names = tuple(str(matrix.cell) for matrix in matrices)
         # an estimate has the shift to one other wording; to several, the mean move says it
         shift = _shift_in(estimates, "parallel_forms.mean_shift", names[0])
         if len(names) > 1:
             shift = _mean_move(band, n_effective)
-        row = _row(source, compared.respondents, band, shift=shift, other=names)
+        row = _row(source, wording_case.respondents, band, shift=shift, compared=names)
         # a negation is no draw from a population of wordings
         yield replace(row, any_wording=None) if source == "negation" else row
 
 
-_ONE_BY_ONE: tuple[ErrorSource, ...] = ("judge", "people", "resolution", "blind")
-_OF_FACET: Mapping[str, ErrorSource] = {
+_SINGLE_FACET_SOURCES: tuple[ErrorSource, ...] = ("judge", "people", "resolution", "blind")
+_FACET_SOURCES: Mapping[str, ErrorSource] = {
     "judge": "judge",
     "resolution": "resolution",
     "sight": "blind",
 }
 
 
-def _others(
+def _single_facet_rows(
     evidence: Evidence,
     metric: Metric,
     protocol: Protocol,
@@ -401,119 +411,135 @@ def _others(
     measured: dict[ErrorSource, BudgetRow] = {}
     for cell, matrix in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
-        if len(facets) != 1 or (source := _OF_FACET.get(facets[0])) is None or source in measured:
+        source = _FACET_SOURCES.get(facets[0]) if len(facets) == 1 else None
+        if source is None or source in measured:
             continue
         family = family_of(facets[0], evidence.first, matrix)
-        compared = case(family, facets[0], (evidence.first, matrix), metric, protocol)
-        band = change_band(compared.scores[1] - compared.scores[0], n_effective=n_effective)
+        facet_case = case(family, facets[0], (evidence.first, matrix), metric, protocol)
+        band = change_band(facet_case.scores[1] - facet_case.scores[0], n_effective=n_effective)
         shift = _shift_in(estimates, f"{family}.mean_shift", str(cell))
         shift = shift or _mean_move(band, n_effective)
-        row = _row(source, compared.respondents, band, shift=shift, other=(str(cell),))
+        row = _row(source, facet_case.respondents, band, shift=shift, compared=(str(cell),))
+        # without the picture a drop is wanted, and no gap can be clear of it
         measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
     labelled = _people(evidence, metric, protocol, n_effective)
     if labelled is not None:
         measured["people"] = labelled
-    foreign = [] if evidence.benchmark.roles else ["judge"]
+    inapplicable = set()
+    if not evidence.benchmark.roles:
+        inapplicable.add("judge")
     if not any(item.image for item in evidence.benchmark.original.items):
-        foreign += ["resolution", "blind"]
-    for missing in _ONE_BY_ONE:
-        yield measured.get(missing) or BudgetRow(
-            source=missing, status="not_applicable" if missing in foreign else "not_measured"
-        )
+        inapplicable.update(("resolution", "blind"))
+    for source in _SINGLE_FACET_SOURCES:
+        if source in measured:
+            yield measured[source]
+        elif source in inapplicable:
+            yield BudgetRow(source=source, status="not_applicable")
+        else:
+            yield BudgetRow(source=source)
 
 
 def _people(
     evidence: Evidence, metric: Metric, protocol: Protocol, n_effective: float | None
 ) -> BudgetRow | None:
     """Return the row of people's labels in place of the scorer, over the answers with a label."""
-    for other in evidence.labelled:
-        if labelled_by(other.cell.judge) != "people" or not metric.share:
+    for label_matrix in evidence.labelled:
+        if labelled_by(label_matrix.cell.judge) != "people" or not metric.share:
             continue
-        compared = case(
+        labels_case = case(
             "criterion",
             "judge",
-            (evidence.first, other),
+            (evidence.first, label_matrix),
             metric,
             protocol,
-            other_metric=FAITHFUL,
-            sample=evidence.samples.get(other.cell.judge),
+            second_metric=FAITHFUL,
+            sample=evidence.samples.get(label_matrix.cell.judge),
         )
-        automatic, human = beside_people(compared)
-        weights = label_weights(compared)
-        both = np.isfinite(automatic) & np.isfinite(human)
-        share = np.where(both, 1.0 if weights is None else weights, 0.0)
-        apart = np.where(both, human - automatic, 0.0)
+        automatic, human = beside_people(labels_case)
+        weights = answer_weights(labels_case)
+        differences = np.nan_to_num(human - automatic)
         with np.errstate(invalid="ignore", divide="ignore"):
-            moves: Array = (share * apart).sum(axis=1) / share.sum(axis=1)
+            moves: Array = (weights * differences).sum(axis=1) / weights.sum(axis=1)
         band = change_band(moves, n_effective=n_effective)
         return _row(
             "people",
-            compared.respondents,
+            labels_case.respondents,
             band,
             shift=_mean_move(band, n_effective),
-            other=(str(other.cell),),
-            answers=int(both.sum()),
+            compared=(str(label_matrix.cell),),
+            answers=int(np.isfinite(human - automatic).sum()),
         )
     return None
 
 
-def _other_metric(evidence: Evidence, metric: Metric) -> BudgetRow:
-    """Return the row of the benchmark's next metric over all items, at the same mean and spread."""
+def _metric_row(evidence: Evidence, metric: Metric) -> BudgetRow:
+    """Return the row of the benchmark's next metric over all items, at the same mean and standard
+    deviation.
+    """
     first = evidence.first
-    of_release = sorted(evidence.benchmark.metrics, key=lambda other: other.name != "f1")
-    wanted = [m for m in (*evidence.metrics, *of_release) if m.name != metric.name]
-    for other in wanted:
-        if other.subset != metric.subset or other.group:
+    scores = first.score(metric)
+    release_metrics = sorted(evidence.benchmark.metrics, key=lambda m: m.name != "f1")
+    for second_metric in (*evidence.metrics, *release_metrics):
+        if second_metric.name == metric.name or second_metric.group:
             continue
-        scores, others = first.score(metric), first.score(other) * other.sign * metric.sign
-        if not np.isfinite(others).any() or np.allclose(others, scores, equal_nan=True):
+        if second_metric.subset != metric.subset:
             continue
-        band = metric_band(scores, others)
+        second_scores = first.score(second_metric) * second_metric.sign * metric.sign
+        if not np.isfinite(second_scores).any():
+            continue
+        if np.allclose(second_scores, scores, equal_nan=True):
+            continue
+        band = metric_band(scores, second_scores)
         if band.status == "ok":
-            return _row("metric", first.respondents, band, other=(other.name,))
+            return _row("metric", first.respondents, band, compared=(second_metric.name,))
     return BudgetRow(source="metric", status="not_applicable", reason="it has no second metric")
 
 
-def _gaps(alone: Case, rows: Sequence[BudgetRow], estimates: Sequence[Estimate]) -> Iterator[Gap]:
+def _gaps(
+    reference_case: Case, rows: Sequence[BudgetRow], estimates: Sequence[Estimate]
+) -> Iterator[Gap]:
     """Yield the neighbours of the leaderboard, with what each gap is larger than.
 
     A gap is clear of other items where its paired interval leaves out 0 and the pair is in no tied
     set, whose test allows for the number of pairs.
     """
-    scores, sign = alone.scores[0], alone.metric.sign
-    left = sign * alone.without[0]
-    apart = _estimate(estimates, "discriminability.separable_pairs")
-    tied = [set(group) for group in apart.detail.get("tied_sets") or ()] if apart else []
-    measured = [row for row in rows if row.half is not None]
+    scores, sign = reference_case.scores[0], reference_case.metric.sign
+    replicates = sign * reference_case.jackknife_scores[0]
+    separable = _estimate(estimates, "discriminability.separable_pairs")
+    tied = (separable.detail.get("tied_sets") or ()) if separable is not None else ()
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):
-        first, other = alone.respondents[a], alone.respondents[b]
+        first, second = reference_case.respondents[a], reference_case.respondents[b]
         gap = sign * float(scores[a] - scores[b])
-        bounds = gap_bounds(gap, left[a], left[b])
-        separated = bounds.low > 0 and not any({first, other} <= group for group in tied)
-        clear = [
-            row.source
-            for row in measured
-            if (separated if row.source == "items" else gap > _reach(row, first, other))
-        ]
+        interval = gap_interval(gap, replicates[a], replicates[b])
+        is_tied = any({first, second} <= set(group) for group in tied)
+        clear: list[ErrorSource] = []
+        not_clear: list[ErrorSource] = []
+        for row in rows:
+            if row.half is None:
+                continue
+            is_clear = gap > _min_clear_gap(row, first, second)
+            if row.source == "items":
+                is_clear = interval.low > 0 and not is_tied
+            (clear if is_clear else not_clear).append(row.source)
         yield Gap(
             first=first,
-            other=other,
+            other=second,
             gap=gap,
-            low=finite(bounds.low),
-            high=finite(bounds.high),
+            low=finite(interval.low),
+            high=finite(interval.high),
             clear=tuple(clear),
-            not_clear=tuple(row.source for row in measured if row.source not in clear),
+            not_clear=tuple(not_clear),
         )
 
 
-def _reach(row: BudgetRow, first: str, other: str) -> float:
-    """Return the least gap that stands clear: of reruns, never less than these two's own noise."""
+def _min_clear_gap(row: BudgetRow, first: str, second: str) -> float:
+    """Return the least gap that is clear: of reruns, never less than these two's own noise."""
     half = row.half or 0.0
     if row.source != "seed":
         return half
-    own = [row.moves.get(name) or 0.0 for name in (first, other)]
-    return max(half, math.hypot(*own) / math.sqrt(2))
+    noise = math.hypot(row.moves.get(first) or 0.0, row.moves.get(second) or 0.0)
+    return max(half, noise / math.sqrt(2))
 
 
 # --- the reliability statement ---
@@ -561,8 +587,8 @@ class Statement:
     signature: str = ""
 
     def __str__(self) -> str:
-        parts = ", ".join((self.repeat, self.wording, self.labels, self.ties))
-        return f"{parts} | hqm:{self.version} {self.signature}".strip()
+        text = ", ".join((self.repeat, self.wording, self.labels, self.ties))
+        return f"{text} | hqm:{self.version} {self.signature}".strip()
 
     @property
     def latex(self) -> str:
@@ -600,10 +626,10 @@ class Statement:
             )
         return cls(**{name: value or "" for name, value in match.groupdict().items()})
 
-    def differences(self, other: Statement) -> tuple[str, ...]:
+    def differences(self, reference: Statement) -> tuple[str, ...]:
         """Say where this statement differs from the audit's; nothing where the two are equal."""
         return tuple(
             f"{field.name}: “{ours}”, and the audit has “{theirs}”"
             for field in fields(self)
-            if (ours := getattr(self, field.name)) != (theirs := getattr(other, field.name))
+            if (ours := getattr(self, field.name)) != (theirs := getattr(reference, field.name))
         )

@@ -65,7 +65,7 @@ def scored_answers(audit: BenchmarkAudit) -> Scored:
     )
 
 
-_AS_MANY = 0.98
+_COMPLETE_SHARE = 0.98
 """The share of the most answers of a respondent that counts as as many."""
 
 
@@ -73,13 +73,19 @@ def answered_in_part(audit: BenchmarkAudit) -> dict[str, float]:
     """Respondents that answered fewer items than others, each with the share of all items; those
     with at most 2 % fewer are not among them.
     """
-    shares = {
-        who.name: 1 - states.get("missing", 0) / max(1, sum(states.values()))
-        for who in audit.respondents
-        if (states := who.states.get(audit.reference))
+    shares = {}
+    for name, states in _reference_states(audit).items():
+        shares[name] = 1 - states.get("missing", 0) / max(1, sum(states.values()))
+    max_share = max(shares.values(), default=0.0)
+    return {name: share for name, share in shares.items() if share < _COMPLETE_SHARE * max_share}
+
+
+def _reference_states(audit: BenchmarkAudit) -> dict[str, Mapping[str, int]]:
+    """Respondent -> state -> number of its answers in the reference administration."""
+    states = {
+        respondent.name: respondent.states.get(audit.reference) for respondent in audit.respondents
     }
-    most = max(shares.values(), default=0.0)
-    return {name: share for name, share in shares.items() if share < _AS_MANY * most}
+    return {name: counts for name, counts in states.items() if counts}
 
 
 def unequal_answers(audit: BenchmarkAudit) -> str:
@@ -88,13 +94,12 @@ def unequal_answers(audit: BenchmarkAudit) -> str:
     """
     if not answered_in_part(audit):
         return ""
-    many = [
+    counts = [
         sum(states.values()) - states.get("missing", 0)
-        for who in audit.respondents
-        if (states := who.states.get(audit.reference))
+        for states in _reference_states(audit).values()
     ]
     return (
-        f"Not over the same items: models answered {min(many):,} to {max(many):,} of"
+        f"Not over the same items: models answered {min(counts):,} to {max(counts):,} of"
         f" {audit.n_items:,}."
     )
 
@@ -109,12 +114,14 @@ class Labellers:
 
 def who_labelled(audit: BenchmarkAudit) -> Labellers:
     """Split the labellers into people and others (an oracle, or another parser of the same key)."""
-    cells = dict.fromkeys(cell for row in audit.respondents for cell in row.judged)
-    names = list(dict.fromkeys(Cell.parse(cell).judge for cell in cells))
-    return Labellers(
-        tuple(name for name in names if labelled_by(name) == "people"),
-        tuple(name for name in names if labelled_by(name) == "oracle"),
-    )
+    names: dict[str, list[str]] = {"people": [], "oracle": []}
+    judges: dict[str, None] = {}
+    for respondent in audit.respondents:
+        for cell in respondent.judged:
+            judges[Cell.parse(cell).judge] = None
+    for judge in judges:
+        names[labelled_by(judge)].append(judge)
+    return Labellers(tuple(names["people"]), tuple(names["oracle"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +183,8 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
         items = int(covered["items"] if covered is not None else row.get("items") or 0)
         claimed = covered is not None and bool(covered["claimed"])
         if items or claimed:
-            made = _type_measured(kind, claimed, items, row)
-            types.append(replace(made, leaks=kind in leaking))
+            measured_type = _type_measured(kind, claimed, items, row)
+            types.append(replace(measured_type, leaks=kind in leaking))
     return tuple(types)
 
 
@@ -188,14 +195,14 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
         error = 0.5 / items**0.5 if items else None
         return TypeMeasured(kind, claimed, items, error, False, False, missing, error_high=error)
     if "measured" in row:
-        good = row.get("state") == "measurable"
+        is_measurable = row.get("state") == "measurable"
         return TypeMeasured(
             kind,
             claimed,
             items,
             error,
             bool(row["measured"]),
-            good,
+            is_measurable,
             missing,
             bool(row.get("at_chance")),
             high,
@@ -203,12 +210,14 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
     # an audit from before a type was judged by its error in the answers
     if error is None:
         return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing)
-    more = (
+    n_missing = (
         max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items)
         if error > MEASURABLE
         else 0
     )
-    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, error_high=high)
+    return TypeMeasured(
+        kind, claimed, items, error, True, n_missing == 0, n_missing, error_high=high
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,18 +249,10 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     for row in leak_rows(audit):
         if row.get("leak") and row.get("low") is not None:
             by_name.setdefault(str(row["name"]), []).append(row)
-    whole = {
-        name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))
-    }
-    typed = any(rows[0].get("type") for rows in by_name.values())
     leaks = []
     for name, rows in by_name.items():
         rows.sort(key=lambda row: -float(row["low"]))
         first = rows[0]
-        if first.get("type") and first.get("part") and whole & {first["type"], first["part"]}:
-            continue
-        if typed and not first.get("type") and not first.get("part"):
-            continue
         leaks.append(
             LeakShown(
                 name,
@@ -263,7 +264,15 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
                 float(first["low"]),
             )
         )
-    return tuple(sorted(leaks, key=lambda leak: -leak.low))
+    marginal_names = {leak.name for leak in leaks if not (leak.type and leak.part)}
+    has_types = any(leak.type for leak in leaks)
+    independent_leaks = []
+    for leak in sorted(leaks, key=lambda leak: -leak.low):
+        is_implied = leak.type and leak.part and marginal_names & {leak.type, leak.part}
+        is_all_items = not leak.type and not leak.part
+        if not is_implied and not (is_all_items and has_types):
+            independent_leaks.append(leak)
+    return tuple(independent_leaks)
 
 
 def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
@@ -292,27 +301,33 @@ class Contradiction:
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
     """Return all contradictory keys, from the findings, or from the indicator in an older audit."""
-    of_findings = [
-        Contradiction(
-            tuple(map(str, row.get("items", ()))),
-            tuple(map(str, row.get("keys", ()))),
-            tuple(map(str, row.get("images", ()))),
-            str(row.get("question", "")),
-            str(row.get("answers", "")),
-        )
-        for finding in audit.findings
-        if finding.get("name") in ("contradictory-label", "contradictory-twins")
-        for row in finding.get("rows", ())
-    ]
-    if of_findings:
-        return tuple({each.items: each for each in reversed(of_findings)}.values())[::-1]
+    contradictions: dict[tuple[str, ...], Contradiction] = {}
+    for finding in audit.findings:
+        if finding.get("name") not in _CONTRADICTIONS:
+            continue
+        for row in finding.get("rows", ()):
+            contradiction = Contradiction(
+                tuple(map(str, row.get("items", ()))),
+                tuple(map(str, row.get("keys", ()))),
+                tuple(map(str, row.get("images", ()))),
+                str(row.get("question", "")),
+                str(row.get("answers", "")),
+            )
+            # the first of two alike is kept, where the last one stands
+            contradictions[contradiction.items] = contradictions.pop(
+                contradiction.items, contradiction
+            )
+    if contradictions:
+        return tuple(contradictions.values())
     for estimate in audit.all_estimates:
         if estimate.indicator == "items.duplicate_items":
-            return tuple(
-                Contradiction(tuple(map(str, g)), ())
-                for g in estimate.detail.get("contradictory") or ()
-            )
+            groups = estimate.detail.get("contradictory") or ()
+            return tuple(Contradiction(tuple(map(str, group)), ()) for group in groups)
     return ()
+
+
+_CONTRADICTIONS = ("contradictory-label", "contradictory-twins")
+"""The findings whose rows are items with contradictory keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +336,7 @@ class WrongKeys:
 
     Parameters
     ----------
-    named
+    items
         Items that a test names as mislabelled; empty where the test would find too few to say
         anything.
     expected
@@ -334,7 +349,7 @@ class WrongKeys:
         .995.
     """
 
-    named: tuple[str, ...]
+    items: tuple[str, ...]
     count: int
     expected: float | None
     contradicted: tuple[str, ...] = ()
@@ -343,50 +358,49 @@ class WrongKeys:
     """Whether the list is worth reading although it gives no number."""
 
     @property
-    def shown(self) -> bool:
+    def has_wrong_keys(self) -> bool:
         """Whether there is something to repair: one name that the list calls likely is an alarm of
         one audit in twenty.
         """
-        many = self.stands_out if self.expected is None else self.expected >= FEW_FAULTS
-        return bool(self.contradicted or self.beyond_doubt or many)
+        has_faults = self.stands_out if self.expected is None else self.expected >= FEW_FAULTS
+        return bool(self.contradicted or self.beyond_doubt or has_faults)
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
     by_name = {e.indicator: e for e in reversed(audit.all_estimates) if e.metric == metric}
-    tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
-    against = by_name.get("criterion.contradicted_items")
-    rows = (
-        tested.detail.get("candidates") or ()
-        if tested is not None and tested.status == "ok"
-        else ()
-    )
-    sure = sum(
-        "expected" not in row or float(row["expected"] or 0) >= 0.995
-        for row in rows
-        if isinstance(row, Mapping)
-    )
-    named = (
-        _items_of(tested) if tested is not None and tested.value and tested.status == "ok" else ()
-    )
-    count = int(tested.value or 0) if tested is not None and tested.status == "ok" else 0
-    faults = listed.detail.get("faults") if listed is not None and listed.status == "ok" else None
+    listed = by_name.get("items.reading_list")
+    # a search that would find too little has another status than `ok`, and names nothing
+    estimated = {name: estimate for name, estimate in by_name.items() if estimate.status == "ok"}
+    tested = estimated.get("items.label_errors")
+    rows: Iterable[object] = ()
+    if tested is not None:
+        rows = tested.detail.get("candidates") or ()
+    expected = None
+    if "items.reading_list" in estimated:
+        expected = estimated["items.reading_list"].detail.get("faults")
     return WrongKeys(
-        named,
-        count,
-        faults,
-        (
-            _items_of(against)
-            if against is not None and against.value and against.status == "ok"
-            else ()
-        ),
-        sure,
-        listed is not None and bool(listed.detail.get("stands_out")),
+        items=_items_of(tested),
+        count=int(tested.value or 0) if tested is not None else 0,
+        expected=expected,
+        contradicted=_items_of(estimated.get("criterion.contradicted_items")),
+        beyond_doubt=sum(map(_is_beyond_doubt, rows)),
+        stands_out=listed is not None and bool(listed.detail.get("stands_out")),
     )
 
 
-def _items_of(estimate: Estimate) -> tuple[str, ...]:
+def _is_beyond_doubt(row: object) -> bool:
+    """Return whether an exact test names an item, or its key is wrong with a chance of .995."""
+    if not isinstance(row, Mapping):
+        return False
+    return "expected" not in row or float(row["expected"] or 0) >= 0.995
+
+
+def _items_of(estimate: Estimate | None) -> tuple[str, ...]:
+    """Return the items that an estimate names; none where there is no estimate or it is 0."""
+    if estimate is None or not estimate.value:
+        return ()
     rows = estimate.detail.get("candidates") or estimate.detail.get("items") or ()
     return tuple(str(row["item"] if isinstance(row, Mapping) else row) for row in rows)
 
@@ -412,7 +426,7 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
 # One item of each hallucination type, as a reader of a paper wants to see what the type asks.
 # ----------------------------------------------------------------------
 
-_LOOKED_AT = 20
+_MAX_SEARCHED = 20
 """Items of a type that are searched for a picture that was not shown before."""
 
 
@@ -422,18 +436,14 @@ def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[d
 
     Nothing is chosen by what respondents answered: the pair shows what is asked, not what is hard.
     """
-    shown: set[str] = set()
+    shown_images: set[str] = set()
     for kind in types_in(form.items):
-        items = [item for item in form.items if item.type == kind][:_LOOKED_AT]
-        items.sort(key=lambda item: not item.image or item.image in shown)
-        pair = next(
-            ((item, small) for item in items if item.image and (small := thumbnail(item.image))),
-            None,
-        )
+        items = [item for item in form.items if item.type == kind][:_MAX_SEARCHED]
         if not items:
             continue
-        item, small = pair or (items[0], "")
-        shown.add(item.image or "")
+        items.sort(key=lambda item: not item.image or item.image in shown_images)
+        item, picture = _first_with_picture(items, thumbnail)
+        shown_images.add(item.image or "")
         yield {
             "type": kind,
             "item": item.id,
@@ -441,8 +451,17 @@ def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[d
             "options": list(item.options),
             "target": item.target if isinstance(item.target, str) else "",
             "image": item.image or "",
-            "thumbnail": small,
+            "thumbnail": picture,
         }
+
+
+def _first_with_picture(items: Sequence[Item], thumbnail: Callable[[str], str]) -> tuple[Item, str]:
+    """Return the first item whose picture can be shown, with it; else the first item."""
+    for item in items:
+        picture = thumbnail(item.image) if item.image else ""
+        if picture:
+            return item, picture
+    return items[0], ""
 
 
 # ----------------------------------------------------------------------
@@ -450,7 +469,7 @@ def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[d
 # against their key.
 # ----------------------------------------------------------------------
 
-_MOST = 50
+_MAX_CONTRADICTIONS = 50
 """How many items with contradictory keys are shown with their pictures; the list of the finding has
 all.
 """
@@ -468,42 +487,38 @@ def items_to_read(
     Of items with contradictory keys, one key in each group is wrong: they stand first. The others
     are ranked by the chance that their key is wrong (`items.reading_list` of this metric).
     """
-    rows = [
-        {
-            **_about(form.by_id[name], thumbnail),
-            "why": "contradiction",
-            "beside": [other for other in group if other != name],
-        }
-        for group in _contradictory(form, findings)
-        for name in group
-    ][:_MOST]
-    there = {row["item"] for row in rows}
+    rows: list[dict[str, Any]] = []
+    for group in _contradictory(form, findings):
+        for name in group[: _MAX_CONTRADICTIONS - len(rows)]:
+            row = _item_row(form.by_id[name], thumbnail)
+            row["why"] = "contradiction"
+            row["beside"] = [item_id for item_id in group if item_id != name]
+            rows.append(row)
+    listed_ids = {row["item"] for row in rows}
     for estimate in estimates:
-        if estimate.indicator == "items.reading_list" and estimate.metric == metric:
-            for row in estimate.detail.get("reading_list") or ():
-                if row["item"] in form.by_id and row["item"] not in there:
-                    about = _about(form.by_id[row["item"]], thumbnail)
-                    rows.append(
-                        {
-                            **about,
-                            "why": "answers",
-                            "rank": row["rank"],
-                            "fails": list(row["fails"]),
-                            "expected": row["expected"],
-                        }
-                    )
+        if estimate.indicator != "items.reading_list" or estimate.metric != metric:
+            continue
+        for listed in estimate.detail.get("reading_list") or ():
+            if listed["item"] in form.by_id and listed["item"] not in listed_ids:
+                row = _item_row(form.by_id[listed["item"]], thumbnail)
+                row["why"] = "answers"
+                row["rank"] = listed["rank"]
+                row["fails"] = list(listed["fails"])
+                row["expected"] = listed["expected"]
+                rows.append(row)
     return rows
 
 
 def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Sequence[str]]:
+    """Return the groups of items with contradictory keys, each once."""
     groups: dict[tuple[str, ...], None] = {}
     for finding in findings:
-        if finding["name"] in ("contradictory-label", "contradictory-twins"):
-            groups.update({tuple(row["items"]): None for row in finding["rows"]})
-    return [group for group in groups if all(name in form.by_id for name in group)]
+        if finding["name"] in _CONTRADICTIONS:
+            groups.update(dict.fromkeys(tuple(row["items"]) for row in finding["rows"]))
+    return [group for group in groups if form.by_id.keys() >= set(group)]
 
 
-def _about(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
+def _item_row(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
     return {
         "item": item.id,
         "type": item.type or "",

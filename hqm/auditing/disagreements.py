@@ -29,13 +29,13 @@ from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import Administration, Cell, Count, Form, Item, Response, Row, Verdict, Width, finite
 
-MOST = 60
+MAX_EXAMPLES = 60
 """Examples of one benchmark at most."""
-ANSWERERS = 6
+MAX_SHOWN_RESPONDENTS = 6
 """Respondents whose answers an example shows at most: those on whom the administrations disagree
 most.
 """
-LONGEST = 1200
+MAX_TEXT_CHARS = 1200
 """Characters of an answer or a judge's reply that are kept; the cut is marked."""
 PIXELS = 160
 """The longer side of a thumbnail."""
@@ -107,7 +107,7 @@ def examples(
     reference: Cell,
     matrices: Mapping[Cell, ScoreMatrix],
     labelled: Sequence[ScoreMatrix],
-    most: int = MOST,
+    max_examples: int = MAX_EXAMPLES,
 ) -> list[Example]:
     """The items on which the reference administration and another one disagree most.
 
@@ -118,7 +118,7 @@ def examples(
     reference, matrices, labelled
         The reference administration, all scored administrations, and the labels of people and
         oracles on the reference.
-    most
+    max_examples
         How many examples at most, shared among the facets.
     """
     first = matrices[reference]
@@ -135,48 +135,49 @@ def examples(
     scenes = _AnswersByItem(benchmark, answers, judges, forms, respondents, matrices, labelled)
     means = {facet: _mean(gap) for facet, gap in gaps.items()}
     return [
-        scenes.example(first.items[i], gaps, means, i) for i in _chosen(first.items, means, most)
+        scenes.example(first.items[i], gaps, means, i)
+        for i in _choose_items(first.items, means, max_examples)
     ]
 
 
-def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
+def _gaps(first: ScoreMatrix, second: ScoreMatrix) -> npt.NDArray[np.float64]:
     """Return (respondents, items): how far the scores differ; NaN if one is unscored."""
     rows = [
-        other.respondents.index(name) if name in other.respondents else -1
+        second.respondents.index(name) if name in second.respondents else -1
         for name in first.respondents
     ]
-    columns = [other.places.get(item.id, -1) for item in first.items]
-    padded = np.pad(other.values, ((0, 1), (0, 1)), constant_values=np.nan)
+    columns = [second.column_by_id.get(item.id, -1) for item in first.items]
+    padded = np.pad(second.values, ((0, 1), (0, 1)), constant_values=np.nan)
     return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
 
 
 def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    known = np.isfinite(gap)
-    total: npt.NDArray[np.float64] = np.where(known, gap, 0.0).sum(axis=0) / np.maximum(
-        known.sum(axis=0), 1
+    scored = np.isfinite(gap)
+    total: npt.NDArray[np.float64] = np.where(scored, gap, 0.0).sum(axis=0) / np.maximum(
+        scored.sum(axis=0), 1
     )
     return total
 
 
-def _chosen(
-    items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], most: int
+def _choose_items(
+    items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], max_items: int
 ) -> list[int]:
     """Choose the items to show, facet by facet, with types in turn."""
-    chosen: dict[int, None] = {}
-    share = -(-most // max(len(means), 1))
+    indices: dict[int, None] = {}
+    share = -(-max_items // max(len(means), 1))
     for mean in means.values():
         queues: dict[str | None, list[int]] = {}
         for i in np.argsort(-mean, kind="stable"):
-            if mean[i] > 0 and int(i) not in chosen:
+            if mean[i] > 0 and int(i) not in indices:
                 queues.setdefault(items[i].type, []).append(int(i))
-        of_facet: list[int] = []
-        while queues and len(of_facet) < share:
+        facet_indices: list[int] = []
+        while queues and len(facet_indices) < share:
             for kind in list(queues):
-                of_facet.append(queues[kind].pop(0))
+                facet_indices.append(queues[kind].pop(0))
                 if not queues[kind]:
                     del queues[kind]
-        chosen.update(dict.fromkeys(of_facet[:share]))
-    return list(chosen)[:most]
+        indices.update(dict.fromkeys(facet_indices[:share]))
+    return list(indices)[:max_items]
 
 
 class _AnswersByItem:
@@ -192,13 +193,17 @@ class _AnswersByItem:
         matrices: Mapping[Cell, ScoreMatrix],
         labelled: Sequence[ScoreMatrix],
     ) -> None:
-        self.benchmark, self.answers, self.judges, self.forms = benchmark, answers, judges, forms
+        self.benchmark = benchmark
+        self.answers = answers
+        self.judges = judges
+        self.forms = forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
-        self.matrices, self.labelled = matrices, labelled
+        self.matrices = matrices
+        self.labelled = labelled
         self._rows: dict[tuple[str, str, int, str], list[Row | None]] = {}
-        self._places = {
-            name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()
-        }
+        self._positions: dict[str, dict[str, int]] = {}
+        for name, form in forms.items():
+            self._positions[name] = {item.id: i for i, item in enumerate(form.items)}
 
     def example(
         self,
@@ -207,82 +212,80 @@ class _AnswersByItem:
         means: Mapping[str, npt.NDArray[np.float64]],
         column: int,
     ) -> Example:
-        facets = {facet: float(mean[column]) for facet, mean in means.items()}
+        facets = {}
+        for facet, mean in means.items():
+            if mean[column] > 0:
+                facets[facet] = float(mean[column])
         names = list(next(iter(self.matrices.values())).respondents)
-        known = np.stack([np.nan_to_num(gap[:, column]) for gap in gaps.values()]).sum(axis=0)
-        order = [names[i] for i in np.argsort(-known, kind="stable")][:ANSWERERS]
-        used = [form for form in self.forms if any(cell.form == form for cell in self.matrices)]
-        asked = {
-            form: self.forms[form].by_id[item.id]
-            for form in used
-            if item.id in self.forms[form].by_id
-        }
-        answers = [
-            answer
-            for name in order
-            for matrix in self.matrices.values()
-            for answer in self._of_respondent(item, name, matrix)
-        ]
-        answers += [
-            answer
-            for matrix in self.labelled
-            for name in order
-            for answer in self._label(item, name, matrix)
-        ]
-        answers.sort(key=lambda answer: order.index(answer.respondent))
+        disagreement = np.nansum([gap[:, column] for gap in gaps.values()], axis=0)
+        order = [names[i] for i in np.argsort(-disagreement, kind="stable")][:MAX_SHOWN_RESPONDENTS]
+        prompts = {}
+        targets = {}
+        administered = {cell.form for cell in self.matrices}
+        for name, form in self.forms.items():
+            form_item = form.by_id.get(item.id)
+            if name in administered and form_item is not None:
+                prompts[name] = self.benchmark.question_text(form_item)
+                target = form_item.target
+                targets[name] = _cut(target) if isinstance(target, str) else ""
+        answers: list[ExampleAnswer] = []
+        for name in order:
+            for matrix in self.matrices.values():
+                answers += self._respondent_answers(item, name, matrix)
+            for matrix in self.labelled:
+                answers += self._label(item, name, matrix)
         return Example(
             item=item.id,
             type=item.type or "",
             image=item.image or "",
             thumbnail=thumbnail(self.answers.asks.picture(self.benchmark, item.image)[1]),
-            facets={facet: gap for facet, gap in facets.items() if gap > 0},
-            prompts={form: self.benchmark.asked(put) for form, put in asked.items()},
-            targets={
-                form: _cut(put.target) if isinstance(put.target, str) else ""
-                for form, put in asked.items()
-            },
+            facets=facets,
+            prompts=prompts,
+            targets=targets,
             answers=tuple(answers),
             respondents=len(names),
         )
 
-    def _of_respondent(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
+    def _respondent_answers(
+        self, item: Item, name: str, matrix: ScoreMatrix
+    ) -> list[ExampleAnswer]:
+        """Return the respondent's answer in one administration; none where it was not asked."""
         cell = matrix.cell
-        column = matrix.places.get(item.id)
+        column = matrix.column_by_id.get(item.id)
         response = self._response(cell, item.id, name)
         if column is None or response is None:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
         verdict, words = self._verdict(self.forms[cell.form].by_id[item.id], name, response, cell)
-        return [
-            ExampleAnswer(
-                name,
-                str(cell),
-                _cut(response.text),
-                verdict.state,
-                _cut(verdict.read),
-                _cut(verdict.reason),
-                value,
-                words,
-            )
-        ]
+        answer = ExampleAnswer(
+            name,
+            str(cell),
+            _cut(response.text),
+            verdict.state,
+            _cut(verdict.read),
+            _cut(verdict.reason),
+            value,
+            words,
+        )
+        return [answer]
 
     def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[ExampleAnswer]:
-        column = matrix.places.get(item.id)
+        """Return the label of the respondent's answer; none where nobody labelled it."""
+        column = matrix.column_by_id.get(item.id)
         if column is None or name not in matrix.respondents:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
-        return (
-            []
-            if value is None
-            else [ExampleAnswer(name, str(matrix.cell), "", "ok", "", "", value)]
-        )
+        if value is None:
+            return []
+        return [ExampleAnswer(name, str(matrix.cell), "", "ok", "", "", value)]
 
     def _response(self, cell: Cell, item: str, name: str) -> Response | None:
         key = (cell.form, name, cell.run, cell.resolution)
         if key not in self._rows:
-            answers, form = self.answers.at(cell.resolution), self.forms[cell.form]
+            answers = self.answers.with_resolution(cell.resolution)
+            form = self.forms[cell.form]
             self._rows[key] = answers.rows(self.benchmark, form, self.respondents[name], cell.run)
-        position = self._places[cell.form].get(item)
+        position = self._positions[cell.form].get(item)
         row = None if position is None else self._rows[key][position]
         return None if row is None else Response(*row[:3])
 
@@ -291,63 +294,64 @@ class _AnswersByItem:
     ) -> tuple[Verdict, tuple[str, ...]]:
         """Return the verdict on one answer, and the judge's replies."""
         label, asking = parse_judge(cell.judge)
-        judging = next((judging for judging in self.judges if judging.label == label), None)
-        if judging is None:
+        judge = next((judge for judge in self.judges if judge.label == label), None)
+        if judge is None:
             return self.benchmark.verdict(item, response), ()
-        if isinstance(judging, FileJudge):
-            return self._brought(judging, item, name, cell), judging.words(name, cell, item.id)
-        heard: list[str] = []
-        stored = judging.asking(asking)
+        if isinstance(judge, FileJudge):
+            return self._file_verdict(judge, item, name, cell), judge.words(name, cell, item.id)
+        replies: list[str] = []
+        stored = judge.asking(asking)
 
         async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
             reply = await stored(role, prompt, image, schema)
-            heard.append(f"{role}: {_cut(reply)}")
+            replies.append(f"{role}: {_cut(reply)}")
             return reply
 
-        return self._judged(item, name, response, cell, ask, heard)
+        return self._stored_verdict(item, name, cell, ask), tuple(replies)
 
-    def _seen_with(self, item: Item, cell: Cell) -> Form:
-        """The item and those whose answers its judge sees beside."""
-        form, seen = self.forms[cell.form], {item.id, *self.benchmark.beside(item)}
-        return Form(form.name, tuple(other for other in form.items if other.id in seen))
+    def _context(self, item: Item, cell: Cell) -> tuple[Form, int]:
+        """Return the item and those whose answers its judge sees beside, and its position there."""
+        form = self.forms[cell.form]
+        context_ids = {item.id, *self.benchmark.context_items(item)}
+        items = [member for member in form.items if member.id in context_ids]
+        return Form(form.name, tuple(items)), [member.id for member in items].index(item.id)
 
-    def _brought(self, judge: FileJudge, item: Item, name: str, cell: Cell) -> Verdict:
+    def _file_verdict(self, judge: FileJudge, item: Item, name: str, cell: Cell) -> Verdict:
         """Return the verdict from a file, with the answers that the judge saw beside this one."""
-        small = self._seen_with(item, cell)
-        row = [self._response(cell, other.id, name) for other in small.items]
-        return judge.verdicts(cell, small, {name: row})[name][
-            [other.id for other in small.items].index(item.id)
-        ]
+        context, position = self._context(item, cell)
+        rows = {name: self._context_row(context, cell, name)}
+        return judge.verdicts(cell, context, rows)[name][position]
 
-    def _judged(
-        self, item: Item, name: str, response: Response, cell: Cell, ask: AskJudge, heard: list[str]
-    ) -> tuple[Verdict, tuple[str, ...]]:
+    def _stored_verdict(self, item: Item, name: str, cell: Cell, ask: AskJudge) -> Verdict:
+        """Return the verdict from the stored replies of a judge."""
         # a procedure that judges all answers together, or sees others beside, asks what it asked
         # then: with all of them
-        small = self._seen_with(item, cell)
-        who = list(self.respondents) if self.benchmark.jointly else [name]
-        rows = {n: [self._response(cell, other.id, n) for other in small.items] for n in who}
+        context, position = self._context(item, cell)
+        names = list(self.respondents) if self.benchmark.jointly else [name]
+        rows = {member: self._context_row(context, cell, member) for member in names}
 
-        def about(other: Item) -> AskJudge:
-            return ask if other.id == item.id else _silent
+        def ask_for(context_item: Item) -> AskJudge:
+            return ask if context_item.id == item.id else _silent
 
-        position = [other.id for other in small.items].index(item.id)
-        return verdicts(self.benchmark, small, rows, about)[name][position], tuple(heard)
+        return verdicts(self.benchmark, context, rows, ask_for)[name][position]
+
+    def _context_row(self, context: Form, cell: Cell, name: str) -> list[Response | None]:
+        """Return the respondent's answers to the items of a context."""
+        return [self._response(cell, member.id, name) for member in context.items]
 
 
 async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
-    """Stand in for the judge of an item that is judged only together with another one."""
+    """Give no reply about an item that is judged only together with another one."""
     from hqm.errors import NoReply
 
     raise NoReply("not asked about here", location=role)
 
 
 def _cut(text: str) -> str:
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[:LONGEST]} [… {len(text) - LONGEST:,} characters more]"
-    )
+    """Return a text with its end cut off and counted, where it is longer than an example shows."""
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    return f"{text[:MAX_TEXT_CHARS]} [… {len(text) - MAX_TEXT_CHARS:,} characters more]"
 
 
 def thumbnail(path: Path | None) -> str:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from hqm.administration.asks import StoredRespondent
-from hqm.administration.stored_answers import Answers, was_put
+from hqm.administration.stored_answers import Answers, was_administered
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, UsageError
 from hqm.files.whole import write_text
@@ -62,12 +62,12 @@ def model_info(name: str, identity: Mapping[str, Any]) -> dict[str, Any]:
     """
     kind = str(identity.get("kind") or name.partition("/")[0])
     target = _target(name)
-    hub = len([part for part in target.split("/") if part]) == 2 and not target.startswith(
+    hub = len([segment for segment in target.split("/") if segment]) == 2 and not target.startswith(
         ("/", ".")
     )
-    parts = [part for part in target.split("/") if part] or [name]
-    developer, model = (parts[0], parts[1]) if hub else (NO_DEVELOPER, parts[-1])
-    known = {
+    segments = [segment for segment in target.split("/") if segment] or [name]
+    developer, model = (segments[0], segments[1]) if hub else (NO_DEVELOPER, segments[-1])
+    settings = {
         key: value for key, value in identity.items() if key not in ("kind", "base_url", "answers")
     }
     info: dict[str, Any] = {
@@ -75,7 +75,7 @@ def model_info(name: str, identity: Mapping[str, Any]) -> dict[str, Any]:
         "id": f"{_component(developer)}/{_component(model)}",
         "developer": developer,
         "additional_details": {
-            **{key: str(value) for key, value in sorted(known.items()) if value is not None},
+            **{key: str(value) for key, value in sorted(settings.items()) if value is not None},
             "deployment_type": _deployment(kind, identity),
             "model_availability": "open_weights" if kind in _ENGINES else "unknown",
         },
@@ -95,7 +95,7 @@ def public_name(name: str) -> str:
         parsed = RespondentName.parse(name)
     except HQMError:
         return name
-    return str(replace(parsed, at="")) if "://" in parsed.at else name
+    return str(replace(parsed, qualifier="")) if "://" in parsed.qualifier else name
 
 
 def _target(name: str) -> str:
@@ -110,16 +110,16 @@ def _target(name: str) -> str:
 def _component(text: str) -> str:
     """Return a name that is a valid folder on every system and not reserved by the schema."""
     clean = _UNSAFE.sub("_", text).strip().rstrip(". ") or NO_DEVELOPER
-    taken = clean.lower() in ("unknown", "data") or _RESERVED.fullmatch(clean) is not None
-    return f"_{clean}" if taken else clean
+    is_reserved = clean.lower() in ("unknown", "data") or _RESERVED.fullmatch(clean) is not None
+    return f"_{clean}" if is_reserved else clean
 
 
 def _deployment(kind: str, identity: Mapping[str, Any]) -> str:
     if kind in _ENGINES:
         return "self_deployed"
     if kind == "openai":
-        here = urlsplit(str(identity.get("base_url") or "")).hostname in _LOCAL_HOSTS
-        return "self_deployed" if here else "externally_managed"
+        is_local = urlsplit(str(identity.get("base_url") or "")).hostname in _LOCAL_HOSTS
+        return "self_deployed" if is_local else "externally_managed"
     return "unknown"
 
 
@@ -131,12 +131,12 @@ def _deployment(kind: str, identity: Mapping[str, Any]) -> str:
 def measurements(detail: Mapping[str, Any]) -> dict[str, Any]:
     """Tokens and time, where both ends were measured."""
     measured: dict[str, Any] = {}
-    read, written = detail.get("tokens_in"), detail.get("tokens_out")
-    if isinstance(read, int) and isinstance(written, int):
+    tokens_in, tokens_out = detail.get("tokens_in"), detail.get("tokens_out")
+    if isinstance(tokens_in, int) and isinstance(tokens_out, int):
         measured["token_usage"] = {
-            "input_tokens": read,
-            "output_tokens": written,
-            "total_tokens": read + written,
+            "input_tokens": tokens_in,
+            "output_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
         }
     if isinstance(seconds := detail.get("seconds"), (int, float)):
         measured["performance"] = {"latency_ms": 1000 * float(seconds)}
@@ -157,10 +157,10 @@ def references(target: Any) -> list[str]:
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values that are not empty, as texts."""
-    known = {key: value for key, value in values.items() if value is not None and value != ""}
+    present = {key: value for key, value in values.items() if value is not None and value != ""}
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in known.items()
+        for key, value in present.items()
     }
 
 
@@ -189,9 +189,9 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.relationship not in get_args(Relationship):
-            known = ", ".join(get_args(Relationship))
+            choices = ", ".join(get_args(Relationship))
             raise UsageError(
-                f"there is no relationship {self.relationship!r}", remedy=f"It is one of {known}."
+                f"there is no relationship {self.relationship!r}", remedy=f"It is one of {choices}."
             )
 
 
@@ -234,7 +234,7 @@ def write_evaluations(
     for respondent in respondents:
         for form in forms:
             for run in answers.store.runs(respondent.number):
-                if was_put(answers.asks, benchmark, form, respondent, run):
+                if was_administered(answers.asks, benchmark, form, respondent, run):
                     yield _Administration(
                         benchmark, answers, form, run, respondent, judges, source, pictures
                     ).write(folder)
@@ -272,15 +272,15 @@ class _Administration:
         ] or [(None, answers.matrix(benchmark, cell, form, [respondent]))]
         # what was not asked is no part of this evaluation, and no item that its interval could
         # count
-        asked = [
+        item_ids = [
             item.id
             for item, answer in zip(form.items, self.responses, strict=True)
             if answer is not None
         ]
         self.matrices = [
-            (judge, matrix.take([respondent.name], asked)) for judge, matrix in matrices
+            (judge, matrix.take([respondent.name], item_ids)) for judge, matrix in matrices
         ]
-        self.asked = asked
+        self.asked = item_ids
         self.model = model_info(respondent.name, respondent.identity)
         key = digest(
             [
@@ -299,8 +299,11 @@ class _Administration:
         self.of_items = self._metric_of_items()
 
     def write(self, folder: Path) -> EvaluationRecord:
-        inside = Path("data", self.benchmark.name, self.model["id"])
-        samples, aggregate = inside / f"{self.uuid}_samples.jsonl", inside / f"{self.uuid}.json"
+        record_folder = Path("data", self.benchmark.name, self.model["id"])
+        samples, aggregate = (
+            record_folder / f"{self.uuid}_samples.jsonl",
+            record_folder / f"{self.uuid}.json",
+        )
         rows = list(self._rows())
         lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         write_text(folder / samples, lines)
@@ -373,8 +376,8 @@ class _Administration:
                 "uncertainty": self._uncertainty(metric, matrix),
             },
         }
-        if drawn := self._generation():
-            result["generation_config"] = drawn
+        if generation := self._generation():
+            result["generation_config"] = generation
         return result
 
     def _result_id(self, metric: Metric, judge: Judge | None) -> str:
@@ -408,18 +411,21 @@ class _Administration:
 
     def _judged(self, judge: Judge) -> dict[str, Any]:
         if isinstance(judge, FileJudge):
-            who, more = (
+            judges, details = (
                 [{"model_info": model_info(judge.label, {})}],
                 as_texts({"judgements": "files"}),
             )
-            return {"judges": who, "input_prompt": _NO_TEMPLATE, "additional_details": more}
-        others = {respondent.name: respondent for respondent in judge.panel.others.values()}
+            return {"judges": judges, "input_prompt": _NO_TEMPLATE, "additional_details": details}
+        role_models = {
+            respondent.name: respondent for respondent in judge.panel.role_models.values()
+        }
         members = [
             judge.panel.main,
-            *(r for name, r in others.items() if name != judge.panel.main.name),
+            *(r for name, r in role_models.items() if name != judge.panel.main.name),
         ]
         roles = {
-            role: public_name(respondent.name) for role, respondent in judge.panel.others.items()
+            role: public_name(respondent.name)
+            for role, respondent in judge.panel.role_models.items()
         }
         infos = [
             (model_info(member.name, judge.identity(member)), judge.sampling(member))
@@ -455,23 +461,23 @@ class _Administration:
 
     def _score_details(self, metric: Metric, matrix: ScoreMatrix) -> dict[str, str]:
         states = matrix.state_counts()[self.respondent.name]
-        counted = {f"state.{state}": count for state, count in states.items() if count}
-        said = {
+        counts = {f"state.{state}": count for state, count in states.items() if count}
+        details = {
             "form": self.form.name,
             "run": self.run,
             "unscored": matrix.unscored(metric),
-            **counted,
+            **counts,
         }
         if metric.rounds:
-            said["printed"] = float(matrix.printed(metric)[0])
-        return as_texts(said)
+            details["printed"] = float(matrix.printed(metric)[0])
+        return as_texts(details)
 
     def _uncertainty(self, metric: Metric, matrix: ScoreMatrix) -> dict[str, Any]:
         units = matrix.units(metric)
         tallies = {key: values[0] for key, values in units.tallies.items()}
         value = partial(metric_of, metric)
         bounds = jackknife_interval(
-            tallies, units.clusters, value, share=metric.share, level=_LEVEL
+            tallies, units.clusters, value, is_proportion=metric.share, level=_LEVEL
         )
         plain = jackknife_interval(tallies, units.clusters, value, level=_LEVEL)
         uncertainty: dict[str, Any] = {"num_samples": int(units.scored[0].sum())}
@@ -495,7 +501,7 @@ class _Administration:
 
     def _source_data(self) -> dict[str, Any]:
         card = self.benchmark.card
-        about = {
+        details = {
             "version": card.version,
             "licence": card.licence,
             "form": self.form.name,
@@ -503,7 +509,7 @@ class _Administration:
             "items": len(self.asked),
             "items_of_form": len(self.form),
         }
-        data: dict[str, Any] = {"dataset_name": card.title, "additional_details": as_texts(about)}
+        data: dict[str, Any] = {"dataset_name": card.title, "additional_details": as_texts(details)}
         hub = re.match(r"hf://datasets/([^/]+/[^/@]+)", card.data.folder)
         if hub:
             return {**data, "source_type": "hf_dataset", "hf_repo": hub[1]}
@@ -515,15 +521,15 @@ class _Administration:
 
     def _generation(self) -> dict[str, Any]:
         identity = self.respondent.identity
-        drawn = {
+        generation_args = {
             key: identity[key] for key in ("temperature", "top_p", "max_tokens") if key in identity
         }
-        if not drawn:
+        if not generation_args:
             return {}
-        asked = self.benchmark.card.prompt
-        drawn["prompt_template"] = f"{asked.prefix}{{question}}{asked.suffix}"
+        prompt = self.benchmark.card.prompt
+        generation_args["prompt_template"] = f"{prompt.prefix}{{question}}{prompt.suffix}"
         return {
-            "generation_args": drawn,
+            "generation_args": generation_args,
             "additional_details": as_texts({"seed": identity.get("seed"), "run": self.run}),
         }
 
@@ -531,15 +537,19 @@ class _Administration:
         """Return the metric that is the mean of the items' scores."""
         _, matrix = self.matrices[0]
         mean = float(np.nanmean(matrix.values[0])) if matrix.scored.any() else np.nan
-        whole = [m for m in self.benchmark.metrics if not m.subset and not m.group]
-        return next((m for m in whole if np.isclose(matrix.score(m)[0], mean, atol=1e-12)), None)
+        unrestricted = [m for m in self.benchmark.metrics if not m.subset and not m.group]
+        return next(
+            (m for m in unrestricted if np.isclose(matrix.score(m)[0], mean, atol=1e-12)), None
+        )
 
     # --- the samples ---
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         judge, matrix = self.matrices[0]
-        given = [(r, d) for r, d in zip(self.responses, self.details, strict=True) if r is not None]
-        for i, (item, (response, detail)) in enumerate(zip(matrix.items, given, strict=True)):
+        answered = [
+            (r, d) for r, d in zip(self.responses, self.details, strict=True) if r is not None
+        ]
+        for i, (item, (response, detail)) in enumerate(zip(matrix.items, answered, strict=True)):
             yield self._row(
                 item,
                 response,
@@ -575,7 +585,7 @@ class _Administration:
             "interaction_type": "single_turn",
             "input": {
                 "raw": item.prompt,
-                "formatted": self.benchmark.asked(item),
+                "formatted": self.benchmark.question_text(item),
                 "reference": reference,
             },
             "output": {"raw": [response.text]},
@@ -622,7 +632,7 @@ class _Administration:
             ]
         else:
             row["error"] = f"not scored, the answer is {state}" + (
-                f": {why}" if (why := response.reason or verdict.reason) else ""
+                f": {reason}" if (reason := response.reason or verdict.reason) else ""
             )
         return {**row, **measurements(detail)}
 
@@ -641,7 +651,7 @@ class _Administration:
 def _panel(judge: Judge) -> str:
     if isinstance(judge, FileJudge):
         return public_name(judge.label)
-    others = sorted(judge.panel.others.items())
+    role_models = sorted(judge.panel.role_models.items())
     return public_name(judge.panel.main.name) + "".join(
-        f"+{role}={public_name(who.name)}" for role, who in others
+        f"+{role}={public_name(model.name)}" for role, model in role_models
     )

@@ -31,7 +31,7 @@ from hqm.auditing.score_differences import (
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.judge_api import named, parse_judge
+from hqm.benchmark.judge_api import judge_name, parse_judge
 from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
@@ -52,12 +52,12 @@ from hqm.labels.people_labels import (
 )
 from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
-from hqm.respondents.kinds import check_families, families_of, told_from_names
+from hqm.respondents.kinds import are_inferred_from_names, check_families, families_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Cell, Form, Response, Verdict
+from hqm.types import ORIGINAL, Cell, Form, Judgement, Response, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,22 +78,22 @@ def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
     DesignError
         There is none.
     """
-    asked = set(stopped.order.clusters[: stopped.pictures])
-    chosen = np.array([cluster_of(item) in asked for item in form.items])
-    if not chosen.any():
+    asked_clusters = set(stopped.order.clusters[: stopped.pictures])
+    common = np.array([cluster_of(item) in asked_clusters for item in form.items])
+    if not common.any():
         raise DesignError(
             "the respondents stopped before they had a picture in common",
             location=stopped.order.benchmark,
             remedy="Ask them again, with the rule or without it.",
         )
-    return chosen
+    return common
 
 
 def on_common_items(stopped: Stopped, matrix: ScoreMatrix) -> ScoreMatrix:
     """An administration cut to the pictures that all respondents were asked; its cell says so."""
     form = Form(matrix.cell.form, matrix.items)
-    chosen = common_items(stopped, form)
-    items = [item.id for item, inside in zip(matrix.items, chosen, strict=True) if inside]
+    common = common_items(stopped, form)
+    items = [item.id for item, is_common in zip(matrix.items, common, strict=True) if is_common]
     return replace(matrix.take(matrix.respondents, items), cell=stopped_cell(stopped, matrix.cell))
 
 
@@ -110,17 +110,20 @@ def stopped_rows(
 
     `inclusion` is the probability that a picture was among those asked, the same for all pictures.
     """
-    total, inside = len(stopped.order.clusters), int(common_items(stopped, form).sum())
+    total, n_common = len(stopped.order.clusters), int(common_items(stopped, form).sum())
     rows: list[Mapping[str, Any]] = []
-    for who in respondents:
-        stop, asked = stopped.stops.get(who.number), stopped.asked[who.number]
+    for respondent in respondents:
+        stop, n_answered = (
+            stopped.stops.get(respondent.number),
+            stopped.n_answered[respondent.number],
+        )
         row: dict[str, Any] = {
-            "respondent": who.name,
-            "pictures": asked,
-            "inclusion": asked / total,
+            "respondent": respondent.name,
+            "pictures": n_answered,
+            "inclusion": n_answered / total,
         }
-        row["items"] = len(stopped.order.items(form, 0, asked))
-        if asked == total:
+        row["items"] = len(stopped.order.items(form, 0, n_answered))
+        if n_answered == total:
             row["why"] = "every item was asked"
         elif stop is None:
             row["why"] = "it was not asked further, and no rule had stopped it"
@@ -135,7 +138,7 @@ def stopped_rows(
         "seed": stopped.order.seed,
         "pictures": stopped.pictures,
         "of_pictures": total,
-        "items": inside,
+        "items": n_common,
         "of_items": len(form.items),
         "inclusion": stopped.pictures / total,
         "respondents": rows,
@@ -169,7 +172,7 @@ class Evidence:
         model.
     families
         Every respondent's family.
-    families_told
+    families_from_names
         Whether respondents are taken for relatives because of their names, not because a file says
         so.
     probabilities
@@ -201,7 +204,7 @@ class Evidence:
     labels: Labels
     oracles: tuple[ScoreMatrix, ...]
     families: tuple[str, ...]
-    families_told: bool
+    families_from_names: bool
     probabilities: npt.NDArray[np.float64] | None
     metrics: tuple[Metric, ...]
     findings: tuple[Finding, ...]
@@ -234,23 +237,23 @@ class Evidence:
         """The scored answers of the reference administration."""
         return self.matrices[self.reference]
 
-    def to_frame(self, what: Literal["answers", "items"] = "answers") -> pd.DataFrame:
+    def to_frame(self, table: Literal["answers", "items"] = "answers") -> pd.DataFrame:
         """The evidence as a tidy pandas frame.
 
         Parameters
         ----------
-        what
+        table
             `answers`: one row a respondent, administration and item, with the score (NaN where the
             answer was not scored) and the state. `items`: one row an item of the reference
             administration, with its mean score over the respondents and its correlation with the
             mean of the other items.
         """
-        if what not in ("answers", "items"):
+        if table not in ("answers", "items"):
             raise UsageError(
-                f"there is no table {what!r} of the evidence", remedy="It has answers and items."
+                f"there is no table {table!r} of the evidence", remedy="It has answers and items."
             )
         name = self.benchmark.name
-        if what == "items":
+        if table == "items":
             return frame(item_rows(name, self.first), ITEMS)
         return frame(answer_rows(name, list(self.matrices.values())), ANSWERS)
 
@@ -332,14 +335,14 @@ def gather(
     asks = asks or Asks(store)
     answers = Answers(asks)
     respondents = tuple(respondents_in(asks, benchmark) if respondents is None else respondents)
-    by_name = forms_held(store, benchmark, forms)
+    forms_by_name = forms_held(store, benchmark, forms)
     if benchmark.roles and not judges and not recorded:
-        return _by_people(
+        return _people_evidence(
             benchmark,
             store,
             answers,
             respondents,
-            by_name,
+            forms_by_name,
             criterion=criterion,
             metrics=metrics,
             families=families,
@@ -348,36 +351,30 @@ def gather(
             stale=stale,
             levels=levels,
         )
-    lead = judges[0].label if judges and benchmark.roles else "rule"
+    lead_judge = judges[0].label if judges and benchmark.roles else "rule"
     cells = _judged_cells(
-        cells_in(asks, benchmark, list(by_name.values()), respondents), judges, lead
+        cells_in(asks, benchmark, list(forms_by_name.values()), respondents), judges, lead_judge
     )
-    reference = reference or Cell(judge=lead, sight=asks.sight)
+    reference = reference or Cell(judge=lead_judge, sight=asks.sight)
     if reference not in cells:
-        there = "; ".join(map(str, cells)) or "none"
+        available = "; ".join(map(str, cells)) or "none"
         raise DesignError(
-            f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})"
+            f"the store holds no answer to {benchmark.name} in {reference} (it has: {available})"
         )
-    chosen = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
-    if recorded:
-        by_tool = [cell for cell in cells if cell.judge == "rule"]
-        matrices = tool_matrices(benchmark, answers, by_tool, by_name, respondents)
-        for cell in cells:
-            if cell.judge != "rule":
-                form = by_name[cell.form]
-                matrices[cell] = _matrix(benchmark, answers, judges, cell, form, respondents)
-        reference = reference if reference in matrices else next(iter(matrices))
-    else:
-        matrices = {
-            cell: _matrix(benchmark, answers, judges, cell, by_name[cell.form], respondents)
-            for cell in cells
-        }
-    form = by_name[reference.form]
-    oracles = _oracles(benchmark, answers, matrices[reference], form, respondents)
-    probabilities = (
-        None if recorded else _probabilities(benchmark, answers, form, reference.run, respondents)
+    audited_metrics = _requested_metrics(benchmark, metrics)
+    matrices = _matrices(
+        benchmark, answers, judges, cells, forms_by_name, respondents, recorded=recorded
     )
+    # where no tool scored the reference, the first administration that one did stands for it
+    if reference not in matrices:
+        reference = next(iter(matrices))
+    form = forms_by_name[reference.form]
+    oracles = _oracles(benchmark, answers, matrices[reference], form, respondents)
+    probabilities = None
+    if not recorded:
+        probabilities = _probabilities(benchmark, answers, form, reference.run, respondents)
     stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
+    stopped_detail: Mapping[str, Any] = {}
     if stopped is not None:
         matrices = {
             stopped_cell(stopped, cell): on_common_items(stopped, matrix)
@@ -385,11 +382,12 @@ def gather(
         }
         oracles = tuple(on_common_items(stopped, oracle) for oracle in oracles)
         reference = stopped_cell(stopped, reference)
+        stopped_detail = stopped_rows(stopped, form, respondents)
         if probabilities is not None:
             probabilities = probabilities[:, common_items(stopped, form)]
     first = matrices[reference]
     check_families(families, first.respondents)
-    differing = partial(_differing, answers, benchmark, form, reference.run, respondents, stale)
+    count_stale = partial(_count_stale, answers, benchmark, form, reference.run, respondents, stale)
     labels = _labels(
         store,
         benchmark,
@@ -397,62 +395,84 @@ def gather(
         reference.run,
         Path(criterion) if criterion else None,
         first.respondents,
-        differing,
+        count_stale,
     )
-    samples = _samples(labels, pool, differing(labels))
-    labelled = (*label_matrices(samples, first, form), *oracles)
-    asked = [
-        by_name[name] for name in dict.fromkeys(cell.form for cell in cells) if name != ORIGINAL
-    ]
-    pictures = pictures and not benchmark.brought
-    seen = pictures_of(benchmark, by_name[ORIGINAL]) if pictures else None
+    samples = _samples(labels, pool, count_stale(labels))
+    picture_files = None
+    if pictures and not benchmark.included_recordings:
+        picture_files = pictures_of(benchmark, forms_by_name[ORIGINAL])
+    other_forms = dict.fromkeys(cell.form for cell in cells if cell.form != ORIGINAL)
+    findings = findings_of(
+        benchmark,
+        forms_by_name[ORIGINAL],
+        picture_files,
+        forms=[forms_by_name[name] for name in other_forms],
+    )
+    disagreements: Sequence[Example] = ()
+    analyses: tuple[Analysis, ...] = ()
+    if not recorded:
+        # an example shows how HQM read an answer, which the tool's score does not follow from
+        labelled = (*label_matrices(samples, first, form), *oracles)
+        disagreements = examples(
+            benchmark, answers, judges, forms_by_name, respondents, reference, matrices, labelled
+        )
+        read_responses = partial(answers.by_respondent, benchmark, form, respondents, reference.run)
+        analyses = analyses_of(benchmark, form, first, read_responses, labels)
     return Evidence(
         benchmark=benchmark,
         reference=reference,
-        forms=by_name,
+        forms=forms_by_name,
         respondents=respondents,
         matrices=matrices,
         labels=labels,
         oracles=oracles,
         families=tuple(families_of(first.respondents, families)),
-        families_told=told_from_names(first.respondents, families),
+        families_from_names=are_inferred_from_names(first.respondents, families),
         probabilities=probabilities,
-        metrics=chosen,
-        findings=tuple(findings_of(benchmark, by_name[ORIGINAL], seen, forms=asked)),
-        # an example shows how HQM read an answer, which the tool's score does not follow from
-        examples=(
-            ()
-            if recorded
-            else tuple(
-                examples(
-                    benchmark, answers, judges, by_name, respondents, reference, matrices, labelled
-                )
-            )
-        ),
+        metrics=audited_metrics,
+        findings=tuple(findings),
+        examples=tuple(disagreements),
         margin=margin,
-        tools=tool_comparisons(benchmark, answers, cells, by_name, respondents),
+        tools=tool_comparisons(benchmark, answers, cells, forms_by_name, respondents),
         scored_by=RECORDED if recorded else "",
         samples=samples,
         levels=tuple(dict.fromkeys(("model", *levels))),
         stages=_stages(benchmark, answers, judges, reference, form, respondents, labels, samples),
-        copies=seen.copies if seen is not None else {},
-        stopped=stopped_rows(stopped, form, respondents) if stopped is not None else {},
-        analyses=(
-            ()
-            if recorded
-            else analyses_of(
-                benchmark,
-                form,
-                first,
-                partial(answers.by_respondent, benchmark, form, respondents, reference.run),
-                labels,
-            )
-        ),
+        copies=picture_files.copies if picture_files is not None else {},
+        stopped=stopped_detail,
+        analyses=analyses,
         thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
 
 
-def _by_people(
+def _requested_metrics(benchmark: Benchmark, names: Sequence[str]) -> tuple[Metric, ...]:
+    """The metrics to audit, the leading one first: those that are named, else the card's."""
+    return tuple(map(benchmark.metric, names)) or benchmark.audited
+
+
+def _matrices(
+    benchmark: Benchmark,
+    answers: Answers,
+    judges: Sequence[Judge],
+    cells: Sequence[Cell],
+    forms: Mapping[str, Form],
+    respondents: Sequence[StoredRespondent],
+    *,
+    recorded: bool,
+) -> dict[Cell, ScoreMatrix]:
+    """Administration -> its scores; with `recorded` those of the tools in place of the rule's."""
+    matrices = {}
+    if recorded:
+        tool_cells = [cell for cell in cells if cell.judge == "rule"]
+        matrices = tool_matrices(benchmark, answers, tool_cells, forms, respondents)
+        cells = [cell for cell in cells if cell.judge != "rule"]
+    for cell in cells:
+        form = forms[cell.form]
+        matrices[cell] = _matrix(benchmark, answers, judges, cell, form, respondents)
+    return matrices
+
+
+def _people_evidence(
     benchmark: Benchmark,
     store: Store,
     answers: Answers,
@@ -474,60 +494,34 @@ def _by_people(
     DesignError
         People cannot stand in for the judge of this benchmark, or there are no labels.
     """
-    form, names = forms[ORIGINAL], [who.name for who in respondents]
-    differing = partial(_differing, answers, benchmark, form, 0, respondents, stale)
+    form = forms[ORIGINAL]
+    names = [respondent.name for respondent in respondents]
+    count_stale = partial(_count_stale, answers, benchmark, form, 0, respondents, stale)
     labels = _labels(
-        store, benchmark, form, 0, Path(criterion) if criterion else None, names, differing
+        store, benchmark, form, 0, Path(criterion) if criterion else None, names, count_stale
     )
-    sample = _samples(labels, pool, differing(labels)).get(HUMAN)
-    given = {(j.respondent, j.item): j for j in sample.judgements} if sample is not None else {}
-    reference = Cell(judge=HUMAN)
-    builder = MatrixBuilder(
-        reference, form, benchmark.verdict, benchmark.subsets, benchmark.groupings
-    )
-    unlabelled = Verdict.unscored("missing", "nobody labelled it")
-    for who in respondents:
-        row = answers.responses(benchmark, form, who, 0)
-        verdicts = [
-            (
-                benchmark.verdict_of_people(item, given[who.name, item.id])
-                if (who.name, item.id) in given
-                else unlabelled
-            )
-            for item in form.items
-        ]
-        scored = [verdict for verdict in verdicts if verdict is not None]
-        if len(scored) < len(verdicts) or not given:
-            raise DesignError(
-                (
-                    f"the answers to {benchmark.name} are judged by a model, none is named, and no"
-                    " label of people stands in for it"
-                ),
-                remedy="Name one with --judge, or bring judgements with --judgements.",
-            )
-        builder.add_verdicts(who.name, row, scored)
-    first = builder.build(
-        digest(
-            sorted([j.respondent, j.item, j.label] for j in given.values() if j.label is not None)
-        )
-    )
+    sample = _samples(labels, pool, count_stale(labels)).get(HUMAN)
+    judgements = {}
+    if sample is not None:
+        judgements = {(j.respondent, j.item): j for j in sample.judgements}
+    first = _people_matrix(benchmark, answers, form, respondents, judgements)
     check_families(families, first.respondents)
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
-    wanted = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
-    seen = copy.copy(benchmark)
-    vars(seen)["metrics"] = countable
+    requested = _requested_metrics(benchmark, metrics)
+    restricted = copy.copy(benchmark)
+    vars(restricted)["metrics"] = countable
     return Evidence(
-        benchmark=seen,
-        reference=reference,
+        benchmark=restricted,
+        reference=first.cell,
         forms=forms,
         respondents=respondents,
-        matrices={reference: first},
+        matrices={first.cell: first},
         labels=Labels((), labels.files),
         oracles=(),
         families=tuple(families_of(first.respondents, families)),
-        families_told=told_from_names(first.respondents, families),
+        families_from_names=are_inferred_from_names(first.respondents, families),
         probabilities=None,
-        metrics=tuple(metric for metric in wanted if metric in countable) or countable[:1],
+        metrics=tuple(metric for metric in requested if metric in countable) or countable[:1],
         findings=tuple(findings_of(benchmark, form, None)),
         examples=(),
         margin=margin,
@@ -541,6 +535,47 @@ def _by_people(
         ),
         levels=tuple(levels),
     )
+
+
+def _people_matrix(
+    benchmark: Benchmark,
+    answers: Answers,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
+    judgements: Mapping[tuple[str, str], Judgement],
+) -> ScoreMatrix:
+    """The scores that people's labels give; (respondent, item) -> label.
+
+    Raises
+    ------
+    DesignError
+        People cannot stand in for the judge of this benchmark, or there are no labels.
+    """
+    builder = MatrixBuilder(
+        Cell(judge=HUMAN), form, benchmark.verdict, benchmark.subsets, benchmark.groupings
+    )
+    unlabelled = Verdict.unscored("missing", "nobody labelled it")
+    for respondent in respondents:
+        verdicts = []
+        for item in form.items:
+            judgement = judgements.get((respondent.name, item.id))
+            verdict: Verdict | None = unlabelled
+            if judgement is not None:
+                verdict = benchmark.verdict_of_people(item, judgement)
+            if verdict is not None:
+                verdicts.append(verdict)
+        if len(verdicts) < len(form.items) or not judgements:
+            raise DesignError(
+                (
+                    f"the answers to {benchmark.name} are judged by a model, none is named, and no"
+                    " label of people stands in for it"
+                ),
+                remedy="Name one with --judge, or bring judgements with --judgements.",
+            )
+        row = answers.responses(benchmark, form, respondent, 0)
+        builder.add_verdicts(respondent.name, row, verdicts)
+    rows = [[j.respondent, j.item, j.label] for j in judgements.values() if j.label is not None]
+    return builder.build(digest(sorted(rows)))
 
 
 def _summed(metric: Metric, matrix: ScoreMatrix) -> bool:
@@ -568,9 +603,9 @@ def _stages(
     units = labelled_units(benchmark, form, labels) if judges and benchmark.roles else []
     if not units:
         return ()
-    given = answers.by_answer(benchmark, form, respondents, reference.run)
+    responses = answers.by_answer(benchmark, form, respondents, reference.run)
     probabilities = samples[HUMAN].probabilities if HUMAN in samples else {}
-    return stage_evidence(benchmark, judges, reference, units, given, probabilities)
+    return stage_evidence(benchmark, judges, reference, units, responses, probabilities)
 
 
 def label_matrices(
@@ -589,7 +624,7 @@ def label_matrices(
     ]
 
 
-def _differing(
+def _count_stale(
     answers: Answers,
     benchmark: Benchmark,
     form: Form,
@@ -601,26 +636,27 @@ def _differing(
     """How many labels are about other words than the stored answers'; they are refused unless
     `stale` keeps them.
     """
-    if not any(LabelContext.of(judgement).answer_digest for judgement in labels.judgements):
+    if not any(
+        LabelContext.from_judgement(judgement).answer_digest for judgement in labels.judgements
+    ):
         return 0
     labelled = {judgement.respondent for judgement in labels.judgements}
-    stored = {
-        (who.name, item.id): answer_digest(response)
-        for who in respondents
-        if who.name in labelled
-        for item, response in zip(
-            form.items, answers.responses(benchmark, form, who, run), strict=True
-        )
-        if response is not None
-    }
-    return check_digests(labels, stored, stale)
+    digests = {}
+    for respondent in respondents:
+        if respondent.name not in labelled:
+            continue
+        row = answers.responses(benchmark, form, respondent, run)
+        for item, response in zip(form.items, row, strict=True):
+            if response is not None:
+                digests[respondent.name, item.id] = answer_digest(response)
+    return check_digests(labels, digests, stale)
 
 
-def _samples(labels: Labels, pool: Pool | None, different: int) -> dict[str, PooledLabels]:
-    """The labels of every judge, one for each answer; `different` of them are about other words
+def _samples(labels: Labels, pool: Pool | None, n_stale: int) -> dict[str, PooledLabels]:
+    """The labels of every judge, one for each answer; `n_stale` of them are about other words
     than the stored answers'.
     """
-    return {judge: pool_labels(labels, judge, pool, stale=different) for judge in labels.by_judge}
+    return {judge: pool_labels(labels, judge, pool, stale=n_stale) for judge in labels.by_judge}
 
 
 def _labels(
@@ -639,34 +675,37 @@ def _labels(
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents, check)
     stored = stored_labels(store, benchmark, form, run)
-    others = [
+    other_judgements = [
         judgement
         for judgement in stored.judgements
         if judgement.judge.partition(RATER)[0] not in labels.by_judge
     ]
-    return replace(labels, judgements=(*labels.judgements, *others))
+    return replace(labels, judgements=(*labels.judgements, *other_judgements))
 
 
-def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> list[Cell]:
+def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead_judge: str) -> list[Cell]:
     """The cells of an audit: each administration by the leading judge or the rule, and the
     reference by repeated and by other judgements.
 
     Another judge is asked once; only one whose judgements came in files has further askings.
     """
     by_label = {judge.label: judge for judge in judges}
-    judged = [replace(cell, judge=lead) for cell in cells]
-    judged = [cell for cell in judged if lead not in by_label or by_label[lead].sees(cell)]
+    judged = []
+    for cell in cells:
+        lead_cell = replace(cell, judge=lead_judge)
+        if lead_judge not in by_label or by_label[lead_judge].covers(lead_cell):
+            judged.append(lead_cell)
     for cell in cells:
         if cell.form != ORIGINAL or cell.run or cell.resolution:
             continue
         for label, judge in by_label.items():
             askings = list(judge.askings())
-            if label == lead:
+            if label == lead_judge:
                 askings = [number for number in askings if number]  # its first one is there already
             elif askings and not isinstance(judge, FileJudge):
                 askings = [0]
-            again = [replace(cell, judge=named(label, number)) for number in askings]
-            judged += [asking for asking in again if judge.sees(asking)]
+            repeated = [replace(cell, judge=judge_name(label, number)) for number in askings]
+            judged += filter(judge.covers, repeated)
     return judged
 
 
@@ -682,7 +721,9 @@ def _matrix(
     label, asking = parse_judge(cell.judge)
     for judge in judges:
         if judge.label == label:
-            rows = answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+            rows = answers.with_resolution(cell.resolution).by_respondent(
+                benchmark, form, respondents, cell.run
+            )
             return judge.matrix(cell, form, rows, asking)
     return answers.matrix(benchmark, cell, form, respondents)
 
@@ -720,7 +761,5 @@ def _probabilities(
     if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
         return None
     rows = [answers.probabilities(benchmark, form, respondent, run) for respondent in respondents]
-    probabilities = np.array(
-        [[np.nan if p is None else p for p in row] for row in rows], dtype=np.float64
-    )
+    probabilities = np.array(rows, dtype=np.float64)  # None becomes NaN
     return probabilities if np.isfinite(probabilities).any() else None

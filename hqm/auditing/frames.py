@@ -68,7 +68,7 @@ class AsFrames(ABC):
     """The frames of an audit; `to_frame` says what their rows are."""
 
     @abstractmethod
-    def to_frame(self, what: Table = "estimates") -> pd.DataFrame: ...
+    def to_frame(self, table: Table = "estimates") -> pd.DataFrame: ...
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -113,15 +113,12 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Kind]) -> pd.
     """Rows as a frame that has these columns whether or not there is any row."""
     import pandas as pd
 
-    listed = list(rows)
-    return pd.DataFrame(
-        {
-            name: pd.Series(
-                [np.nan if row[name] is None else row[name] for row in listed], dtype=_DTYPES[kind]
-            )
-            for name, kind in columns.items()
-        }
-    )
+    row_list = list(rows)
+    series = {}
+    for name, kind in columns.items():
+        values = [np.nan if row[name] is None else row[name] for row in row_list]
+        series[name] = pd.Series(values, dtype=_DTYPES[kind])
+    return pd.DataFrame(series)
 
 
 def facets(cell: str) -> dict[str, Any]:
@@ -130,8 +127,8 @@ def facets(cell: str) -> dict[str, Any]:
     >>> facets("form=parallel|run=1|judge=rule")
     {'form': 'parallel', 'run': 1, 'judge': 'rule', 'sight': '', 'until': '', 'resolution': ''}
     """
-    at = Cell.parse(cell)
-    return {name: getattr(at, name) for name in _FACETS}
+    parsed = Cell.parse(cell)
+    return {name: getattr(parsed, name) for name in _FACETS}
 
 
 def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]]:
@@ -152,8 +149,14 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]
         "flags": " ".join(estimate.flags),
         "signature": estimate.signature,
     }
-    none: dict[str, Any] = {"inference": "", "low": None, "high": None, "level": None, "method": ""}
-    ends: list[dict[str, Any]] = [
+    no_interval: dict[str, Any] = {
+        "inference": "",
+        "low": None,
+        "high": None,
+        "level": None,
+        "method": "",
+    }
+    interval_rows: list[dict[str, Any]] = [
         {
             "inference": i.inference,
             "low": i.low,
@@ -163,44 +166,46 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]
         }
         for i in estimate.intervals
     ]
-    for end in ends or [none]:
+    for interval_row in interval_rows or [no_interval]:
         yield {
             **common,
             "group": ALL,
             "value": estimate.value,
             "n_respondents": estimate.n_respondents,
-            **end,
+            **interval_row,
         }
-    for name, value in _of_each(estimate).items():
-        yield {**common, "group": name, "value": value, "n_respondents": 1, **none}
+    for name, value in _respondent_values(estimate).items():
+        yield {**common, "group": name, "value": value, "n_respondents": 1, **no_interval}
 
 
-_SAME = frozenset("sem mdc95 above_chance acquiescence balanced_score".split())
+_SAME_QUANTITY = frozenset("sem mdc95 above_chance acquiescence balanced_score".split())
 """Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it
 explains the estimate.
 """
-_WITHIN = {"item_agreement": "agreement", "coherence": "coherent"}
+_DETAIL_FIELDS = {"item_agreement": "agreement", "coherence": "coherent"}
 """Indicators whose detail has it under this name, beside other things."""
 
 
-def _of_each(estimate: Estimate) -> dict[str, float | None]:
+def _respondent_values(estimate: Estimate) -> dict[str, float | None]:
     """Respondent -> its own value of the estimate's quantity, where the estimate has one."""
-    each, last = estimate.detail.get("by_respondent"), estimate.indicator.rpartition(".")[2]
-    if not isinstance(each, Mapping):
+    values = estimate.detail.get("by_respondent")
+    statistic = estimate.indicator.rpartition(".")[2]
+    if not isinstance(values, Mapping):
         return {}
-    if last in _SAME:
-        return dict(each)
-    if last in _WITHIN:
-        return {name: value[_WITHIN[last]] for name, value in each.items()}
-    if last == "mean_shift":  # of smaller pictures: the paired differences
-        return {n: v.get("difference") for n, v in each.items() if isinstance(v, Mapping)}
-    if last.endswith("_shift"):  # what was measured in the two administrations
-        return {
-            n: None if None in (v[0], v[1]) else v[1] - v[0]
-            for n, v in each.items()
-            if isinstance(v, (list, tuple))
-        }
-    return {}
+    if statistic in _SAME_QUANTITY:
+        return dict(values)
+    if statistic in _DETAIL_FIELDS:
+        return {name: value[_DETAIL_FIELDS[statistic]] for name, value in values.items()}
+    if statistic == "mean_shift":  # of smaller pictures: the paired differences
+        return {n: v.get("difference") for n, v in values.items() if isinstance(v, Mapping)}
+    if not statistic.endswith("_shift"):
+        return {}
+    shifts = {}
+    for name, pair in values.items():  # what was measured in the two administrations
+        if isinstance(pair, (list, tuple)):
+            first, second = pair[0], pair[1]
+            shifts[name] = None if first is None or second is None else second - first
+    return shifts
 
 
 def score_rows(
@@ -210,15 +215,17 @@ def score_rows(
     respondents: Iterable[Any],
 ) -> Iterator[dict[str, Any]]:
     """The scores of each respondent in each administration; the reference one has intervals."""
-    for who in respondents:
-        for cell, scores in who.cells.items():
-            first = cell == reference
-            for metric, score in (who.scores if first else scores).items():
-                low, high = who.intervals.get(metric, (None, None)) if first else (None, None)
+    for respondent in respondents:
+        for cell, scores in respondent.cells.items():
+            intervals: Mapping[str, Sequence[Number]] = {}
+            if cell == reference:
+                scores, intervals = respondent.scores, respondent.intervals
+            for metric, score in scores.items():
+                low, high = intervals.get(metric, (None, None))
                 yield {
                     "benchmark": benchmark,
-                    "respondent": who.name,
-                    "family": families.get(who.name, ""),
+                    "respondent": respondent.name,
+                    "family": families.get(respondent.name, ""),
                     **facets(cell),
                     "metric": metric,
                     "score": score,
@@ -229,33 +236,33 @@ def score_rows(
 
 def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, Any]]:
     """How many answers of each respondent ended in each state."""
-    for who in respondents:
-        for cell, states in who.states.items():
+    for respondent in respondents:
+        for cell, states in respondent.states.items():
             for state, answers in states.items():
-                row = {"benchmark": benchmark, "respondent": who.name, **facets(cell)}
+                row = {"benchmark": benchmark, "respondent": respondent.name, **facets(cell)}
                 yield {**row, "state": state, "answers": answers}
 
 
 def item_map_rows(
-    benchmark: str, estimates: Iterable[Estimate], to_read: Iterable[Mapping[str, Any]]
+    benchmark: str, estimates: Iterable[Estimate], reading_list: Iterable[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """The items whose answers vary, as the map of items has them, and those to read."""
-    known: dict[str, tuple[Number, Number]] = {}
+    coordinates: dict[str, tuple[Number, Number]] = {}
     for estimate in estimates:
         if estimate.indicator == "items.discrimination" and estimate.detail.get("map"):
-            shown = estimate.detail["map"]
-            places = zip(shown["difficulty"], shown["item_rest"], strict=True)
-            known = dict(zip(map(str, shown["ids"]), places, strict=True))
+            item_map = estimate.detail["map"]
+            pairs = zip(item_map["difficulty"], item_map["item_rest"], strict=True)
+            coordinates = dict(zip(map(str, item_map["ids"]), pairs, strict=True))
             break
-    read = {str(row.get("item")): row for row in to_read}
-    for item in dict.fromkeys((*known, *read)):
-        mean, rest = known.get(item, (None, None))
+    read = {str(row.get("item")): row for row in reading_list}
+    for item in dict.fromkeys((*coordinates, *read)):
+        mean, rest_correlation = coordinates.get(item, (None, None))
         row = read.get(item, {})
         yield {
             "benchmark": benchmark,
             "item": item,
             "mean_score": mean,
-            "rest_correlation": rest,
+            "rest_correlation": rest_correlation,
             "question": str(row.get("question") or ""),
             "target": str(row.get("key") or ""),
             "why": str(row.get("why") or ""),
@@ -267,13 +274,13 @@ def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dic
     its length.
     """
     for matrix in matrices:
-        at, scores = facets(str(matrix.cell)), matrix.values
+        facet_columns, scores = facets(str(matrix.cell)), matrix.values
         for row, respondent in enumerate(matrix.respondents):
             for column, item in enumerate(matrix.items):
                 yield {
                     "benchmark": benchmark,
                     "respondent": respondent,
-                    **at,
+                    **facet_columns,
                     "item": item.id,
                     "score": float(scores[row, column]),
                     "state": STATES[matrix.states[row, column]],
@@ -286,9 +293,11 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
     other items.
     """
     scores, scored = matrix.values, matrix.scored
-    rest = item_rest(scores) if len(matrix.respondents) > 1 else np.full(len(matrix.items), np.nan)
+    rest_correlations = (
+        item_rest(scores) if len(matrix.respondents) > 1 else np.full(len(matrix.items), np.nan)
+    )
     for column, item in enumerate(matrix.items):
-        known = scores[scored[:, column], column]
+        item_scores = scores[scored[:, column], column]
         yield {
             "benchmark": benchmark,
             "item": item.id,
@@ -300,8 +309,8 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
             "target": item.target if isinstance(item.target, str) else "",
             "n_respondents": len(matrix.respondents),
             "n_scored": int(scored[:, column].sum()),
-            "mean_score": float(known.mean()) if known.size else None,
-            "rest_correlation": float(rest[column]),
+            "mean_score": float(item_scores.mean()) if item_scores.size else None,
+            "rest_correlation": float(rest_correlations[column]),
         }
 
 
@@ -309,11 +318,15 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
 # The further tables of a benchmark, made of the reference administration.
 # ----------------------------------------------------------------------
 
-Given = Callable[[], Mapping[str, Sequence[Response | None]]]
+ReadResponses = Callable[[], Mapping[str, Sequence[Response | None]]]
 
 
 def analyses_of(
-    benchmark: Benchmark, form: Form, first: ScoreMatrix, given: Given, labels: Labels
+    benchmark: Benchmark,
+    form: Form,
+    first: ScoreMatrix,
+    read_responses: ReadResponses,
+    labels: Labels,
 ) -> tuple[Analysis, ...]:
     """What the adapter makes of all answers that were given, each table once; nothing where it has
     no tables of its own.
@@ -324,7 +337,7 @@ def analyses_of(
         The form of the answers.
     first
         The scored answers.
-    given
+    read_responses
         Reads respondent -> its responses, in the order of the form's items; called where the
         benchmark has tables.
     labels
@@ -335,23 +348,27 @@ def analyses_of(
     labelled: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in labels.judgements:
         labelled.setdefault((judgement.respondent, judgement.item), []).append(judgement)
-    place, responses = {item.id: i for i, item in enumerate(form.items)}, given()
-    answers = [
-        ScoredAnswer(
-            respondent=name,
-            item=item,
-            text=response.text,
-            value=float(first.values[row, column]) if first.scored[row, column] else None,
-            tally=(
-                {key: float(values[row, column]) for key, values in first.tallies.items()}
-                if first.scored[row, column]
-                else {}
-            ),
-            labels=tuple(labelled.get((name, item.id), ())),
-        )
-        for row, name in enumerate(first.respondents)
-        for column, item in enumerate(first.items)
-        if (response := responses[name][place[item.id]]) is not None
-        and not np.isnan(first.words[row, column])
-    ]
+    position = {item.id: i for i, item in enumerate(form.items)}
+    responses = read_responses()
+    answers = []
+    for row, name in enumerate(first.respondents):
+        for column, item in enumerate(first.items):
+            response = responses[name][position[item.id]]
+            if response is None or np.isnan(first.words[row, column]):
+                continue
+            value = None
+            tally = {}
+            if first.scored[row, column]:
+                value = float(first.values[row, column])
+                tally = {key: float(counts[row, column]) for key, counts in first.tallies.items()}
+            answers.append(
+                ScoredAnswer(
+                    respondent=name,
+                    item=item,
+                    text=response.text,
+                    value=value,
+                    tally=tally,
+                    labels=tuple(labelled.get((name, item.id), ())),
+                )
+            )
     return tuple(analysis for analysis in benchmark.analyses(answers) if analysis.rows)

@@ -27,21 +27,21 @@ from hqm.auditing.definitions import (
     who_labelled,
 )
 from hqm.auditing.policy import (
+    Advice,
     Coverage,
     Policy,
-    Remedy,
     Requirement,
+    count_advice,
     default_text,
-    of_count,
-    of_facet,
-    of_labels,
-    of_leak,
-    of_missing_interval,
-    of_threshold,
-    of_unmeasured,
-    of_unscored,
-    of_weak_search,
-    of_wordings,
+    facet_advice,
+    labels_advice,
+    leak_advice,
+    missing_interval_advice,
+    threshold_advice,
+    unmeasured_advice,
+    unscored_advice,
+    weak_search_advice,
+    wordings_advice,
 )
 from hqm.benchmark.findings import CODES
 from hqm.indicators import indicator_named
@@ -51,7 +51,7 @@ from hqm.types import Estimate
 
 Outcome = Literal["PASS", "FAIL", "UNDECIDED", "NOT MEASURED"]
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
-_OVER = {
+_INFERENCE_LABELS = {
     "fixed_models": "of fixed_models (these respondents, other items)",
     "model_population": "of model_population (other respondents)",
 }
@@ -82,8 +82,8 @@ class Test:
     @property
     def passed(self) -> bool:
         """Whether the test passed, or came to nothing and is not required."""
-        open_ = self.outcome in ("UNDECIDED", "NOT MEASURED")
-        return self.outcome == "PASS" or (open_ and not self.required)
+        is_open = self.outcome in ("UNDECIDED", "NOT MEASURED")
+        return self.outcome == "PASS" or (is_open and not self.required)
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ class Gate:
                 case = ElementTree.SubElement(suite, "testcase", classname=name, name=test.what)
                 if not test.passed:
                     kind = test.outcome.lower().replace(" ", "-")
-                    why = "\n".join(filter(None, (test.reason, test.remedy)))
+                    explanation = "\n".join(filter(None, (test.reason, test.remedy)))
                     ElementTree.SubElement(
                         case, "failure", message=test.sentence, type=kind
-                    ).text = why
+                    ).text = explanation
         ElementTree.indent(root)
         return (
             "<?xml version='1.0'"
@@ -135,11 +135,11 @@ class Gate:
         """A GitHub workflow command for every test that did not pass."""
         for test in self.tests:
             if not test.passed:
-                what = f"{test.outcome}: {test.sentence}. {test.remedy}"
-                yield annotation("error", f"{test.benchmark}: {test.what}", what)
+                message = f"{test.outcome}: {test.sentence}. {test.remedy}"
+                yield annotation("error", f"{test.benchmark}: {test.what}", message)
 
 
-def hold_against(audit: Audit, policy: Policy) -> Gate:
+def check_against(audit: Audit, policy: Policy) -> Gate:
     """Hold an audit against a policy."""
     return Gate(
         policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy))
@@ -166,44 +166,42 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
 
 def _test(
     benchmark: BenchmarkAudit,
-    what: str,
-    good: bool,
+    name: str,
+    passes: bool,
     sentence: str,
     reason: str = "",
     end: float | None = None,
-    remedy: Remedy | None = None,
+    remedy: Advice | None = None,
 ) -> Test:
-    if good or remedy is None:
-        return Test(benchmark.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
-    return Test(
-        benchmark.benchmark, what, "FAIL", sentence, reason, end, remedy.text, remedy.needed
-    )
+    if passes or remedy is None:
+        return Test(benchmark.benchmark, name, "PASS" if passes else "FAIL", sentence, reason, end)
+    return Test(benchmark.benchmark, name, "FAIL", sentence, reason, end, remedy.text, remedy.count)
 
 
 def _absent(
     benchmark: BenchmarkAudit,
-    what: str,
+    name: str,
     sentence: str,
-    remedy: Remedy,
+    remedy: Advice,
     reason: str = "",
     required: bool = True,
 ) -> Test:
     return Test(
         benchmark.benchmark,
-        what,
+        name,
         "NOT MEASURED",
         sentence,
         reason,
         None,
         remedy.text,
-        remedy.needed,
+        remedy.count,
         required,
     )
 
 
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     """Return the facet of a comparison. An oracle is no other judge: it reads the scorer's key."""
-    what = f"facet {facet}"
+    name = f"facet {facet}"
     estimates = [
         estimate
         for estimate in benchmark.all_estimates
@@ -213,100 +211,113 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     ]
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
-        besides = f" ({', '.join(oracles)} is an oracle, not people)" if oracles else ""
-        sentence = f"no administration differs from the reference in it alone{besides}"
-        return _absent(benchmark, what, sentence, of_facet(facet))
-    others = len({estimate.other for estimate in estimates})
-    who = ", labels by people" if facet == "judge" and who_labelled(benchmark).by_people else ""
+        oracle_note = f" ({', '.join(oracles)} is an oracle, not people)" if oracles else ""
+        sentence = f"no administration differs from the reference in it alone{oracle_note}"
+        return _absent(benchmark, name, sentence, facet_advice(facet))
+    n_comparisons = len({estimate.other for estimate in estimates})
+    people_note = (
+        ", labels by people" if facet == "judge" and who_labelled(benchmark).by_people else ""
+    )
     return _test(
-        benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}{who}"
+        benchmark,
+        name,
+        True,
+        f"{n_comparisons} {'comparison' if n_comparisons == 1 else 'comparisons'}{people_note}",
     )
 
 
 def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
-    least, limit = policy.required.respondents, policy.required.fewer_items_than
-    if least:
+    minimum, limit = policy.required.respondents, policy.required.fewer_items_than
+    if minimum:
         n = len(benchmark.respondents)
-        remedy = of_count(n, least, "respondents", "required.respondents")
-        sentence = f"{n}, at least {least} are needed"
-        yield _test(benchmark, "respondents", n >= least, sentence, end=float(n), remedy=remedy)
+        remedy = count_advice(n, minimum, "respondents", "required.respondents")
+        sentence = f"{n}, at least {minimum} are needed"
+        yield _test(benchmark, "respondents", n >= minimum, sentence, end=float(n), remedy=remedy)
     if limit:
-        good = benchmark.n_items < limit
+        passes = benchmark.n_items < limit
         sentence = f"{benchmark.n_items:,}, and this policy is for fewer than {limit:,}"
-        remedy = Remedy(
+        remedy = Advice(
             "Use the default policy, which larger benchmarks can meet; or change"
             " `required.fewer_items_than`"
         )
-        yield _test(benchmark, "items", good, sentence, end=float(benchmark.n_items), remedy=remedy)
+        yield _test(
+            benchmark, "items", passes, sentence, end=float(benchmark.n_items), remedy=remedy
+        )
 
 
-def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
-    counted = scored_answers(benchmark)
-    if counted.worst is None:
-        remedy = Remedy("Ask the respondents, or import their answers")
+def _unscored(benchmark: BenchmarkAudit, max_share: float) -> Test:
+    scored = scored_answers(benchmark)
+    if scored.worst is None:
+        remedy = Advice("Ask the respondents, or import their answers")
         return _absent(benchmark, "unscored answers", "no answer was counted", remedy)
-    cell, worst = counted.worst
+    cell, worst = scored.worst
     advice = advice_on_cut(benchmark.state_counts[cell])
-    sentence = f"{worst:.1%} of the answers in {cell}, at most {most:.1%} may be"
+    sentence = f"{worst:.1%} of the answers in {cell}, at most {max_share:.1%} may be"
     if advice:
         sentence += f"; {advice}"
-    total, lost = counted.by_administration[cell]
+    total, lost = scored.by_administration[cell]
     return _test(
         benchmark,
         "unscored answers",
-        worst <= most,
+        worst <= max_share,
         sentence,
         end=worst,
-        remedy=of_unscored(total, lost, most),
+        remedy=unscored_advice(total, lost, max_share),
     )
 
 
-def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
+def _findings(benchmark: BenchmarkAudit, max_severity: str) -> Iterator[Test]:
     """Yield a test of all findings, and one for every finding that is too grave."""
     graver = [
         finding
         for finding in findings_in_order(benchmark)
-        if _RANKS[severity_of(finding)] > _RANKS[most]
+        if _RANKS[severity_of(finding)] > _RANKS[max_severity]
     ]
     counts = findings_counted(benchmark)
-    counted = ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items())
+    counts_text = ", ".join(
+        f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items()
+    )
     if not graver:
-        allowed = f"none graver than {most}" if most != "none" else "none"
+        allowed = f"none graver than {max_severity}" if max_severity != "none" else "none"
         yield _test(
-            benchmark, "findings", True, f"{allowed} ({counted})", end=float(sum(counts.values()))
+            benchmark,
+            "findings",
+            True,
+            f"{allowed} ({counts_text})",
+            end=float(sum(counts.values())),
         )
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
-    remedy = Remedy("Mend each as said below; or change the policy key `limits.findings`", 0.0)
-    sentence = f"{len(graver)} graver than {most}: {names} (in all {counted})"
+    remedy = Advice("Mend each as said below; or change the policy key `limits.findings`", 0.0)
+    sentence = f"{len(graver)} graver than {max_severity}: {names} (in all {counts_text})"
     yield _test(benchmark, "findings", False, sentence, end=float(len(graver)), remedy=remedy)
     for finding in graver:
         code = CODES.get(str(finding["code"]))
-        what = f"finding {finding['code']} {finding['name']}"
-        todo = str(
+        name = f"finding {finding['code']} {finding['name']}"
+        advice_text = str(
             finding.get("remedy") or (code.remedy if code is not None else "Mend what it says.")
         )
         examples = "; ".join(str(example) for example in finding.get("examples", ())[:3])
         sentence = f"{finding['sentence']}{f' ({examples})' if examples else ''}"
         yield _test(
             benchmark,
-            what,
+            name,
             False,
             sentence,
             end=float(finding.get("count") or 0),
-            remedy=Remedy(todo, 0.0),
+            remedy=Advice(advice_text, 0.0),
         )
 
 
 _LEAKS = ("solvability.blind_accuracy", "solvability.leakage_cues")
 
 
-def _enough(benchmark: BenchmarkAudit) -> str:
+def _min_search_items(benchmark: BenchmarkAudit) -> str:
     """How many items a search for leaks needs."""
     return f"20{' on 5 pictures' if benchmark.images else ''} at least"
 
 
-def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
+def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     """Yield a test for every type and part that leaks more than the limit, or one that passes."""
     reason = "what a cue gives away measures neither seeing nor knowing; judged by type and part"
     missing = [
@@ -317,45 +328,46 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     rows = leak_rows(benchmark)
     if missing and not rows:
         sentence = f"{missing[0].status.replace('_', ' ')}: {missing[0].reason}"
-        remedy = Remedy(
-            f"Raise the number of items to {_enough(benchmark)}; or set `limits.leak` to 1",
+        remedy = Advice(
+            f"Raise the number of items to {_min_search_items(benchmark)}; or set `limits.leak` to"
+            " 1",
             20.0,
         )
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
         return
     if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.all_estimates):
-        remedy = Remedy(
+        remedy = Advice(
             f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak`"
             " to 1"
         )
         yield _absent(benchmark, "leaks", "the audit has no such estimate", remedy, reason)
         return
-    graver = [leak for leak in leaks_shown(benchmark) if leak.low > most]
+    graver = [leak for leak in leaks_shown(benchmark) if leak.low > max_gain]
     for leak in graver:
-        by = leak.by[0] if leak.by[0] == "words" else f"the {leak.by[0]}"
-        also = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
+        cue = leak.by[0] if leak.by[0] == "words" else f"the {leak.by[0]}"
+        other_cues = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
         sentence = (
-            f"{'the words predict' if by == 'words' else by + ' predicts'} {leak.accuracy:.1%} of"
-            f" the right answers, the commonest answer {leak.baseline:.1%}{also}: lower end"
-            f" {leak.low:.3f} of the gain (all types, parts and cues together), at most {most:g} is"
-            " asked for"
+            f"{'the words predict' if cue == 'words' else cue + ' predicts'} {leak.accuracy:.1%} of"
+            f" the right answers, the commonest answer {leak.baseline:.1%}{other_cues}: lower end"
+            f" {leak.low:.3f} of the gain (all types, parts and cues together), at most"
+            f" {max_gain:g} is asked for"
         )
-        what = f"leak in {leak.name}"
-        yield _test(benchmark, what, False, sentence, reason, leak.low, of_leak(leak))
+        name = f"leak in {leak.name}"
+        yield _test(benchmark, name, False, sentence, reason, leak.low, leak_advice(leak))
     if not graver:
         tested = len({row["name"] for row in rows if row.get("low") is not None})
         lows = [float(row["low"]) for row in rows if row.get("low") is not None]
         sentence = (
             f"in none of {tested} types and parts do words, position, numbering or surface beat the"
-            f" commonest answer by more than {most:g} (lower ends of the gain, all together)"
+            f" commonest answer by more than {max_gain:g} (lower ends of the gain, all together)"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
 
 
-def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
+def _search(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     """Test whether a leak of this size would have been found in every type and part."""
     reason = "that no leak was shown means little unless one of this size would have been found"
-    what = "leaks that would be found"
+    name = "leaks that would be found"
     rows = [
         row
         for row in leak_rows(benchmark)
@@ -365,79 +377,89 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
     for row in small:
-        remedy = Remedy(
-            f"Raise the number of items in {row['name']} to {_enough(benchmark)}; or drop the claim"
-            " on it; or set `limits.leak_found` to 1",
+        remedy = Advice(
+            f"Raise the number of items in {row['name']} to {_min_search_items(benchmark)}; or"
+            " drop the claim on it; or set `limits.leak_found` to 1",
             20.0,
         )
-        yield _absent(benchmark, f"{what} in {row['name']}", str(row["reason"]), remedy, reason)
+        yield _absent(benchmark, f"{name} in {row['name']}", str(row["reason"]), remedy, reason)
     if worst is not None:
         size = float(worst["detectable"])
         sentence = (
-            f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most {most:g}"
-            " is asked for"
+            f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most"
+            f" {max_gain:g} is asked for"
         )
-        remedy = of_weak_search(str(worst["name"]), int(worst["items"]), size, most)
-        yield _test(benchmark, what, size <= most, sentence, reason, size, remedy)
+        remedy = weak_search_advice(str(worst["name"]), int(worst["items"]), size, max_gain)
+        yield _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
 
 
-def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
+def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test]:
     claimed = [kind for kind in types_measured(benchmark) if kind.claimed]
     if not claimed:
-        remedy = Remedy(
+        remedy = Advice(
             'Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false'
         )
         yield _absent(benchmark, "coverage", "the card claims no type", remedy)
         return
-    short, missing = [], []
-    for kind in claimed:
-        too_few = kind.items < wanted.items_a_type
-        too_wide = kind.error_high is None or kind.error_high > wanted.error
-        if too_few or (too_wide and wanted.error < 1):
-            forecast = (
-                0
-                if kind.error_high is None
-                else math.ceil(kind.items * (kind.error_high / wanted.error) ** 2 - 1e-9)
-            )
-            needed = max(wanted.items_a_type, forecast or math.ceil(0.25 / wanted.error**2 - 1e-9))
-            short.append(f"{kind.type} {_known_error(kind)}")
-            missing.append((kind.type, 0 if kind.at_chance else needed))
-    asked = (
-        f"a standard error of at most {wanted.error:g} at its upper end"
-        if wanted.error < 1
-        else f"{wanted.items_a_type} items or more"
-    )
+    short = [kind for kind in claimed if _falls_short(kind, requirement)]
+    requirement_text = f"{requirement.items_a_type} items or more"
+    if requirement.error < 1:
+        requirement_text = f"a standard error of at most {requirement.error:g} at its upper end"
     if not short:
-        yield _test(benchmark, "coverage", True, f"all {len(claimed)} claimed types have {asked}")
+        sentence = f"all {len(claimed)} claimed types have {requirement_text}"
+        yield _test(benchmark, "coverage", True, sentence)
         return
+    errors = "; ".join(f"{kind.type} {_error_text(kind)}" for kind in short)
     sentence = (
-        f"{len(short)} of {len(claimed)} claimed types do not have {asked}: {'; '.join(short)}"
+        f"{len(short)} of {len(claimed)} claimed types do not have {requirement_text}: {errors}"
     )
-    counts = ", ".join(f"{kind} to {n:,}" for kind, n in missing if n)
-    guessed = ", ".join(kind for kind, n in missing if not n)
-    ways = [f"raise the number of items: {counts}"] if counts else []
-    if guessed:
-        ways.append(
-            f"ask respondents that can do it: {guessed} (all of these are at chance, which more"
-            " items do not change)"
+    remedy = _coverage_advice(short, requirement)
+    yield _test(benchmark, "coverage", False, sentence, remedy=remedy)
+
+
+def _falls_short(kind: TypeMeasured, requirement: Coverage) -> bool:
+    """Return whether a type has too few items, or too large an error at its upper end."""
+    if kind.items < requirement.items_a_type:
+        return True
+    has_large_error = kind.error_high is None or kind.error_high > requirement.error
+    return has_large_error and requirement.error < 1
+
+
+def _items_needed(kind: TypeMeasured, requirement: Coverage) -> int:
+    """Return how many items a type needs; 0 where all respondents are at chance in it."""
+    if kind.at_chance:
+        return 0
+    # the variance of a share is at most .25, and an error shrinks with the root of the items
+    n_items = math.ceil(0.25 / requirement.error**2 - 1e-9)
+    if kind.error_high is not None:
+        forecast = math.ceil(kind.items * (kind.error_high / requirement.error) ** 2 - 1e-9)
+        n_items = forecast or n_items
+    return max(requirement.items_a_type, n_items)
+
+
+def _coverage_advice(short: Sequence[TypeMeasured], requirement: Coverage) -> Advice:
+    """Return what to do about types with too few items or too large an error."""
+    items_by_type = [(kind.type, _items_needed(kind, requirement)) for kind in short]
+    counts = ", ".join(f"{kind} to {n:,}" for kind, n in items_by_type if n)
+    chance_types = ", ".join(kind for kind, n in items_by_type if not n)
+    steps = []
+    if counts:
+        steps.append(f"raise the number of items: {counts}")
+    if chance_types:
+        steps.append(
+            f"ask respondents that can do it: {chance_types} (all of these are at chance, which"
+            " more items do not change)"
         )
+    key = "coverage.error" if requirement.error < 1 else "coverage.items_a_type"
     text = (
-        f"{'; '.join(ways)}; or drop these types from the card's `types`; or change the policy key"
-        " `coverage.error`"
+        f"{'; '.join(steps)}; or drop these types from the card's `types`; or change the policy"
+        f" key `{key}`"
     )
-    text = text[0].upper() + text[1:]
-    if wanted.error >= 1:
-        text = text.replace("coverage.error", "coverage.items_a_type")
-    yield _test(
-        benchmark,
-        "coverage",
-        False,
-        sentence,
-        remedy=Remedy(text, float(max(n for _, n in missing))),
-    )
+    n_items = max(n for _, n in items_by_type)
+    return Advice(text[0].upper() + text[1:], float(n_items))
 
 
-def _known_error(kind: TypeMeasured) -> str:
+def _error_text(kind: TypeMeasured) -> str:
     if kind.error is None or kind.error_high is None:
         return "no item"
     if not kind.measured:
@@ -445,131 +467,159 @@ def _known_error(kind: TypeMeasured) -> str:
     return f"{kind.items} items, error {kind.error:.3f}, upper end {kind.error_high:.4f}"
 
 
-def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
+def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[Test]:
     estimates = [
         e
         for e in benchmark.all_estimates
-        if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)
+        if e.indicator == requirement.indicator and requirement.metric in ("", e.metric)
     ]
-    what = f"{wanted.indicator}{f' ({wanted.metric})' if wanted.metric else ''}"
+    name = f"{requirement.indicator}{f' ({requirement.metric})' if requirement.metric else ''}"
     if not estimates:
-        family = wanted.indicator.partition(".")[0]
+        family = requirement.indicator.partition(".")[0]
         sentence = "the audit has no such estimate"
         if family == "criterion" and (oracles := who_labelled(benchmark).by_oracles):
             sentence += (
                 f": no people labelled answers ({', '.join(oracles)} is an oracle; a policy may ask"
                 " for `oracle.*`)"
             )
-        remedy = of_unmeasured(family, wanted.indicator)
-        yield _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
+        remedy = unmeasured_advice(family, requirement.indicator)
+        yield _absent(
+            benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
+        )
     for estimate in estimates:
-        yield _held(benchmark, estimate, wanted)
+        yield _check_estimate(benchmark, estimate, requirement)
 
 
-def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
-    what = f"{estimate.indicator} ({estimate.metric})"
+def _check_estimate(
+    benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirement
+) -> Test:
+    """Return the test of one estimate by one requirement."""
+    name = f"{estimate.indicator} ({estimate.metric})"
     value = estimate.value
     if estimate.detail.get("decides") is False:
-        return _undecided(benchmark, estimate, wanted)
-    if value is None or not _usable(estimate, wanted):
+        return _undecided(benchmark, estimate, requirement)
+    if value is None or not _usable(estimate, requirement):
         sentence = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
-        remedy = of_unmeasured(estimate.indicator.partition(".")[0], estimate.indicator)
-        return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
-    low, high, named = _ends(estimate, wanted)
-    if wanted.rule == "within" and low is not None and high is not None:
-        return _equivalent(benchmark, estimate, _scaled(benchmark, estimate, wanted), (low, high))
-    lower = wanted.end == "lower" or (not wanted.end and wanted.at_least is not None)
-    end = low if lower else high
-    if end is None or not math.isfinite(end):
-        sentence = f"{value:.3f} without the interval {named}: a point estimate is no evidence"
-        remedy = of_missing_interval(estimate, wanted.interval)
-        return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
-    bound = wanted.bound
-    good = end >= bound if wanted.at_least is not None else end <= bound
-    of_people = None
-    if lower and estimate.indicator == "criterion.pearson":
-        of_people = of_labels(benchmark, estimate, wanted, value, end)
-    side = "lower end" if lower else "upper end"
-    shown = f"{end:g}" if wanted.exact else f"{side} {end:.3f} {_OVER.get(named, f'of {named}')}"
-    sentence = (
-        f"{shown}, {'at least' if wanted.at_least is not None else 'at most'} {bound:g} is"
-        " asked for"
-    )
-    if who := estimate.detail.get("labelled_by"):
-        sentence += (
-            "; people labelled"
-            if who == "people"
-            else f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"
+        remedy = unmeasured_advice(estimate.indicator.partition(".")[0], estimate.indicator)
+        return _absent(
+            benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
         )
-    return _test(
-        benchmark,
-        what,
-        good,
-        sentence,
-        wanted.reason,
-        end,
-        of_people or of_threshold(estimate, wanted, value, end),
+    low, high, interval_name = _ends(estimate, requirement)
+    if requirement.rule == "within" and low is not None and high is not None:
+        margin = _scaled(benchmark, estimate, requirement)
+        return _equivalent(benchmark, estimate, margin, (low, high))
+    is_minimum = requirement.at_least is not None
+    is_lower = requirement.end == "lower" or (not requirement.end and is_minimum)
+    end = low if is_lower else high
+    if end is None or not math.isfinite(end):
+        sentence = (
+            f"{value:.3f} without the interval {interval_name}: a point estimate is no evidence"
+        )
+        remedy = missing_interval_advice(estimate, requirement.interval)
+        return _absent(
+            benchmark, name, sentence, remedy, requirement.reason, not requirement.optional
+        )
+    advice = None
+    if is_lower and estimate.indicator == "criterion.pearson":
+        advice = labels_advice(benchmark, estimate, requirement, value, end)
+    if advice is None:
+        advice = threshold_advice(estimate, requirement, value, end)
+    end_text = f"{end:g}"
+    if not requirement.exact:
+        side = "lower end" if is_lower else "upper end"
+        inference = _INFERENCE_LABELS.get(interval_name, f"of {interval_name}")
+        end_text = f"{side} {end:.3f} {inference}"
+    bound = requirement.bound
+    passes = end >= bound if is_minimum else end <= bound
+    sentence = (
+        f"{end_text}, {'at least' if is_minimum else 'at most'} {bound:g} is asked for"
+        f"{_labeller_note(estimate)}"
     )
+    return _test(benchmark, name, passes, sentence, requirement.reason, end, advice)
 
 
-def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
+def _labeller_note(estimate: Estimate) -> str:
+    """Return who labelled the answers; empty for an estimate without labels."""
+    labeller = estimate.detail.get("labelled_by")
+    if not labeller:
+        return ""
+    if labeller == "people":
+        return "; people labelled"
+    return f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"
+
+
+def _undecided(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirement) -> Test:
     """Say of too few wordings what holds of exactly these, and what it takes to decide."""
     forms, metric = estimate.detail["forms"], estimate.metric
     sentence = f"with {'two' if forms == 2 else forms} wordings it cannot be decided"
     if estimate.value is not None:
-        low, _, named = _ends(estimate, wanted)
-        end = "" if low is None else f", lower end {low:.3f} {_OVER.get(named, named)}"
+        low, _, interval_name = _ends(estimate, requirement)
+        end = (
+            ""
+            if low is None
+            else f", lower end {low:.3f} {_INFERENCE_LABELS.get(interval_name, interval_name)}"
+        )
         sentence += f": Phi of their mean is {estimate.value:.3f}{end}"
-    these = _of_these_two(benchmark, estimate) if forms == 2 else []
-    sentence += f"; of exactly these two, {' and '.join(these)}" if these else ""
-    remedy = of_wordings(estimate, wanted)
-    what = f"{estimate.indicator} ({metric})"
-    test = _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
+    pair_texts = _pair_texts(benchmark, estimate) if forms == 2 else []
+    sentence += f"; of exactly these two, {' and '.join(pair_texts)}" if pair_texts else ""
+    remedy = wordings_advice(estimate, requirement)
+    name = f"{estimate.indicator} ({metric})"
+    test = _absent(benchmark, name, sentence, remedy, requirement.reason, not requirement.optional)
     return replace(test, outcome="UNDECIDED")
 
 
-def _of_these_two(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
+def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
     """Return how two wordings shift and agree, over other items of the same kind."""
     titles = {"parallel_forms.mean_shift": "the shift", "parallel_forms.icc_a1": "ICC(A,1)"}
-    of_pair = {
-        each.indicator: each
-        for each in benchmark.all_estimates
-        if (each.metric, each.other) == (estimate.metric, estimate.other)
+    pair_estimates = {
+        candidate.indicator: candidate
+        for candidate in benchmark.all_estimates
+        if (candidate.metric, candidate.other) == (estimate.metric, estimate.other)
     }
-    named = []
+    texts = []
     for indicator, title in titles.items():
-        each = of_pair.get(indicator)
-        span = None if each is None else each.interval("fixed_models")
-        if each is not None and each.value is not None and span is not None:
-            named.append(f"{title} is {each.value:.3f} [{span.low:.3f}, {span.high:.3f}]")
-    return named
+        pair_estimate = pair_estimates.get(indicator)
+        span = None if pair_estimate is None else pair_estimate.interval("fixed_models")
+        if pair_estimate is not None and pair_estimate.value is not None and span is not None:
+            texts.append(f"{title} is {pair_estimate.value:.3f} [{span.low:.3f}, {span.high:.3f}]")
+    return texts
 
 
-def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Requirement:
+def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirement) -> Requirement:
     """Return the margin of a difference of scores in the metric's units: it is a share of its
     scale.
     """
     low, high = benchmark.metrics.get(estimate.metric, {}).get("scale", (None, None))
-    of_scores = indicator_named(estimate.indicator)
-    if of_scores is None or of_scores.unit.kind != "score" or low is None or high is None:
-        return wanted
-    return wanted.model_copy(update={"within": wanted.bound * (high - low)})
+    indicator = indicator_named(estimate.indicator)
+    if indicator is None or indicator.unit.kind != "score" or low is None or high is None:
+        return requirement
+    return requirement.model_copy(update={"within": requirement.bound * (high - low)})
 
 
 def _equivalent(
-    benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement, ends: tuple[float, float]
+    benchmark: BenchmarkAudit,
+    estimate: Estimate,
+    requirement: Requirement,
+    ends: tuple[float, float],
 ) -> Test:
     """Test whether a difference is within the policy's margin, in either direction."""
     low, high = ends
-    margin, farther = wanted.bound, max(ends, key=abs)
-    over = _OVER.get(wanted.interval, f"of {wanted.interval or wanted.detail}")
-    sentence = f"interval {low:.3f} to {high:.3f} {over}, {-margin:g} to {margin:g} is asked for"
-    remedy = of_threshold(estimate, wanted, float(estimate.value or 0.0), farther)
-    what = f"{estimate.indicator} ({estimate.metric})"
-    return _test(benchmark, what, abs(farther) <= margin, sentence, wanted.reason, farther, remedy)
+    margin, farther = requirement.bound, max(ends, key=abs)
+    inference_label = _INFERENCE_LABELS.get(
+        requirement.interval, f"of {requirement.interval or requirement.detail}"
+    )
+    sentence = (
+        f"interval {low:.3f} to {high:.3f} {inference_label}, {-margin:g} to {margin:g} is asked"
+        " for"
+    )
+    remedy = threshold_advice(estimate, requirement, float(estimate.value or 0.0), farther)
+    name = f"{estimate.indicator} ({estimate.metric})"
+    return _test(
+        benchmark, name, abs(farther) <= margin, sentence, requirement.reason, farther, remedy
+    )
 
 
-def _usable(estimate: Estimate, wanted: Requirement) -> bool:
+def _usable(estimate: Estimate, requirement: Requirement) -> bool:
     """Return whether an estimate may be compared with a threshold.
 
     An oracle's agreement, which says nothing about validity, may where the policy asks for it by
@@ -577,27 +627,29 @@ def _usable(estimate: Estimate, wanted: Requirement) -> bool:
     """
     if estimate.status == "ok":
         return True
-    by_name = (
+    is_named_oracle = (
         estimate.indicator.startswith("oracle.") and estimate.detail.get("labelled_by") == "oracle"
     )
-    faults = (
-        wanted.exact and wanted.at_most is not None and (estimate.value or 0.0) > wanted.at_most
+    has_faults = (
+        requirement.exact
+        and requirement.at_most is not None
+        and (estimate.value or 0.0) > requirement.at_most
     )
-    return estimate.status == "not_informative" and (by_name or faults)
+    return estimate.status == "not_informative" and (is_named_oracle or has_faults)
 
 
-def _ends(estimate: Estimate, wanted: Requirement) -> tuple[float | None, float | None, str]:
-    if wanted.exact:
+def _ends(estimate: Estimate, requirement: Requirement) -> tuple[float | None, float | None, str]:
+    if requirement.exact:
         return estimate.value, estimate.value, "exact"
-    if wanted.detail:
-        pair: Sequence[float | None] = estimate.detail.get(wanted.detail) or (None, None)
-        return pair[0], pair[1], wanted.detail
-    interval = estimate.interval(wanted.interval)
+    if requirement.detail:
+        pair: Sequence[float | None] = estimate.detail.get(requirement.detail) or (None, None)
+        return pair[0], pair[1], requirement.detail
+    interval = estimate.interval(requirement.interval)
     return (
-        (interval.low, interval.high, wanted.interval)
+        (interval.low, interval.high, requirement.interval)
         if interval
-        else (None, None, wanted.interval)
+        else (None, None, requirement.interval)
     )
 
 
-__all__ = ["Gate", "Policy", "Requirement", "Test", "default_text", "hold_against"]
+__all__ = ["Gate", "Policy", "Requirement", "Test", "check_against", "default_text"]

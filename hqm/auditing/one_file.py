@@ -14,8 +14,8 @@ import numpy as np
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
-from hqm.benchmark.items import one_part
-from hqm.benchmark.judge_api import played_back, whole
+from hqm.benchmark.items import select_part
+from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.imports.log_answers import ItemAnswers, LogSettings, other_keys_note, take_logs
@@ -26,7 +26,7 @@ from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
 from hqm.version import __version__
 
-_WHO = "answers"
+_RESPONDENT = "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ def score_file(
     """
     form = benchmark.original
     if part is not None:
-        form = one_part(form, part, benchmark.name)
-    compared: list[ScoreComparison] = []
+        form = select_part(form, part, benchmark.name)
+    comparisons: list[ScoreComparison] = []
     notes: list[str] = []
     if written_by_tool(answers, tables=False):
-        form, responses, compared, notes = _of_log(benchmark, form, answers, partial)
+        form, responses, comparisons, notes = _read_log(benchmark, form, answers, partial)
     else:
         form, responses = benchmark.read_answers(answers, form)
         if isinstance(responses, ItemAnswers) and responses.other_keys:
@@ -126,7 +126,7 @@ def score_file(
         answers.stem,
         partial=partial,
     )
-    counts = matrix.state_counts()[_WHO]
+    counts = matrix.state_counts()[_RESPONDENT]
     reader = benchmark.parser.name if benchmark.reads else None
     signature = {
         "benchmark": benchmark.label,
@@ -153,9 +153,11 @@ def score_file(
         by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
         criterion=(
-            _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
+            _compare_with_labels(benchmark, matrix, form, criterion, answers.stem)
+            if criterion
+            else {}
         ),
-        recorded=compared[0].to_dict() if compared else {},
+        recorded=comparisons[0].to_dict() if comparisons else {},
         by_key=_by_key(benchmark, form, responses, key) if key else {},
         notes=notes,
     )
@@ -168,13 +170,13 @@ def _metrics_of(benchmark: Benchmark, matrix: ScoreMatrix) -> list[Metric]:
 
 def _by_part(matrix: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, dict[str, float | None]]:
     """Every metric over the items of each part, in the order of the items."""
-    of_items = np.array([item.part for item in matrix.items])
-    parts = list(dict.fromkeys(of_items.tolist()))
+    item_parts = np.array([item.part for item in matrix.items])
+    parts = list(dict.fromkeys(item_parts.tolist()))
     if len(parts) < 2:
         return {}
     return {
         part: {
-            m.name: finite(float(m.printed(matrix.units(m, of_items == part).sums)[0]))
+            m.name: finite(float(m.printed(matrix.units(m, item_parts == part).sums)[0]))
             for m in metrics
             if not m.subset
         }
@@ -201,25 +203,25 @@ def _by_key(
     }
 
 
-def _of_log(
+def _read_log(
     benchmark: Benchmark, form: Form, path: Path, partial: bool
 ) -> tuple[Form, Mapping[str, Response], list[ScoreComparison], list[str]]:
     """The answers of a log, the parts of the form that it answers, the tool's scores beside ours,
     and notes.
     """
     settings = LogSettings(partial=partial)
-    taken = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
-    if len(taken.recordings) != 1:
-        those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
+    import_result = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
+    if len(import_result.recordings) != 1:
+        names = ", ".join(f"{r.respondent} run {r.run}" for r in import_result.recordings[:3])
         raise AnswerError(
             (
-                f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is"
-                " scored"
+                f"the log holds {len(import_result.recordings)} administrations ({names}, ...), and"
+                " one is scored"
             ),
             location=str(path),
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
-    recording = taken.recordings[0]
+    recording = import_result.recordings[0]
     responses = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
     parts = {form.by_id[key].part for key in responses}
     form = replace(form, items=tuple(item for item in form.items if item.part in parts))
@@ -227,7 +229,7 @@ def _of_log(
         form,
         responses,
         compare_scores(benchmark, {form.name: form}, [replace(recording, answers=responses)]),
-        taken.other_keys,
+        import_result.other_keys,
     )
 
 
@@ -236,7 +238,7 @@ def _matrix(
     form: Form,
     row: Sequence[Response | None],
     judgements: Path | None,
-    name: str = _WHO,
+    name: str = _RESPONDENT,
     *,
     partial: bool = False,
 ) -> ScoreMatrix:
@@ -249,21 +251,21 @@ def _matrix(
                 f"{benchmark.name} is scored by rule, not by a judge",
                 remedy="Leave out --judgements.",
             )
-        builder.add(_WHO, row)
+        builder.add(_RESPONDENT, row)
         return builder.build()
     if judgements is None:
-        other = " or --set mode=rule" if "rule" in benchmark.modes else ""
+        rule_hint = " or --set mode=rule" if "rule" in benchmark.modes else ""
         raise UsageError(
             f"the answers to {benchmark.name} are judged by a model",
             remedy=(
-                f"Give the judge's recorded replies with --judgements{other}; or ask one: `hqm"
+                f"Give the judge's recorded replies with --judgements{rule_hint}; or ask one: `hqm"
                 f" audit {benchmark.name} --judge NAME`."
             ),
         )
-    from hqm.judges.judgements import JudgementSource, holds_marks, take_judgements
+    from hqm.judges.judgements import JudgementSource, has_marks, import_judgements
 
-    if holds_marks(judgements):
-        from hqm.judges.file_judge import judges_of
+    if has_marks(judgements):
+        from hqm.judges.file_judge import file_judges
 
         texts = {
             item.id: answer.text
@@ -271,15 +273,15 @@ def _matrix(
             if answer is not None
         }
         source = JudgementSource(judgements, judge="judge")
-        taken = take_judgements(
+        imported = import_judgements(
             benchmark,
             {form.name: form},
             [source],
             [name],
-            lambda *at: texts.get(at[3]),
+            lambda *key: texts.get(key[3]),
             partial=partial,
         )
-        (judge,) = judges_of(benchmark, taken.sets)
+        (judge,) = file_judges(benchmark, imported.sets)
         if len(judge.askings()) > 1:
             raise AnswerError(
                 f"it holds {len(judge.askings())} judgements of an answer, and one is scored",
@@ -287,20 +289,20 @@ def _matrix(
                 remedy="Audit them: `hqm audit NAME --judgements FILE`.",
             )
         builder.add_verdicts(
-            _WHO, row, judge.verdicts(Cell(judge="judge"), form, {name: row})[name]
+            _RESPONDENT, row, judge.verdicts(Cell(judge="judge"), form, {name: row})[name]
         )
         return builder.build()
     replies = benchmark.read_replies(judgements, form)
     # what a release makes of an empty reply is asked for with what it makes of an empty answer
-    heard = whole if benchmark.withheld == "unscored" else lambda ask: ask
+    wrap = refuse_empty if benchmark.withheld == "unscored" else lambda ask: ask
     judged = verdicts(
-        benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {})))
+        benchmark, form, {_RESPONDENT: row}, lambda item: wrap(replay(replies.get(item.id, {})))
     )
-    builder.add_verdicts(_WHO, row, judged[_WHO])
+    builder.add_verdicts(_RESPONDENT, row, judged[_RESPONDENT])
     return builder.build()
 
 
-def _against_labels(
+def _compare_with_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
@@ -322,16 +324,16 @@ def _against_labels(
         dtype=float,
     )
     labelled = np.isfinite(human)
-    both = labelled & np.isfinite(matrix.values[0])
+    compared = labelled & np.isfinite(matrix.values[0])
     values: dict[str, float | None] = {
         "labelled": float(labelled.sum()),
-        "compared": float(both.sum()),
+        "compared": float(compared.sum()),
     }
     values["faithful"] = finite(float(human[labelled].mean())) if labelled.any() else None
-    ours, theirs = matrix.values[0][both], human[both]
-    values["correlation"] = finite(pearson(ours, theirs).value)
-    if np.isin(ours, (0, 1)).all() and np.isin(theirs, (0, 1)).all():
-        agreement = item_agreement(ours[None], theirs[None])
+    scores, label_values = matrix.values[0][compared], human[compared]
+    values["correlation"] = finite(pearson(scores, label_values).value)
+    if np.isin(scores, (0, 1)).all() and np.isin(label_values, (0, 1)).all():
+        agreement = item_agreement(scores[None], label_values[None])
         values |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
     return values
 

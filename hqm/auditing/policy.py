@@ -25,10 +25,10 @@ from hqm.auditing.definitions import LeakShown
 from hqm.errors import CardError, DataError, meant
 from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
-from hqm.indicators.indicator import indicators_of
+from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.consistency import lengthening
 from hqm.psychometrics.families import too_few_respondents
-from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
+from hqm.psychometrics.score_dependability import MIN_WORDINGS
 from hqm.types import Estimate, Task
 
 POLICIES: Mapping[str, str] = {
@@ -121,7 +121,7 @@ class Requirement(_Section):
     """Why this threshold: its source, or the use of the scores."""
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> Requirement:
+    def _check_alternatives(self) -> Requirement:
         if sum(bound is not None for bound in (self.at_least, self.at_most, self.within)) != 1:
             raise ValueError("give one of at_least, at_most and within")
         if self.within is not None and (self.exact or self.end):
@@ -133,15 +133,15 @@ class Requirement(_Section):
                 "give one of interval, detail and exact: a point estimate is no evidence"
             )
         if indicator_named(self.indicator) is None:
-            known = [
-                f"{family}.{each.name}"
+            names = [
+                f"{family}.{indicator.name}"
                 for family in INDICATOR_FAMILIES
-                for each in indicators_of(family)
+                for indicator in family_indicators(family)
             ]
-            near = meant(self.indicator, known)
+            suggestion = meant(self.indicator, names)
             raise ValueError(
                 f"no audit estimates {self.indicator!r};"
-                f" {near or '`hqm list indicators` shows what there is'}"
+                f" {suggestion or '`hqm list indicators` shows what there is'}"
             )
         return self
 
@@ -184,16 +184,16 @@ class Policy(_Section):
         >>> Policy.load("release-small").required.fewer_items_than
         1000
         """
-        own = "default" if path is None else ""
+        bundled_name = "default" if path is None else ""
         if path is not None and str(path) in POLICIES and not Path(path).exists():
-            own = str(path)
-        place = f"the policy {own}" if own else str(path)
+            bundled_name = str(path)
+        location = f"the policy {bundled_name}" if bundled_name else str(path)
         try:
-            text = default_text(own) if own or path is None else read_text(path)
+            text = default_text(bundled_name) if bundled_name or path is None else read_text(path)
         except DataError as error:
             raise CardError(
                 f"it cannot be read: {error.message}",
-                location=place,
+                location=location,
                 remedy="Correct the file.",
                 name=str(path),
                 choices=POLICIES,
@@ -203,10 +203,10 @@ class Policy(_Section):
             data = json.dumps(parse_toml(text), default=str)
             return cls.model_validate_json(data, strict=True)
         except DataError as error:
-            raise CardError(error.message, location=place, remedy=error.remedy) from None
+            raise CardError(error.message, location=location, remedy=error.remedy) from None
         except ValidationError as error:
             raise CardError(
-                fault_of(cls, error.errors()[0]), location=place, remedy="See docs/reference.md."
+                fault_of(cls, error.errors()[0]), location=location, remedy="See docs/reference.md."
             ) from None
 
 
@@ -220,13 +220,13 @@ def default_text(name: str = "default") -> str:
 # What to do about a test that did not pass, with the number that it takes where the audit tells it.
 # ----------------------------------------------------------------------
 
-_GROWS = frozenset(
+_LENGTH_DEPENDENT = frozenset(
     ("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total", "split_half")
 )
 """Statistics of a score's reliability: they grow with its items as Spearman and Brown's formula
 says.
 """
-_FISHER = _GROWS | {
+_FISHER = _LENGTH_DEPENDENT | {
     "spearman",
     "tau_b",
     "disattenuated",
@@ -235,34 +235,34 @@ _FISHER = _GROWS | {
     "kappa",
 }
 """Statistics between -1 and 1 whose interval is judged on Fisher's scale."""
-_LARGEST = 1e7
+_MAX_ADVISED = 1e7
 """A number beyond this is no advice."""
-_TOO_NEAR = 8
+_MAX_FACTOR = 8
 """Times as many as there are: beyond it the limit lies so deep in the interval that chance alone
 says how many it would take.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
+class Advice:
     """What to do, in a sentence, and the number of what must be raised."""
 
     text: str
-    needed: float | None = None
+    count: float | None = None
     """Items, respondents or answers that the policy takes in all."""
 
 
-_PLACES = frozenset(
+_POSITION_CUES = frozenset(
     ("odd or even place", "place within the cluster", "tenth of the file", "label before")
 )
-_NUMBERS = frozenset(("odd or even number", "last digit"))
-_WORDINGS = (
+_NUMBERING_CUES = frozenset(("odd or even number", "last digit"))
+_WORDINGS_TEXT = (
     "No number of respondents changes what a wording does: ask five wordings or more, publish their"
     " mean, and hold `parallel_forms.phi_of_forms` against the threshold"
 )
-_OF_WORDINGS = "parallel_forms.phi_of_forms"
-_MORE = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
-_OTHERWISE = {
+_PHI_OF_FORMS = "parallel_forms.phi_of_forms"
+_SAMPLED_UNITS = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
+_ALTERNATIVES = {
     "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
     "parallel_forms": (
         "report each wording by itself, and drop the claim that a score holds for other wordings"
@@ -275,7 +275,7 @@ _OTHERWISE = {
     "consistency": "report the types by themselves, or drop the claim of one total",
     "discriminability": "drop the claim that respondents this close are separated",
 }
-_FACETS = {
+_FACET_STEPS = {
     "run": "Ask the original form again with another seed: --runs 2",
     "form": "Ask a parallel form too: --forms original,parallel",
     "judge": "Give labels by people (--criterion FILE), or let another model judge (--judge)",
@@ -284,136 +284,153 @@ _FACETS = {
 }
 
 
-def of_facet(facet: str) -> Remedy:
+def facet_advice(facet: str) -> Advice:
     """A facet was not varied."""
-    return Remedy(f"{_FACETS[facet]}; or take it out of the policy key `required.facets`")
+    return Advice(f"{_FACET_STEPS[facet]}; or take it out of the policy key `required.facets`")
 
 
-def of_count(n: int, least: int, what: str, key: str) -> Remedy:
+def count_advice(n: int, minimum: int, units: str, key: str) -> Advice:
     """There are too few of something."""
-    return Remedy(
-        f"Raise the number of {what} from {n:,} to {least:,}; or change the policy key `{key}`",
-        float(least),
+    return Advice(
+        f"Raise the number of {units} from {n:,} to {minimum:,}; or change the policy key `{key}`",
+        float(minimum),
     )
 
 
-def of_unscored(total: int, lost: int, most: float) -> Remedy:
+def unscored_advice(total: int, n_unscored: int, max_share: float) -> Advice:
     """Say what to do about too many unscored answers."""
-    allowed = math.floor(most * total + 1e-9)
+    allowed = math.floor(max_share * total + 1e-9)
     text = (
-        f"Read the unscored answers and get at least {lost - allowed:,} of the {lost:,}"
+        f"Read the unscored answers and get at least {n_unscored - allowed:,} of the {n_unscored:,}"
         " scored (a parser that accepts them, or asking again); or change the policy key"
         " `limits.unscored`"
     )
-    return Remedy(text, float(total - allowed))
+    return Advice(text, float(total - allowed))
 
 
-def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: float) -> Remedy:
-    """The end of an interval misses its threshold."""
-    key = f"or change `{wanted.rule}` of `{wanted.indicator}` in the policy"
+def threshold_advice(
+    estimate: Estimate, requirement: Requirement, value: float, end: float
+) -> Advice:
+    """Return what to do where the end of an interval misses its threshold."""
+    key = f"or change `{requirement.rule}` of `{requirement.indicator}` in the policy"
+    if requirement.exact:
+        return _items_advice(estimate, key)
+    if estimate.indicator == _PHI_OF_FORMS:
+        return wordings_advice(estimate, requirement)
     family, _, statistic = estimate.indicator.partition(".")
-    if wanted.exact:
-        named = [
-            str(row["item"]) for row in estimate.detail.get("candidates") or () if "item" in row
-        ]
-        named = named or [str(item) for item in _listed(estimate.detail.get("items"))]
-        such = f" ({', '.join(named[:8])}{', ...' if len(named) > 8 else ''})" if named else ""
-        return Remedy(f"Read the items{such}, correct their right answers or take them out; {key}")
-    what = _MORE.get(wanted.interval, "")
-    n = estimate.n_respondents if what == "respondents" else estimate.n_items
-    if wanted.rule == "within":
+    alternative = f"{_ALTERNATIVES.get(family, 'drop the claim')}; {key}"
+    units = _SAMPLED_UNITS.get(requirement.interval, "")
+    n = estimate.n_respondents if units == "respondents" else estimate.n_items
+    if requirement.rule == "within":
         value, end = abs(value), abs(end)
-    if estimate.indicator == _OF_WORDINGS:
-        return of_wordings(estimate, wanted)
-    if family == "parallel_forms" and what == "respondents":
-        return Remedy(f"{_WORDINGS}; {_OTHERWISE[family]}; {key}")
-    needed = _needed(statistic, family, what, n, value, end, wanted)
-    if (
-        needed is not None
-        and needed > _TOO_NEAR * n
-        and not _grows(statistic, family, what, wanted)
-    ):
-        return Remedy(
-            f"{value:.3f} lies too near to {wanted.bound:g} for any number of {what} to be named"
-            f" from these {n:,}; {_OTHERWISE.get(family, 'drop the claim')}; {key}"
+    if family == "parallel_forms" and units == "respondents":
+        return Advice(f"{_WORDINGS_TEXT}; {alternative}")
+    count = _required_count(statistic, family, units, n, value, end, requirement)
+    grows = _grows_with_items(statistic, family, units, requirement)
+    if count is not None and count > _MAX_FACTOR * n and not grows:
+        return Advice(
+            f"{value:.3f} lies too near to {requirement.bound:g} for any number of {units} to be"
+            f" named from these {n:,}; {alternative}"
         )
-    otherwise = _OTHERWISE.get(family, "drop the claim")
-    if what == "respondents" and "DOMINANT_MODEL" in estimate.flags:
-        return Remedy(f"{_of_one_model(estimate.detail)}; {otherwise}; {key}")
-    if needed is None:
-        missed = value < wanted.bound if wanted.at_least is not None else value > wanted.bound
-        first = (
-            f"More {what or 'data'} will not do, for the number itself misses it"
-            if missed
-            else f"Raise the number of {what or 'items'}"
-        )
-        return Remedy(f"{first}; {otherwise}; {key}")
-    also = (
-        f" (or average {math.ceil(needed / max(n, 1)):,} seeds)"
-        if family == "test_retest" and what == "items"
-        else ""
-    )
-    return Remedy(
-        f"Raise the number of {what} from {n:,} to about {needed:,}{also}; {otherwise}; {key}",
-        float(needed),
+    if units == "respondents" and "DOMINANT_MODEL" in estimate.flags:
+        return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
+    if count is None:
+        is_minimum = requirement.at_least is not None
+        misses = value < requirement.bound if is_minimum else value > requirement.bound
+        if misses:
+            step = f"More {units or 'data'} will not do, for the number itself misses it"
+        else:
+            step = f"Raise the number of {units or 'items'}"
+        return Advice(f"{step}; {alternative}")
+    seeds_note = ""
+    if family == "test_retest" and units == "items":
+        seeds_note = f" (or average {math.ceil(count / max(n, 1)):,} seeds)"
+    return Advice(
+        f"Raise the number of {units} from {n:,} to about {count:,}{seeds_note}; {alternative}",
+        float(count),
     )
 
 
-def _of_one_model(detail: Mapping[str, Any]) -> str:
+def _items_advice(estimate: Estimate, key: str) -> Advice:
+    """Return which items to read, where a count of items misses its threshold."""
+    candidates = estimate.detail.get("candidates") or ()
+    names = [str(row["item"]) for row in candidates if "item" in row]
+    if not names:
+        names = list(map(str, _as_tuple(estimate.detail.get("items"))))
+    names_text = ""
+    if names:
+        names_text = f" ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
+    return Advice(
+        f"Read the items{names_text}, correct their right answers or take them out; {key}"
+    )
+
+
+def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
     """Say what helps where one or two respondents make a correlation by themselves."""
-    without = detail.get("without_strongest")
-    alone = "it is undefined" if without is None else f"it is {float(without):.3f}"
+    correlation = detail.get("without_strongest")
+    correlation_text = (
+        "it is undefined" if correlation is None else f"it is {float(correlation):.3f}"
+    )
     return (
         f"Read it without {detail.get('strongest') or 'the respondent that carries it'}, where"
-        f" {alone}; further respondents help only if their scores lie between that one and the"
-        " rest"
+        f" {correlation_text}; further respondents help only if their scores lie between that one"
+        " and the rest"
     )
 
 
-def of_wordings(estimate: Estimate, wanted: Requirement) -> Remedy:
+def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
     """Wordings are too few to decide, or their mean misses its threshold: say how many it takes."""
     detail, forms = estimate.detail, int(estimate.detail["forms"])
-    key = f"or take `{wanted.indicator}` out of the policy"
+    key = f"or take `{requirement.indicator}` out of the policy"
     goal = detail["goal"]
-    if few := too_few_respondents(estimate.n_respondents):
-        return Remedy(f"Ask more respondents first: {few}; {_OTHERWISE['parallel_forms']}; {key}")
-    if (reason := detail.get("why_none")) and wanted.bound >= goal:
-        return Remedy(
-            f"More wordings will not do ({reason}): {_OTHERWISE['parallel_forms']}; {key}"
+    if shortage := too_few_respondents(estimate.n_respondents):
+        return Advice(
+            f"Ask more respondents first: {shortage}; {_ALTERNATIVES['parallel_forms']}; {key}"
         )
-    advised = detail.get("wordings_needed") if wanted.bound <= goal else None
-    needed = max(int(advised or 0), FEWEST_TO_DECIDE, forms + 1)
-    more = needed - forms
-    answers = more * estimate.n_respondents * estimate.n_items
-    return Remedy(
-        f"Ask {more} more wordings of the same questions ({answers:,} answers of these"
+    if (reason := detail.get("why_none")) and requirement.bound >= goal:
+        return Advice(
+            f"More wordings will not do ({reason}): {_ALTERNATIVES['parallel_forms']}; {key}"
+        )
+    advised = detail.get("wordings_needed") if requirement.bound <= goal else None
+    n_wordings = max(int(advised or 0), MIN_WORDINGS, forms + 1)
+    n_more = n_wordings - forms
+    answers = n_more * estimate.n_respondents * estimate.n_items
+    return Advice(
+        f"Ask {n_more} more wordings of the same questions ({answers:,} answers of these"
         f" {estimate.n_respondents} respondents; --forms, or your own by --form NAME=FILE) and"
-        f" publish the mean over all {needed}; {_OTHERWISE['parallel_forms']}; {key}",
-        float(needed),
+        f" publish the mean over all {n_wordings}; {_ALTERNATIVES['parallel_forms']}; {key}",
+        float(n_wordings),
     )
 
 
-def of_labels(
-    audit: BenchmarkAudit, estimate: Estimate, wanted: Requirement, value: float, end: float
-) -> Remedy | None:
+def labels_advice(
+    audit: BenchmarkAudit, estimate: Estimate, requirement: Requirement, value: float, end: float
+) -> Advice | None:
     """Say how many labels it takes where their own sampling lowers a correlation with people.
 
     A mean over few labels is a noisy score, whatever the scorer does. Where it hides even what the
     correlation would be without that noise, labels are asked for as a scorer takes them that always
     agrees with people. None where labels are not what is missing.
     """
-    metric, others = estimate.metric, (e for e in audit.all_estimates if e.other == estimate.other)
-    free = next((e for e in others if e.indicator == "criterion.disattenuated"), None)
-    known = [s for who in audit.respondents if (s := who.scores.get(metric)) is not None]
-    if free is None or len(known) < 3 or value >= 1:
+    metric, same_comparison = (
+        estimate.metric,
+        (e for e in audit.all_estimates if e.other == estimate.other),
+    )
+    disattenuated = next(
+        (e for e in same_comparison if e.indicator == "criterion.disattenuated"), None
+    )
+    score_list = [
+        s for respondent in audit.respondents if (s := respondent.scores.get(metric)) is not None
+    ]
+    if disattenuated is None or len(score_list) < 3 or value >= 1:
         return None
-    scores, labels = np.array(known), int(free.detail.get("paired") or 0)
+    scores, labels = np.array(score_list), int(disattenuated.detail.get("paired") or 0)
     if not labels or scores.min() < 0 or scores.max() > 1 or scores.std() == 0:
         return None
     # labels move r alone; the width of log(1 - r) is that of the respondents, and another study's r
     # lies above what is expected less 1.28 standard errors nine times of ten
-    reach = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
-    target = 1 - (1 - wanted.bound) * math.exp(-reach)
+    log_width = math.log((1 - end) / (1 - value)) * (1 + 1.28 / stdtrit(len(scores) - 1, 0.95))
+    target = 1 - (1 - requirement.bound) * math.exp(-log_width)
     noise = float((scores * (1 - scores)).mean()) * len(scores) / float(scores.var(ddof=1))
 
     def number(correlation: float) -> float:
@@ -421,58 +438,69 @@ def of_labels(
         return noise * share / (1 - share) if share < 1 else math.inf
 
     # without labels' noise, as estimated; where that promises nothing, a scorer of people's mind
-    most, without = len(scores) * audit.n_items, min(1.0, float(free.value or 0.0))
-    shown = without > wanted.bound and labels < number(without) <= most
-    needed = math.ceil(min(number(without if shown else 1.0), most + 1.0))
-    if not labels < needed <= most:
+    max_labels, true_correlation = (
+        len(scores) * audit.n_items,
+        min(1.0, float(disattenuated.value or 0.0)),
+    )
+    is_promising = (
+        true_correlation > requirement.bound and labels < number(true_correlation) <= max_labels
+    )
+    n_labels = math.ceil(min(number(true_correlation if is_promising else 1.0), max_labels + 1.0))
+    if not labels < n_labels <= max_labels:
         return None
-    why = (
-        f"and without that the correlation is {free.value:.3f}"
-        if shown
+    clause = (
+        f"and without that the correlation is {disattenuated.value:.3f}"
+        if is_promising
         else "so that a scorer that always agrees with people may miss this too"
     )
-    return Remedy(
-        f"Have people label about {needed:,} answers in all, not {labels:,}: a mean over so few"
-        f" labels is itself uncertain, {why}; or change `{wanted.rule}` of `{wanted.indicator}` in"
-        " the policy",
-        float(needed),
+    return Advice(
+        f"Have people label about {n_labels:,} answers in all, not {labels:,}: a mean over so few"
+        f" labels is itself uncertain, {clause}; or change `{requirement.rule}` of"
+        f" `{requirement.indicator}` in the policy",
+        float(n_labels),
     )
 
 
-def _listed(items: object) -> tuple[object, ...]:
+def _as_tuple(items: object) -> tuple[object, ...]:
     return tuple(items) if isinstance(items, list | tuple) else ()
 
 
-def _grows(statistic: str, family: str, what: str, wanted: Requirement) -> bool:
+def _grows_with_items(statistic: str, family: str, units: str, requirement: Requirement) -> bool:
     """Whether the coefficient itself grows with the number of items."""
-    reliability = family in ("test_retest", "consistency") and statistic in _GROWS
-    return what == "items" and reliability and wanted.at_least is not None
+    reliability = family in ("test_retest", "consistency") and statistic in _LENGTH_DEPENDENT
+    return units == "items" and reliability and requirement.at_least is not None
 
 
-def _needed(
-    statistic: str, family: str, what: str, n: int, value: float, end: float, wanted: Requirement
+def _required_count(
+    statistic: str,
+    family: str,
+    units: str,
+    n: int,
+    value: float,
+    end: float,
+    requirement: Requirement,
 ) -> int | None:
     """Return how many items or respondents reach the threshold; None if no number does."""
-    bound = wanted.bound
-    if not what or n < 1:
+    bound = requirement.bound
+    if not units or n < 1:
         return None
-    if _grows(statistic, family, what, wanted):
+    if _grows_with_items(statistic, family, units, requirement):
         # the end's own reliability, lengthened until it reaches the threshold
         if not 0 < end < 1 or not 0 < bound < 1:
             return None
-        return _whole(n * lengthening(end, bound))
-    inside = statistic in _FISHER and all(-1 < x < 1 for x in (value, end, bound))
-    v, e, b = (math.atanh(x) if inside else x for x in (value, end, bound))
-    room, reach = (v - b, v - e) if wanted.at_least is not None else (b - v, e - v)
+        return _round_up(n * lengthening(end, bound))
+    on_fisher_scale = statistic in _FISHER and all(-1 < x < 1 for x in (value, end, bound))
+    v, e, b = (math.atanh(x) if on_fisher_scale else x for x in (value, end, bound))
+    margin, half_width = (v - b, v - e) if requirement.at_least is not None else (b - v, e - v)
     # the half-width shrinks with the root of the number
-    return _whole(n * (reach / room) ** 2) if room > 0 else None
+    return _round_up(n * (half_width / margin) ** 2) if margin > 0 else None
 
 
-def _whole(number: float) -> int | None:
-    return math.ceil(number - 1e-9) if number < _LARGEST else None
+def _round_up(number: float) -> int | None:
+    return math.ceil(number - 1e-9) if number < _MAX_ADVISED else None
 
 
-def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
+def missing_interval_advice(estimate: Estimate, interval: str) -> Advice:
     """Say what to do about an estimate without the interval that the policy names."""
     key = f"or ask for another interval of `{estimate.indicator}` in the policy"
     if interval == "model_population" and estimate.n_respondents < 10:
@@ -480,14 +508,14 @@ def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
             "An interval over other respondents needs about 10 of them, in several families: raise"
             f" the number from {estimate.n_respondents} to 10"
         )
-        return Remedy(f"{text}; {key}", 10.0)
-    return Remedy(
+        return Advice(f"{text}; {key}", 10.0)
+    return Advice(
         "A point estimate is no evidence: see the estimate's reason and methods in audit.json;"
         f" {key}"
     )
 
 
-def of_unmeasured(family: str, indicator: str) -> Remedy:
+def unmeasured_advice(family: str, indicator: str) -> Advice:
     """The audit has no such number."""
     facets = {
         "test_retest": "run",
@@ -497,46 +525,46 @@ def of_unmeasured(family: str, indicator: str) -> Remedy:
     }
     if family == "criterion":
         text = "Have people label a few hundred answers: --criterion FILE"
-    elif indicator == _OF_WORDINGS:
+    elif indicator == _PHI_OF_FORMS:
         text = (
             "Ask wordings with the same right answers too: --forms original,parallel2,parallel3"
             " (a negated form is another question)"
         )
     elif family in facets:
-        text = _FACETS[facets[family]]
+        text = _FACET_STEPS[facets[family]]
     else:
         text = "Read its reason in audit.json and give what it lacks"
-    return Remedy(f"{text}; or take `{indicator}` out of the policy")
+    return Advice(f"{text}; or take `{indicator}` out of the policy")
 
 
-def of_leak(leak: LeakShown) -> Remedy:
+def leak_advice(leak: LeakShown) -> Advice:
     """Say what to do about a type or part that can be answered without its pictures."""
     # what the words give away, single features of the words give away too
-    placed = [cue for cue in leak.by if cue in _PLACES or cue in _NUMBERS]
-    ways = dict.fromkeys(
-        _way(cue) for cue in (["words", *placed] if "words" in leak.by else leak.by[:4])
+    position_cues = [cue for cue in leak.by if cue in _POSITION_CUES or cue in _NUMBERING_CUES]
+    steps = dict.fromkeys(
+        _cue_step(cue) for cue in (["words", *position_cues] if "words" in leak.by else leak.by[:4])
     )
-    return Remedy(
-        f"{'; '.join(ways)}; or take {leak.name} out, or drop the claim on it; or change the policy"
-        " key `limits.leak`"
+    return Advice(
+        f"{'; '.join(steps)}; or take {leak.name} out, or drop the claim on it; or change the"
+        " policy key `limits.leak`"
     )
 
 
-def _way(cue: str) -> str:
+def _cue_step(cue: str) -> str:
     if cue == "words":
         return "Ask in the same words what has the other answer, until the words say nothing"
-    if cue in _PLACES:
+    if cue in _POSITION_CUES:
         return "Shuffle the items of the file with a seed that you publish"
-    if cue in _NUMBERS:
+    if cue in _NUMBERING_CUES:
         return "Number the items anew after shuffling them"
     return f"Give questions of all answers the same {cue}"
 
 
-def of_weak_search(name: str, items: int, detectable: float, most: float) -> Remedy:
+def weak_search_advice(name: str, items: int, detectable: float, max_gain: float) -> Advice:
     """Say what to do if a type or part has too few items to show a leak."""
-    needed = math.ceil(items * (detectable / most) ** 2)
+    n_items = math.ceil(items * (detectable / max_gain) ** 2)
     text = (
-        f"Raise the number of items in {name} from {items:,} to about {needed:,}; or change the"
+        f"Raise the number of items in {name} from {items:,} to about {n_items:,}; or change the"
         " policy key `limits.leak_found`"
     )
-    return Remedy(text, float(needed))
+    return Advice(text, float(n_items))

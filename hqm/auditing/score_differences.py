@@ -65,9 +65,9 @@ class ScoreComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The value as JSON prints it."""
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "differences"}
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "differences"}
         rows = [{name: getattr(row, name) for name in row.__slots__} for row in self.differences]
-        return {**own, "reasons": dict(self.reasons), "differences": rows}
+        return {**fields, "reasons": dict(self.reasons), "differences": rows}
 
 
 def compare_scores(
@@ -78,11 +78,13 @@ def compare_scores(
     """
     if benchmark.roles:
         return []
-    compared = (_compared(benchmark, forms[recording.form], recording) for recording in recordings)
-    return [comparison for comparison in compared if comparison is not None]
+    comparisons = (
+        _compare(benchmark, forms[recording.form], recording) for recording in recordings
+    )
+    return [comparison for comparison in comparisons if comparison is not None]
 
 
-def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreComparison | None:
+def _compare(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreComparison | None:
     scored = [
         (form.by_id[key], answer, answer.detail["recorded"])
         for key, answer in recording.answers.items()
@@ -90,19 +92,19 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
     ]
     if not scored:
         return None
-    theirs, ours, differences = [], [], []
+    tool_scores, hqm_scores, differences = [], [], []
     for item, answer, recorded in scored:
         verdict = benchmark.verdict(item, answer)
-        theirs.append(float(recorded["score"]))
+        tool_scores.append(float(recorded["score"]))
         if verdict.value is not None:
-            ours.append(verdict.value)
-        if verdict.value is None or abs(verdict.value - theirs[-1]) > _CLOSE:
+            hqm_scores.append(verdict.value)
+        if verdict.value is None or abs(verdict.value - tool_scores[-1]) > _CLOSE:
             read = str(recorded.get("read", ""))
             differences.append(
                 Difference(
                     item=item.id,
                     answer=answer.text,
-                    tool_score=theirs[-1],
+                    tool_score=tool_scores[-1],
                     tool_read=read,
                     hqm_score=verdict.value,
                     hqm_read=verdict.read,
@@ -118,9 +120,9 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
         scoring=benchmark.scorer,
         tool=str(scored[0][2].get("tool", "")),
         compared=len(scored),
-        tool_mean=finite(sum(theirs) / len(theirs)),
-        hqm_mean=finite(sum(ours) / len(ours)) if ours else None,
-        hqm_scored=len(ours),
+        tool_mean=finite(sum(tool_scores) / len(tool_scores)),
+        hqm_mean=finite(sum(hqm_scores) / len(hqm_scores)) if hqm_scores else None,
+        hqm_scored=len(hqm_scores),
         differences=tuple(differences),
     )
 
@@ -129,14 +131,14 @@ def _reason(read: str, verdict: Verdict) -> str:
     """Return why the two scores differ, as far as the row shows it."""
     if verdict.value is None:
         return f"HQM leaves the answer out of the mean (its state is {verdict.state})"
-    plain, ours = read.strip().lower(), verdict.read.strip().lower()
-    if not plain or not ours:
+    tool_word, hqm_word = read.strip().lower(), verdict.read.strip().lower()
+    if not tool_word or not hqm_word:
         return "the row does not show what the tool read"
-    if plain == ours:
+    if tool_word == hqm_word:
         return "both read the same, so the tool holds it against another key or rule"
-    if plain.rstrip(" .!,;:") == ours:
+    if tool_word.rstrip(" .!,;:") == hqm_word:
         return "the tool does not remove the punctuation behind the word"
-    if ours in plain.replace(",", " ").replace(".", " ").split():
+    if hqm_word in tool_word.replace(",", " ").replace(".", " ").split():
         return "the tool compares the whole answer, HQM reads the word in it"
     return "the two parsers read different words"
 
@@ -195,8 +197,8 @@ def _judges(
     if not benchmark.tool_scored:
         return [""]
     names: dict[str, None] = {}
-    for who in respondents:
-        for detail in answers.details(benchmark, form, who, cell.run):
+    for respondent in respondents:
+        for detail in answers.details(benchmark, form, respondent, cell.run):
             names.update(dict.fromkeys(detail.get("scores", ())))
     return list(names) or [""]
 
@@ -213,18 +215,19 @@ def _matrix(
         cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
     )
     hashes = []
-    for who in respondents:
-        there = answers.at(cell.resolution)
-        row = there.responses(benchmark, form, who, cell.run)
-        details = there.details(benchmark, form, who, cell.run)
+    for respondent in respondents:
+        stored = answers.with_resolution(cell.resolution)
+        row = stored.responses(benchmark, form, respondent, cell.run)
+        details = stored.details(benchmark, form, respondent, cell.run)
         if benchmark.tool_scored:
             verdicts = [_by_scores(benchmark, judge, detail) for detail in details]
         else:
-            kept = [_recorded(detail) for detail in details]
+            records = [_recorded(detail) for detail in details]
             verdicts = [
-                _verdict(benchmark, *each) for each in zip(form.items, row, kept, strict=True)
+                _verdict(benchmark, *inputs)
+                for inputs in zip(form.items, row, records, strict=True)
             ]
-        builder.add_verdicts(who.name, row, verdicts)
+        builder.add_verdicts(respondent.name, row, verdicts)
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
     return builder.build(digest_all(hashes))
 
@@ -266,18 +269,18 @@ def tool_comparisons(
     recordings = []
     # only recorded answers can carry a tool's score, and a look at every detail of a large store
     # takes long
-    for who in (respondent for respondent in respondents if not respondent.live):
+    for respondent in (respondent for respondent in respondents if not respondent.live):
         for form, run in dict.fromkeys(
             (cell.form, cell.run) for cell in cells if not cell.resolution
         ):
-            details = answers.details(benchmark, forms[form], who, run)
+            details = answers.details(benchmark, forms[form], respondent, run)
             if not any(detail and "score" in _recorded(detail) for detail in details):
                 continue
-            row = answers.responses(benchmark, forms[form], who, run)
+            row = answers.responses(benchmark, forms[form], respondent, run)
             recorded = {
                 item.id: answer._replace(detail=detail)
                 for item, answer, detail in zip(forms[form].items, row, details, strict=True)
                 if answer is not None and "score" in _recorded(detail)
             }
-            recordings += [Recording(who.name, form, run, recorded)] if recorded else []
+            recordings += [Recording(respondent.name, form, run, recorded)] if recorded else []
     return tuple(compare_scores(benchmark, forms, recordings))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.budget import AnswerCode, Mend, MendSeverity, Question
+from hqm.auditing.budget import AnswerCode, Question, Remedy, RemedySeverity
 from hqm.auditing.definitions import (
     contradictory_keys,
     findings_in_order,
@@ -22,17 +23,17 @@ from hqm.auditing.definitions import (
     types_measured,
     wrong_keys,
 )
-from hqm.auditing.gate import hold_against
+from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Policy
-from hqm.imports.human_labels import labelled_by
+from hqm.imports.human_labels import by_people
 from hqm.psychometrics.consistency import lengthening
-from hqm.types import Cell, Estimate, Interval
+from hqm.types import Estimate, Interval
 
 AuditState = Literal["not_ready", "check", "nothing", "too_little"]
 """What an audit comes to: faults that are shown, doubts alone, items that were examined and are
 clean, or too little to say.
 """
-TOLD = frozenset(
+REMEDIED_FINDINGS = frozenset(
     (
         "contradictory-label",
         "contradictory-twins",
@@ -52,20 +53,19 @@ TOLD = frozenset(
 """Findings that are among the things to mend under a name of their own, or are limits of a
 study.
 """
-_MANY_UNSCORED = 0.01
-_FEWEST = 4
+_MAX_UNSCORED = 0.01
+_MIN_RESPONDENTS = 4
 """Respondents below which an audit says nothing of an order."""
 
 
-def find(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
+def find_estimate(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
     """The first estimate of an indicator by the leading metric; of `criterion`, with people."""
     metric = next(iter(audit.metrics), "")
     for estimate in audit.all_estimates:
-        if (estimate.indicator, estimate.metric) == (indicator, metric) and not (
-            indicator.startswith("criterion.")
-            and estimate.other
-            and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) != "people"
-        ):
+        if estimate.indicator != indicator or estimate.metric != metric:
+            continue
+        needs_people = indicator.startswith("criterion.") and estimate.other
+        if not needs_people or by_people(estimate):
             return estimate
     return None
 
@@ -73,13 +73,24 @@ def find(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
 # --- what to mend ---
 
 
-def to_mend(audit: BenchmarkAudit) -> tuple[Mend, ...]:
+def find_remedies(audit: BenchmarkAudit) -> tuple[Remedy, ...]:
     """Everything that is to be mended, the gravest first, and of equals the costliest."""
-    order: Mapping[MendSeverity, int] = {"fault": 0, "doubt": 1, "note": 2}
-    every = [*_keys(audit), *_two_keys(audit), *_leaks(audit), *_pictures(audit)]
-    every += [*_repeats(audit), *_unscored(audit), *_types(audit), *_balance(audit)]
-    every += _findings(audit)
-    return tuple(sorted(every, key=lambda mend: (order[mend.severity], -(mend.cost or 0.0))))
+    order: Mapping[RemedySeverity, int] = {"fault": 0, "doubt": 1, "note": 2}
+    remedies: list[Remedy] = []
+    for find in (
+        _keys,
+        _two_keys,
+        _leaks,
+        _pictures,
+        _repeats,
+        _unscored,
+        _types,
+        _balance,
+        _findings,
+    ):
+        remedies += find(audit)
+    remedies.sort(key=lambda remedy: (order[remedy.severity], -(remedy.cost or 0.0)))
+    return tuple(remedies)
 
 
 def _share(audit: BenchmarkAudit, items: float) -> float | None:
@@ -87,88 +98,112 @@ def _share(audit: BenchmarkAudit, items: float) -> float | None:
     return min(1.0, items / audit.n_items) if audit.n_items else None
 
 
-def _keys(audit: BenchmarkAudit) -> Iterator[Mend]:
-    of = wrong_keys(audit)
-    if not of.shown:
+def _keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    keys = wrong_keys(audit)
+    if not keys.has_wrong_keys:
         return
-    expected = of.expected if of.expected is not None and of.expected >= 1 else None
-    count = len(of.contradicted) or round(expected or 0) or of.count
-    sure = bool(of.contradicted or of.beyond_doubt)
-    yield Mend(
+    expected = keys.expected if keys.expected is not None and keys.expected >= 1 else None
+    count = len(keys.contradicted) or round(expected or 0) or keys.count
+    is_certain = bool(keys.contradicted or keys.beyond_doubt)
+    yield Remedy(
         what="keys",
-        severity="fault" if sure else "doubt",
+        severity="fault" if is_certain else "doubt",
         count=count,
-        names=of.contradicted or of.named,
+        names=keys.contradicted or keys.items,
         cost=_share(audit, count) if count else None,
     )
 
 
-def _two_keys(audit: BenchmarkAudit) -> Iterator[Mend]:
-    groups = contradictory_keys(audit)
+def _two_keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    groups = [contradiction.items for contradiction in contradictory_keys(audit)]
     if groups:
-        yield Mend(
+        yield Remedy(
             what="two_keys",
             severity="fault",
             count=len(groups),
-            names=tuple(item for group in groups for item in group.items),
+            names=tuple(chain.from_iterable(groups)),
             cost=_share(audit, len(groups)),
         )
 
 
-def _leaks(audit: BenchmarkAudit) -> Iterator[Mend]:
+def _leaks(audit: BenchmarkAudit) -> Iterator[Remedy]:
     leaks = leaks_shown(audit)
-    of_place = [
-        str(row.get("type") or row.get("part"))
-        for finding in audit.findings
-        if finding["name"] == "option-position"
-        for row in finding.get("rows", ())
-    ]
-    names = tuple(dict.fromkeys((*(leak.name for leak in leaks), *of_place)))
+    names = dict.fromkeys(leak.name for leak in leaks)
+    for row in _finding_rows(audit, "option-position"):
+        names[str(row.get("type") or row.get("part"))] = None
     if not names:
         return
-    first = leaks[0] if leaks else None
-    gained = 0.0
-    for leak in leaks:
-        items = (audit.coverage.get(leak.type) or {}).get("items", audit.n_items)
-        gained += (leak.accuracy - leak.baseline) * items
-    yield Mend(
+    remedy = Remedy(
         what="leaks",
         severity="fault",
         count=len(names),
-        names=names,
-        cost=_share(audit, gained) if first is not None else None,
-        by=", ".join(first.by[:2]) if first is not None else "the place of the right option",
-        accuracy=first.accuracy if first is not None else None,
-        baseline=first.baseline if first is not None else None,
+        names=tuple(names),
+        by="the place of the right option",
+    )
+    if leaks:
+        gained = 0.0
+        for leak in leaks:
+            items = (audit.coverage.get(leak.type) or {}).get("items", audit.n_items)
+            gained += (leak.accuracy - leak.baseline) * items
+        remedy = replace(
+            remedy,
+            cost=_share(audit, gained),
+            by=", ".join(leaks[0].by[:2]),
+            accuracy=leaks[0].accuracy,
+            baseline=leaks[0].baseline,
+        )
+    yield remedy
+
+
+def _finding_rows(audit: BenchmarkAudit, *names: str) -> list[Mapping[str, Any]]:
+    """Return the rows of all findings with one of these names."""
+    rows: list[Mapping[str, Any]] = []
+    for finding in audit.findings:
+        if finding["name"] in names:
+            rows += finding.get("rows", ())
+    return rows
+
+
+def _pictures(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    count = 0
+    counts = []
+    for finding in audit.findings:
+        if finding["name"] in _PICTURE_FINDINGS:
+            n_pictures = int(finding.get("count") or 0)
+            count += n_pictures
+            counts.append(f"{n_pictures} {finding['name'].partition('-')[2]}")
+    if not count:
+        return
+    items: set[str] = set()
+    images: list[str] = []
+    for row in _finding_rows(audit, *_PICTURE_FINDINGS):
+        items.update(map(str, row.get("items", ())))
+        images += map(str, row.get("images", ()))
+    yield Remedy(
+        what="pictures",
+        severity="fault",
+        count=count,
+        names=tuple(images),
+        cost=_share(audit, len(items) or count),
+        sentence=" and ".join(counts),
     )
 
 
-def _pictures(audit: BenchmarkAudit) -> Iterator[Mend]:
-    faulty = [f for f in audit.findings if f["name"] in ("image-missing", "image-broken")]
-    rows = [row for finding in faulty for row in finding.get("rows", ())]
-    count = sum(int(finding.get("count") or 0) for finding in faulty)
-    if count:
-        items = {str(item) for row in rows for item in row.get("items", ())}
-        yield Mend(
-            what="pictures",
-            severity="fault",
-            count=count,
-            names=tuple(str(image) for row in rows for image in row.get("images", ())),
-            cost=_share(audit, len(items) or count),
-            sentence=" and ".join(
-                f"{int(finding.get('count') or 0)} {finding['name'].partition('-')[2]}"
-                for finding in faulty
-            ),
-        )
+_PICTURE_FINDINGS = ("image-missing", "image-broken")
 
 
-def _repeats(audit: BenchmarkAudit) -> Iterator[Mend]:
-    estimate = find(audit, "items.duplicate_items")
-    against = {item for group in contradictory_keys(audit) for item in group.items}
-    groups = (estimate.detail.get("groups") or ()) if estimate is not None else ()
-    extra = [str(item) for group in groups if not against.intersection(group) for item in group[1:]]
+def _repeats(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    estimate = find_estimate(audit, "items.duplicate_items")
+    if estimate is None:
+        return
+    contradictions = contradictory_keys(audit)
+    contradicted = set(chain.from_iterable(group.items for group in contradictions))
+    extra: list[str] = []
+    for group in estimate.detail.get("groups") or ():
+        if not contradicted.intersection(group):
+            extra += map(str, group[1:])
     if extra:
-        yield Mend(
+        yield Remedy(
             what="repeats",
             severity="doubt",
             count=len(extra),
@@ -177,24 +212,26 @@ def _repeats(audit: BenchmarkAudit) -> Iterator[Mend]:
         )
 
 
-def _unscored(audit: BenchmarkAudit) -> Iterator[Mend]:
-    of = scored_answers(audit)
-    if of.share_unscored > _MANY_UNSCORED:
-        yield Mend(what="unscored", severity="doubt", count=of.unscored, cost=of.share_unscored)
+def _unscored(audit: BenchmarkAudit) -> Iterator[Remedy]:
+    scored = scored_answers(audit)
+    if scored.share_unscored > _MAX_UNSCORED:
+        yield Remedy(
+            what="unscored", severity="doubt", count=scored.unscored, cost=scored.share_unscored
+        )
 
 
-def _types(audit: BenchmarkAudit) -> Iterator[Mend]:
+def _types(audit: BenchmarkAudit) -> Iterator[Remedy]:
     empty = tuple(
         kind for kind, row in audit.coverage.items() if row["claimed"] and not row["items"]
     )
     if empty:
-        yield Mend(what="empty_types", severity="doubt", count=len(empty), names=empty)
+        yield Remedy(what="empty_types", severity="doubt", count=len(empty), names=empty)
 
 
-def _balance(audit: BenchmarkAudit) -> Iterator[Mend]:
+def _balance(audit: BenchmarkAudit) -> Iterator[Remedy]:
     for finding in audit.findings:
         if finding["name"] == "unbalanced-labels":
-            yield Mend(
+            yield Remedy(
                 what="balance",
                 severity="note",
                 count=1,
@@ -204,16 +241,16 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Mend]:
             return
 
 
-def _findings(audit: BenchmarkAudit) -> Iterator[Mend]:
+def _findings(audit: BenchmarkAudit) -> Iterator[Remedy]:
     """Yield what else the check of the data finds; what makes no score wrong is a note."""
-    graves: Mapping[str, MendSeverity] = {"error": "fault", "warning": "doubt", "note": "note"}
+    graves: Mapping[str, RemedySeverity] = {"error": "fault", "warning": "doubt", "note": "note"}
     for finding in findings_in_order(audit):
         severity = graves[severity_of(finding)]
-        if finding["name"] in TOLD or severity == "note":
+        if finding["name"] in REMEDIED_FINDINGS or severity == "note":
             continue
         if severity == "doubt" and str(finding.get("code"))[:1] in "CWF":
             severity = "note"
-        yield Mend(
+        yield Remedy(
             what="finding",
             severity=severity,
             count=int(finding.get("count") or 0),
@@ -231,7 +268,7 @@ class SevenAnswers:
     """The code of each question, what is to be mended, and what they come to."""
 
     codes: dict[Question, AnswerCode]
-    mend: tuple[Mend, ...]
+    mend: tuple[Remedy, ...]
     state: AuditState
 
 
@@ -257,60 +294,77 @@ class MoreItems:
 def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenAnswers:
     """Return what an audit answers by a policy, the default one unless given."""
     policy = policy or Policy.load()
-    mend = to_mend(audit)
-    of_items: dict[MendSeverity, AnswerCode] = {"fault": "wrong", "doubt": "look"}
-    grave = [of_items[each.severity] for each in mend if each.severity in of_items]
-    gate = hold_against(Audit((audit,)), policy)
-    more = more_items(audit, policy)
+    remedies = find_remedies(audit)
+    severities = {remedy.severity for remedy in remedies}
+    gate = check_against(Audit((audit,)), policy)
+    forecast = more_items(audit, policy)
     codes: dict[Question, AnswerCode] = {
-        "repeat": _against(audit, "test_retest.rho_g", policy),
+        "repeat": _compare_with_goal(audit, "test_retest.rho_g", policy),
         "wording": _wording(audit, policy),
-        "people": _against(audit, "criterion.pearson", policy),
+        "people": _compare_with_goal(audit, "criterion.pearson", policy),
         "separate": _separate(audit),
-        "faulty": min(grave, key=["wrong", "look"].index) if grave else _examined(audit),
-        "more": "look" if more.for_types or more.items != 0 else "fine",
-        "quote": "fine" if gate.passed else "wrong" if "wrong" in grave else "look",
+        "faulty": _examined(audit),
+        "more": "fine",
+        "quote": "fine" if gate.passed else "look",
     }
-    if not more.measured:
+    if "fault" in severities:
+        codes["faulty"] = "wrong"
+    elif "doubt" in severities:
+        codes["faulty"] = "look"
+    if "fault" in severities and not gate.passed:
+        codes["quote"] = "wrong"
+    if not forecast.measured:
         codes["more"] = "not_measured"
+    elif forecast.for_types or forecast.items != 0:
+        codes["more"] = "look"
     if audit.scoring == "people":
         codes["people"] = "fine"
-    return SevenAnswers(codes, mend, _state(audit, codes))
+    return SevenAnswers(codes, remedies, _state(audit, codes))
 
 
-def with_answers(audit: BenchmarkAudit) -> BenchmarkAudit:
+def add_answers(audit: BenchmarkAudit) -> BenchmarkAudit:
     """Return an audit that holds its answers by the default policy."""
-    answered = seven_answers(audit)
-    return replace(audit, mend=answered.mend, answers=answered.codes)
+    answers = seven_answers(audit)
+    return replace(audit, mend=answers.mend, answers=answers.codes)
 
 
 def threshold_of(indicator: str, policy: Policy) -> tuple[float, str]:
     """Return what a policy asks of an indicator and of which interval; else what the default
     does.
     """
-    for asking in (policy, Policy.load()):
-        for wanted in asking.require:
-            if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
-                return wanted.at_least, wanted.interval
+    for candidate in (policy, Policy.load()):
+        for requirement in candidate.require:
+            if (
+                requirement.indicator == indicator
+                and requirement.at_least is not None
+                and requirement.interval
+            ):
+                return requirement.at_least, requirement.interval
     return 0.9, "fixed_models"
 
 
 def _interval(estimate: Estimate, inference: str) -> Interval | None:
-    order = (inference, "fixed_models", "model_population")
-    return next((span for name in order if (span := estimate.interval(name)) is not None), None)
+    """Return the interval of this inference, or the first other one that there is."""
+    for name in (inference, "fixed_models", "model_population"):
+        interval = estimate.interval(name)
+        if interval is not None:
+            return interval
+    return None
 
 
-def _against(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
+def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
     """Return on which side of its goal the interval of an estimate lies."""
-    estimate = find(audit, indicator)
+    estimate = find_estimate(audit, indicator)
     if estimate is None or estimate.value is None or estimate.status == "not_informative":
         return "not_measured"
     goal, inference = threshold_of(indicator, policy)
-    span = _interval(estimate, inference)
-    if span is None:
+    interval = _interval(estimate, inference)
+    if interval is None:
         return "look"
-    high = math.inf if math.isnan(span.high) else span.high
-    return "fine" if span.low >= goal else "wrong" if high < goal else "look"
+    if interval.low >= goal:
+        return "fine"
+    # an upper end that does not exist is not below the goal, which NaN compares as too
+    return "wrong" if interval.high < goal else "look"
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
@@ -319,28 +373,33 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     Two wordings answer for exactly these two; several, for the mean of as many others like them.
     """
     goal, _ = threshold_of("parallel_forms.phi_of_forms", policy)
-    several = find(audit, "parallel_forms.phi_of_forms")
-    if several is not None and several.value is not None and several.detail.get("decides"):
-        low = several.interval("model_population")
-        enough = low is not None and low.low >= goal
-        return "fine" if enough else "wrong" if several.value < goal else "look"
-    agreement = find(audit, "parallel_forms.icc_a1")
+    phi = find_estimate(audit, "parallel_forms.phi_of_forms")
+    if phi is not None and phi.value is not None and phi.detail.get("decides"):
+        interval = phi.interval("model_population")
+        if interval is not None and interval.low >= goal:
+            return "fine"
+        return "wrong" if phi.value < goal else "look"
     budget = audit.budget.get(next(iter(audit.metrics), ""))
-    rows = [row for row in budget.rows if row.source in ("wording", "negation")] if budget else []
-    moved = any(row.shown for row in rows)
+    has_shift = budget is not None and any(
+        row.excludes_zero for row in budget.rows if row.source in ("wording", "negation")
+    )
+    agreement = find_estimate(audit, "parallel_forms.icc_a1")
     if agreement is None or agreement.value is None:
-        return "look" if moved else "not_measured"
-    span = _interval(agreement, "fixed_models")
-    if span is not None and span.high < goal:
+        return "look" if has_shift else "not_measured"
+    interval = _interval(agreement, "fixed_models")
+    if interval is not None and interval.high < goal:
         return "wrong"
-    return "look" if moved or span is None or span.low < goal else "fine"
+    return "look" if has_shift or interval is None or interval.low < goal else "fine"
 
 
 def _separate(audit: BenchmarkAudit) -> AnswerCode:
-    share = find(audit, "discriminability.separable_pairs")
+    """Return whether all pairs of respondents are separable, some, or none."""
+    share = find_estimate(audit, "discriminability.separable_pairs")
     if share is None or share.value is None:
         return "not_measured"
-    return "fine" if share.value == 1 else "look" if share.value > 0 else "wrong"
+    if share.value == 1:
+        return "fine"
+    return "look" if share.value > 0 else "wrong"
 
 
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
@@ -348,7 +407,10 @@ def _examined(audit: BenchmarkAudit) -> AnswerCode:
     if audit.task == "caption":
         # a caption has no key that answers could speak against: the check of the data is all
         return "fine"
-    tested, listed = find(audit, "items.label_errors"), find(audit, "items.reading_list")
+    tested, listed = (
+        find_estimate(audit, "items.label_errors"),
+        find_estimate(audit, "items.reading_list"),
+    )
     searched = any(e is not None and e.status == "ok" for e in (tested, listed))
     return "fine" if searched else "not_measured"
 
@@ -359,25 +421,28 @@ def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
     The reliability grows as Spearman and Brown say, from the end of the interval that the policy
     holds; a type grows until its standard error is small enough.
     """
-    estimate, items, runs = find(audit, "test_retest.rho_g"), None, None
-    known = estimate is not None and estimate.value is not None and estimate.status == "ok"
-    if estimate is not None and known:
+    estimate = find_estimate(audit, "test_retest.rho_g")
+    is_estimated = estimate is not None and estimate.value is not None and estimate.status == "ok"
+    items: int | None = None
+    runs: int | None = None
+    if estimate is not None and is_estimated:
         goal, inference = threshold_of("test_retest.rho_g", policy)
-        span = _interval(estimate, inference)
-        if span is not None and span.low >= goal:
+        interval = _interval(estimate, inference)
+        if interval is not None and interval.low >= goal:
             items = 0
-        elif span is not None and 0 < span.low < 1:
-            factor = lengthening(span.low, goal)
+        elif interval is not None and 0 < interval.low < 1:
+            factor = lengthening(interval.low, goal)
             items = math.ceil(estimate.n_items * factor - 1e-9) - estimate.n_items
             runs = math.ceil(factor - 1e-9)
-    index = find(audit, "types.index")
-    estimated = {row["type"] for row in (index.detail.get("types") or ())} if index else set()
-    types = {
-        row.type: row.missing
-        for row in types_measured(audit)
-        if row.items and row.type in estimated and not (row.measurable or row.at_chance)
-    }
-    return MoreItems(bool(known or estimated), items, runs, types)
+    index = find_estimate(audit, "types.index")
+    type_rows = (index.detail.get("types") or ()) if index is not None else ()
+    estimated_types = {row["type"] for row in type_rows}
+    missing_items = {}
+    for row in types_measured(audit):
+        is_small = row.items and not row.measurable and not row.at_chance
+        if is_small and row.type in estimated_types:
+            missing_items[row.type] = row.missing
+    return MoreItems(bool(is_estimated or estimated_types), items, runs, missing_items)
 
 
 def _state(audit: BenchmarkAudit, codes: Mapping[Question, AnswerCode]) -> AuditState:
@@ -385,6 +450,6 @@ def _state(audit: BenchmarkAudit, codes: Mapping[Question, AnswerCode]) -> Audit
         return "not_ready"
     if codes["faulty"] == "look":
         return "check"
-    if len(audit.respondents) < _FEWEST or codes["faulty"] == "not_measured":
+    if len(audit.respondents) < _MIN_RESPONDENTS or codes["faulty"] == "not_measured":
         return "too_little"
     return "nothing"

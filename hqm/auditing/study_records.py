@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.audit import AGAIN
+from hqm.auditing.audit import REMAKE_ADVICE
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.judge_api import parse_judge
 from hqm.errors import DataError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, is_negating
-from hqm.indicators.cases import left_out, unit_scores
+from hqm.indicators.cases import leave_one_out_scores, unit_scores
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import StudyParts, study_parts
-from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
+from hqm.psychometrics import StudyComponents, study_variance_components
+from hqm.psychometrics.variance_components import MIN_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
@@ -35,7 +35,7 @@ from hqm.types import Cell, Item, finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOutRecord:
+class JackknifeRecord:
     """One metric in the administrations of one family of estimates.
 
     Parameters
@@ -49,7 +49,7 @@ class LeftOutRecord:
     scores
         Respondent -> (administrations,): scores over the items that all administrations have,
         oriented like the first.
-    without
+    replicates
         Respondent -> (administrations, clusters): the same without each cluster.
     """
 
@@ -59,23 +59,29 @@ class LeftOutRecord:
     clusters: tuple[str, ...]
     sizes: Array
     scores: Mapping[str, Array]
-    without: Mapping[str, Array]
+    replicates: Mapping[str, Array]
 
 
-def left_out_record(case: Case) -> LeftOutRecord | None:
+def jackknife_record(case: Case) -> JackknifeRecord | None:
     """Return the scores without each picture; None if the pictures differ."""
     clusters = _cluster_names(case)
-    if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
+    if (
+        case.unsampled is not None
+        or case.jackknife_scores.shape[2] != len(clusters)
+        or not clusters
+    ):
         return None
     sizes = np.bincount(case.clusters, minlength=len(clusters))
-    return LeftOutRecord(
+    return JackknifeRecord(
         family=case.family,
         metric=case.metric.name,
         cells=tuple(str(matrix.cell) for matrix in case.matrices),
         clusters=clusters,
         sizes=sizes.astype(np.float64),
         scores={name: case.scores[:, row] for row, name in enumerate(case.respondents)},
-        without={name: case.without[:, row] for row, name in enumerate(case.respondents)},
+        replicates={
+            name: case.jackknife_scores[:, row] for row, name in enumerate(case.respondents)
+        },
     )
 
 
@@ -83,13 +89,13 @@ def _cluster_names(case: Case) -> tuple[str, ...]:
     """Return the names of the clusters in the order of their numbers."""
     first, metric = case.first, case.metric
     names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
-    inside = first.mask(metric)
+    scored = first.mask(metric)
     if metric.group:
-        inside = inside & (first.groups[metric.group] >= 0)
-    return tuple(names[number] for number in np.unique(first.clusters[inside]))
+        scored = scored & (first.groups[metric.group] >= 0)
+    return tuple(names[number] for number in np.unique(first.clusters[scored]))
 
 
-def left_out_rows(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
+def jackknife_rows(records: Iterable[JackknifeRecord]) -> dict[str, Any]:
     """Return records as `audit.json` holds them.
 
     A respondent has few different scores without a picture (one wrong answer of three moves the
@@ -107,8 +113,8 @@ def left_out_rows(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
         clusters[key] = pictures
         respondents = {}
         for name, scores in record.scores.items():
-            both = zip(scores, record.without[name], strict=True)
-            respondents[name] = [_scores_row(score, without) for score, without in both]
+            pairs = zip(scores, record.replicates[name], strict=True)
+            respondents[name] = [_scores_row(score, replicates) for score, replicates in pairs]
         rows.append(
             {
                 "family": record.family,
@@ -121,16 +127,16 @@ def left_out_rows(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
     return {"clusters": clusters, "records": rows} if rows else {}
 
 
-def _scores_row(score: float, without: Array) -> dict[str, Any]:
-    values, places = np.unique(without, return_inverse=True)
+def _scores_row(score: float, replicates: Array) -> dict[str, Any]:
+    values, positions = np.unique(replicates, return_inverse=True)
     return {
         "score": finite(float(score)),
         "values": [finite(float(value)) for value in values],
-        "places": " ".join(map(str, places.tolist())),
+        "places": " ".join(map(str, positions.tolist())),
     }
 
 
-def read_left_out(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
+def read_jackknife_records(data: Mapping[str, Any], metric: str) -> dict[str, JackknifeRecord]:
     """Read the records of a metric that `left_out_rows` made, by family.
 
     Raises
@@ -138,7 +144,7 @@ def read_left_out(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutReco
     DataError
         The rows do not fit to one another, as in a file that was edited.
     """
-    records: dict[str, LeftOutRecord] = {}
+    records: dict[str, JackknifeRecord] = {}
     for row in data.get("records", ()):
         if row["metric"] != metric or row["family"] in records:
             continue
@@ -148,26 +154,26 @@ def read_left_out(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutReco
             raise DataError(
                 f"the scores without each picture of {row['family']} ({metric}) do not fit"
                 " together",
-                remedy=AGAIN,
+                remedy=REMAKE_ADVICE,
             ) from None
     return records
 
 
 def _record(
     row: Mapping[str, Any], pictures: Mapping[str, Mapping[str, Sequence[Any]]]
-) -> LeftOutRecord:
+) -> JackknifeRecord:
     clusters = tuple(pictures[row["clusters"]]["names"])
     sizes = np.array(pictures[row["clusters"]]["sizes"], dtype=np.float64)
     cells = tuple(row["cells"])
     if sizes.shape != (len(clusters),):
         raise ValueError("sizes")
-    scores, without = {}, {}
-    for name, own in row["respondents"].items():
-        scores[name] = np.array([_number(each["score"]) for each in own])
-        without[name] = np.stack([_values(each) for each in own])
-        if without[name].shape != (len(cells), len(clusters)):
+    scores, replicates = {}, {}
+    for name, cell_rows in row["respondents"].items():
+        scores[name] = np.array([_number(cell_row["score"]) for cell_row in cell_rows])
+        replicates[name] = np.stack([_values(cell_row) for cell_row in cell_rows])
+        if replicates[name].shape != (len(cells), len(clusters)):
             raise ValueError(name)
-    return LeftOutRecord(row["family"], row["metric"], cells, clusters, sizes, scores, without)
+    return JackknifeRecord(row["family"], row["metric"], cells, clusters, sizes, scores, replicates)
 
 
 def _values(row: Mapping[str, Any]) -> Array:
@@ -202,42 +208,44 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
         if metric.group:
             pictures |= _pictures_of_groups(matrix, column, metric)
             continue
-        for item in _items_inside(matrix, metric):
+        for item in _metric_items(matrix, metric):
             pictures[item.id] = item.cluster or item.id
             if item.type:
                 types[item.id] = item.type
     picture = np.array([pictures[name] for name in names])
-    kind_of = np.array([types.get(name, "") for name in names])
+    unit_types = np.array([types.get(name, "") for name in names])
 
     # the components of the whole study, with what judges and people add
     x = _score_array(evidence.first.respondents, names, cells, matrices, columns, metric)
     families = np.array(evidence.families) if evidence.families else None
     if x.size:
-        whole = study_parts(x, picture, families)
+        components = study_variance_components(x, picture, families)
     else:
-        whole = StudyParts(status="insufficient", reason="nobody answered")
-    whole = _with_judge(whole, evidence, metric)
-    whole = _with_labels(whole, evidence, metric)
+        components = StudyComponents(status="insufficient", reason="nobody answered")
+    components = _with_judge(components, evidence, metric)
+    components = _with_labels(components, evidence, metric)
 
     # the components within each type
     by_type = {}
     for kind in dict.fromkeys(types.values()):
-        inside = kind_of == kind
-        by_type[kind] = _as_dict(study_parts(x[:, inside], picture[inside], jackknife=False))
-    return {**_as_dict(whole), "types": by_type}
+        in_type = unit_types == kind
+        by_type[kind] = _as_dict(
+            study_variance_components(x[:, in_type], picture[in_type], jackknife=False)
+        )
+    return {**_as_dict(components), "types": by_type}
 
 
-def _as_dict(parts: StudyParts) -> dict[str, Any]:
+def _as_dict(components: StudyComponents) -> dict[str, Any]:
     """Return the components as JSON holds them, with lists in place of tuples."""
     return {
-        **asdict(parts),
-        "effects": [list(effect) for effect in parts.effects],
-        "values": list(parts.values),
-        "covariance": [list(row) for row in parts.covariance],
+        **asdict(components),
+        "effects": [list(effect) for effect in components.effects],
+        "values": list(components.values),
+        "covariance": [list(row) for row in components.covariance],
     }
 
 
-def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]]:
+def read_components(data: Mapping[str, Any]) -> tuple[StudyComponents, dict[str, StudyComponents]]:
     """Read the variance components of a study and of its types from an audit's data.
 
     Raises
@@ -245,13 +253,13 @@ def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]
     DataError
         Effects, values and covariance do not fit to one another, as in a file that was edited.
     """
-    whole = dict(data)
-    types = whole.pop("types", {})
-    return _parts_of(whole), {kind: _parts_of(row) for kind, row in types.items()}
+    study_row = dict(data)
+    types = study_row.pop("types", {})
+    return _read_row(study_row), {kind: _read_row(row) for kind, row in types.items()}
 
 
-def _parts_of(row: Mapping[str, Any]) -> StudyParts:
-    parts = StudyParts(
+def _read_row(row: Mapping[str, Any]) -> StudyComponents:
+    components = StudyComponents(
         **{
             **row,
             "effects": tuple(tuple(effect) for effect in row["effects"]),
@@ -259,12 +267,12 @@ def _parts_of(row: Mapping[str, Any]) -> StudyParts:
             "covariance": tuple(tuple(map(float, line)) for line in row["covariance"]),
         }
     )
-    n = len(parts.values)
-    lengths = [len(line) for line in parts.covariance]
+    n = len(components.values)
+    lengths = [len(line) for line in components.covariance]
     # the covariance is empty where it was not computed, as in types
-    if len(parts.effects) != n or (lengths and lengths != [n] * n):
-        raise DataError("the components of the audit do not fit together", remedy=AGAIN)
-    return parts
+    if len(components.effects) != n or (lengths and lengths != [n] * n):
+        raise DataError("the components of the audit do not fit together", remedy=REMAKE_ADVICE)
+    return components
 
 
 def _administrations(evidence: Evidence) -> list[Cell]:
@@ -273,10 +281,10 @@ def _administrations(evidence: Evidence) -> list[Cell]:
     """
     cells = []
     for cell, matrix in evidence.matrices.items():
-        near = set(evidence.reference.differing(cell)) <= {"form", "run"}
+        is_additive = set(evidence.reference.differing(cell)) <= {"form", "run"}
         # who leans to yes gains by a negation what it loses without: no additive component says
         # that
-        if near and not is_negating(matrix, evidence.first):
+        if is_additive and not is_negating(matrix, evidence.first):
             cells.append(cell)
     return cells
 
@@ -287,17 +295,17 @@ def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
     return [matrix.take(matrix.respondents, items) for matrix in matrices]
 
 
-def _items_inside(matrix: ScoreMatrix, metric: Metric) -> list[Item]:
+def _metric_items(matrix: ScoreMatrix, metric: Metric) -> list[Item]:
     """Return the items that a metric is about."""
-    inside = matrix.mask(metric)
-    return [item for item, is_inside in zip(matrix.items, inside, strict=True) if is_inside]
+    scored = matrix.mask(metric)
+    return [item for item, is_scored in zip(matrix.items, scored, strict=True) if is_scored]
 
 
 def _unit_names(matrix: ScoreMatrix, metric: Metric) -> list[str]:
     """Return the names of an administration's units: item ids, or the numbers of groups."""
     if metric.group:
         return [str(number) for number in range(matrix.units(metric).scored.shape[1])]
-    return [item.id for item in _items_inside(matrix, metric)]
+    return [item.id for item in _metric_items(matrix, metric)]
 
 
 def _pictures_of_groups(
@@ -319,15 +327,15 @@ def _score_array(
 ) -> Array:
     """Return (respondents, units, forms, runs): scores, NaN where nothing was asked or scored."""
     row = _numbers(respondents)
-    place = _numbers(names)
+    unit_number = _numbers(names)
     form = _numbers([cell.form for cell in cells])
     run = _numbers([cell.run for cell in cells])
-    x = np.full((len(row), len(place), len(form), len(run)), np.nan)
+    x = np.full((len(row), len(unit_number), len(form), len(run)), np.nan)
     for cell, matrix, column in zip(cells, matrices, columns, strict=True):
         rows = [row[name] for name in matrix.respondents]
-        places = [place[name] for name in column]
+        positions = [unit_number[name] for name in column]
         scores = _scores_of_units(matrix.units(metric), metric)
-        x[np.ix_(rows, places, [form[cell.form]], [run[cell.run]])] = scores[:, :, None, None]
+        x[np.ix_(rows, positions, [form[cell.form]], [run[cell.run]])] = scores[:, :, None, None]
     return x
 
 
@@ -341,54 +349,58 @@ def _scores_of_units(units: Units, metric: Metric) -> Array:
     if metric.share:
         return unit_scores(units, metric)
     count = units.scored.sum(axis=1, keepdims=True)
-    alone = replace(units, clusters=np.arange(units.scored.shape[1]))
+    single_units = replace(units, clusters=np.arange(units.scored.shape[1]))
     score = metric(units.sums)[:, None]
-    pseudo = count * score - (count - 1) * left_out(alone, metric)
+    pseudo = count * score - (count - 1) * leave_one_out_scores(single_units, metric)
     return np.where(units.scored & np.isfinite(pseudo), pseudo, np.nan)
 
 
-def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
+def _with_judge(components: StudyComponents, evidence: Evidence, metric: Metric) -> StudyComponents:
     """Add the judge's noise to the components, if the judge was asked twice."""
     label, _ = parse_judge(evidence.reference.judge)
-    again = [
+    rejudged = [
         matrix
         for cell, matrix in evidence.matrices.items()
         if evidence.reference.differing(cell) == ("judge",) and parse_judge(cell.judge)[0] == label
     ]
-    if not again or not metric.share:
-        return parts
-    asked = case(
-        "judge_consistency", "judge", (evidence.first, *again), metric, Protocol("", "", "")
+    if not rejudged or not metric.share:
+        return components
+    judge_case = case(
+        "judge_consistency", "judge", (evidence.first, *rejudged), metric, Protocol("", "", "")
     )
     with np.errstate(invalid="ignore"):
-        noise = asked.item_scores.var(axis=0, ddof=1)
-    known = noise[np.isfinite(noise)]
-    if not known.size:
-        return parts
-    return replace(parts, judge=float(known.mean()), askings=len(asked.item_scores))
+        noise = judge_case.item_scores.var(axis=0, ddof=1)
+    finite_noise = noise[np.isfinite(noise)]
+    if not finite_noise.size:
+        return components
+    return replace(
+        components, judge=float(finite_noise.mean()), askings=len(judge_case.item_scores)
+    )
 
 
-def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
+def _with_labels(
+    components: StudyComponents, evidence: Evidence, metric: Metric
+) -> StudyComponents:
     """Add the variance of score minus label to the components, if people labelled answers."""
-    of_people = [
+    people_matrices = [
         matrix for matrix in evidence.labelled if labelled_by(matrix.cell.judge) == "people"
     ]
-    if not of_people or not metric.share:
-        return parts
-    beside = case(
+    if not people_matrices or not metric.share:
+        return components
+    labels_case = case(
         "criterion",
         "judge",
-        (evidence.first, of_people[0]),
+        (evidence.first, people_matrices[0]),
         metric,
         Protocol("", "", ""),
-        other_metric=FAITHFUL,
+        second_metric=FAITHFUL,
     )
-    errors = beside.item_scores[0] - beside.item_scores[1]
-    known = np.isfinite(errors)
-    count = int(known.sum())
+    errors = labels_case.item_scores[0] - labels_case.item_scores[1]
+    is_finite = np.isfinite(errors)
+    count = int(is_finite.sum())
     # one label of a respondent has no variance
-    several = errors[known.sum(axis=1) > 1]
-    if not len(several) or count < FEWEST_CLUSTERS:
-        return parts
-    variance = np.nanvar(several, axis=1, ddof=1).mean()
-    return replace(parts, labels=float(variance), labelled=count)
+    multiple = errors[is_finite.sum(axis=1) > 1]
+    if not len(multiple) or count < MIN_CLUSTERS:
+        return components
+    variance = np.nanvar(multiple, axis=1, ddof=1).mean()
+    return replace(components, labels=float(variance), labelled=count)

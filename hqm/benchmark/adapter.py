@@ -7,7 +7,6 @@ What HQM works out from these members (forms made once, the scorer's name in a s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -21,7 +20,7 @@ from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items
-from hqm.benchmark.judge_api import AskJudge, Part, Prompts, Stage, read_replies
+from hqm.benchmark.judge_api import AnswerPart, AskJudge, Prompts, Stage, read_replies
 from hqm.errors import AnswerError, CardError, DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import Checksums, ImageSource, open_images
@@ -42,7 +41,7 @@ from hqm.scoring.rules import (
     score_yes_no,
     settle,
 )
-from hqm.scoring.score_cache import Alike
+from hqm.scoring.score_cache import ScoringKey
 from hqm.scoring.words.interfaces import Recipe, Words
 from hqm.scoring.words.parts import compose, find_words
 from hqm.types import Form, Item, Judgement, Response, Verdict
@@ -51,7 +50,7 @@ from hqm.types import Form, Item, Judgement, Response, Verdict
 #
 # The calibration that `hqm shorten NAME AUDIT --out FOLDER` writes beside its items.
 
-_AGAIN = (
+_RECREATE_REMEDY = (
     "Make the short form again with `hqm shorten NAME AUDIT --out FOLDER`; a calibration is not"
     " meant to be edited."
 )
@@ -89,8 +88,8 @@ class FormLoss:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Calibration:
-    """How answers to a short form become scores on the full benchmark's scale, and where that is
-    known from.
+    """How answers to a short form become scores on the full benchmark's scale, and from which
+    audit.
 
     Parameters
     ----------
@@ -140,20 +139,18 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON data."""
         return {
-            **{each.name: getattr(self, each.name) for each in fields(self)},
+            **{attribute.name: getattr(self, attribute.name) for attribute in fields(self)},
             "weights": self.weights.tolist(),
             "auxiliary": self.auxiliary.tolist(),
             "errors": dict(self.errors),
             "loss": {name: asdict(loss) for name, loss in self.loss.items()},
-            "parallel": {name: dict(each) for name, each in self.parallel.items()},
+            "parallel": {name: dict(statistics) for name, statistics in self.parallel.items()},
         }
 
-    def places(self, ids: Sequence[str]) -> list[int] | None:
-        """Where each of these items stands in the calibration; None where they are not its
-        items.
-        """
-        numbers = {key: place for place, key in enumerate(self.ids)}
-        return [numbers[key] for key in ids] if sorted(ids) == sorted(numbers) else None
+    def positions_of(self, ids: Sequence[str]) -> list[int] | None:
+        """The position of each item in the calibration; None where they are not its items."""
+        positions = {key: position for position, key in enumerate(self.ids)}
+        return [positions[key] for key in ids] if sorted(ids) == sorted(positions) else None
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -166,27 +163,29 @@ def read_calibration(path: Path) -> Calibration:
     """
     data = read_json(path)
     try:
-        loss = {name: FormLoss(**each) for name, each in data["loss"].items()}
+        loss = {name: FormLoss(**values) for name, values in data["loss"].items()}
         arrays = {key: np.array(data[key], dtype=np.float64) for key in ("weights", "auxiliary")}
         tuples = {key: tuple(map(str, data[key])) for key in ("ids", "respondents", "families")}
-        made = Calibration(**{**data, **arrays, **tuples, "loss": loss})
+        calibration = Calibration(**{**data, **arrays, **tuples, "loss": loss})
     except (AttributeError, KeyError, TypeError, ValueError):
         raise DataError(
-            "it is no calibration of a short form", location=str(path), remedy=_AGAIN
+            "it is no calibration of a short form", location=str(path), remedy=_RECREATE_REMEDY
         ) from None
-    items = len(made.ids)
+    n_items = len(calibration.ids)
     fits = (
-        made.weights.shape == (items,) and made.auxiliary.ndim == 2 and len(made.auxiliary) == items
+        calibration.weights.shape == (n_items,)
+        and calibration.auxiliary.ndim == 2
+        and len(calibration.auxiliary) == n_items
+        and bool(np.isfinite(calibration.weights).all())
+        and bool(np.isfinite(calibration.auxiliary).all())
     )
-    if not fits or not all(
-        math.isfinite(value) for value in (*made.weights, *made.auxiliary.ravel())
-    ):
+    if not fits:
         raise DataError(
             "its items, weights and auxiliary values do not fit together",
             location=str(path),
-            remedy=_AGAIN,
+            remedy=_RECREATE_REMEDY,
         )
-    return made
+    return calibration
 
 
 Scoring = Literal["official", "paper"]
@@ -196,13 +195,14 @@ class Adapter:
     """What an adapter may override; its `__init__` may also set a default of `Benchmark`.
 
     ========  =====================================================================================
-    items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
+    items     read, parallel, rewording, more_forms, check, prepare_images; seldom:
+              included_recordings
     scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics,
               scorings, recipes, analyses, tool_scored, verdict_of_scores, paper_parser,
               unread_is_wrong
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly,
-              judge_together, beside, read_judgements, replies_saying, verdict_of_people, stages,
-              decide, parts
+              judge_together, context_items, read_judgements, replies_saying, verdict_of_people,
+              stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
     ========  =====================================================================================
     """
@@ -220,7 +220,7 @@ class Adapter:
     """Whether official scoring counts an answer that cannot be read as wrong."""
     modes: ClassVar[tuple[str, ...]] = ()
     """The names of the judge procedures, where there are several; `rule` asks no judge."""
-    brought: Sequence[Recording] = ()
+    included_recordings: Sequence[Recording] = ()
     """Administrations that it comes with, as one that is made from logs does."""
     tool_scored: bool = False
     """Whether the tool that recorded the answers scored them, and not a rule of ours."""
@@ -248,22 +248,24 @@ class Adapter:
             return score_yes_no(item, response, self.reader(item), is_negated(item))
         rule = score_choice if item.task == "choice" else score_short
         verdict = rule(item, response, self.parser)
-        as_wrong = self.unread_is_wrong and self.scoring == "official"
-        return counted_wrong(verdict) if as_wrong else verdict
+        if self.unread_is_wrong and self.scoring == "official":
+            return counted_wrong(verdict)
+        return verdict
 
     def decides(self, item: Item) -> Hashable | None:
-        """All that `score` takes from an item beside what its `reader` makes of the answer; None
-        where that is not said.
+        """A value that determines, with the reading of the answer, what `score` returns; None where
+        every item must be scored by itself.
 
-        Where it is said, a short answer is scored once for all items with the same value. An
-        adapter that overrides `score` says it for its own rule, or leaves it unsaid.
+        A short answer is scored once for all items with the same value. An adapter that overrides
+        `score` may return one for its own rule.
         """
-        own = getattr(self.score, "__func__", None) is not Adapter.score
-        return None if own or item.task != "yes_no" else str(item.target)
+        # an adapter's own `score` may use any field of an item
+        has_own_rule = getattr(self.score, "__func__", None) is not Adapter.score
+        return None if has_own_rule or item.task != "yes_no" else str(item.target)
 
     def parallel(self, form: Form) -> Form:
-        """The parallel form; by default yes/no questions are turned round, options shuffled and
-        other prompts rephrased.
+        """The parallel form; by default yes/no questions are negated, options shuffled and other
+        prompts rephrased.
         """
         from hqm.forms.make_forms import build_parallel
 
@@ -378,7 +380,7 @@ class Adapter:
             for name, response in responses.items()
         }
 
-    def beside(self, item: Item) -> Sequence[str]:
+    def context_items(self, item: Item) -> Sequence[str]:
         """The ids of other items whose answers by the same respondent the judge procedure sees too.
 
         They arrive as `response.detail["beside"]` (id -> text); `Benchmark.with_beside` puts them
@@ -388,22 +390,22 @@ class Adapter:
 
     @property
     def stages(self) -> Mapping[str, Stage]:
-        """Role -> what it decides of each unit, for roles that people's labels can be held against
-        one by one; none by default.
+        """Role -> its decision about each unit, for roles whose decisions can be compared with
+        people's labels; none by default.
         """
         return {}
 
     async def decide(
         self, role: str, item: Item, response: Response, unit: str, ask: AskJudge
     ) -> bool | None:
-        """What one of the `stages` says of a unit that people labelled: yes, no, or None where its
-        reply says neither.
+        """The decision of one of the `stages` about a unit that people labelled: yes, no, or None
+        where its reply has neither.
 
         It asks as `judge` asks, so that a reply that is stored is not asked for again.
         """
         return None
 
-    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
+    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[AnswerPart]:
         """The parts and facts that the judge procedure makes of an answer, with which people who
         label facts begin; none by default.
         """
@@ -438,8 +440,8 @@ class Adapter:
         return read_criterion(path, form, respondents)
 
     def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
-        """The score that a person's label gives an answer, where people can stand in for the judge;
-        None where they cannot.
+        """The verdict of a person's label on an answer, where people can replace the judge; None
+        where they cannot.
 
         Then an audit with labels needs no judge: `hqm audit NAME --criterion FILE`. A metric that
         sums what the tally lacks is left out.
@@ -547,18 +549,28 @@ class Benchmark(Adapter):
         words: str | None = None,
         withheld: Withholding = "unscored",
     ) -> None:
-        known = " and ".join(self.scorings)
-        what = f"{card.name} has no scoring {scoring!r}"
-        check_known(scoring, self.scorings, what, f"It has {known}.")
+        check_known(
+            scoring,
+            self.scorings,
+            f"{card.name} has no scoring {scoring!r}",
+            f"It has {' and '.join(self.scorings)}.",
+        )
         if mode is not None and mode not in self.modes:
-            known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
+            remedy = "It has only one."
+            if self.modes:
+                remedy = f"It has {' and '.join(self.modes)}."
             raise UsageError(
-                f"{card.name} has no mode {mode!r}", remedy=known, name=mode, choices=self.modes
+                f"{card.name} has no mode {mode!r}", remedy=remedy, name=mode, choices=self.modes
             )
-        self.card, self.data, self.scoring = card, data, scoring
-        known = " and ".join(get_args(Withholding))
-        what = f"withheld answers cannot be {withheld!r}"
-        check_known(withheld, get_args(Withholding), what, f"The setting withheld takes {known}.")
+        self.card = card
+        self.data = data
+        self.scoring = scoring
+        check_known(
+            withheld,
+            get_args(Withholding),
+            f"withheld answers cannot be {withheld!r}",
+            f"The setting withheld takes {' and '.join(get_args(Withholding))}.",
+        )
         if withheld == "official" and scoring != "official":
             raise UsageError(
                 f"no release defines what {scoring} scoring does with withheld answers",
@@ -566,9 +578,11 @@ class Benchmark(Adapter):
             )
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
-        self.prompts, self._home = prompts, home
-        of_scoring = self.paper_parser if scoring == "paper" else ""
-        self.parser = parser(reader or of_scoring or card.scoring.parser).for_task(card.task)
+        self.prompts = prompts
+        self._home = home
+        scoring_parser = self.paper_parser if scoring == "paper" else ""
+        # the named parser, else that of the paper's scoring, else the card's
+        self.parser = parser(reader or scoring_parser or card.scoring.parser).for_task(card.task)
         self.part: str | None = None
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
@@ -601,15 +615,20 @@ class Benchmark(Adapter):
     @property
     def scorer(self) -> str:
         """How an answer becomes a number: the scoring, and the parser or judge procedure."""
-        judged = [
-            f"mode={self.mode}" if self.mode else "",
-            f"prompts={self.prompts}" if self.roles else "",
-        ]
-        reader = self.parser.label if self.reads else ""
-        words = self.words.label if self.recipes else ""
-        withheld = "withheld=official" if self.withheld == "official" else ""
-        inside = ",".join(filter(None, [reader, *judged, words, withheld]))
-        return f"{self.scoring}({inside})" if inside else self.scoring
+        qualifiers = []
+        if self.reads:
+            qualifiers.append(self.parser.label)
+        if self.mode:
+            qualifiers.append(f"mode={self.mode}")
+        if self.roles:
+            qualifiers.append(f"prompts={self.prompts}")
+        if self.recipes:
+            qualifiers.append(self.words.label)
+        if self.withheld == "official":
+            qualifiers.append("withheld=official")
+        if not any(qualifiers):
+            return self.scoring
+        return f"{self.scoring}({','.join(filter(None, qualifiers))})"
 
     # --- forms and what is asked ---
 
@@ -642,17 +661,18 @@ class Benchmark(Adapter):
         """The form `parallel` (1), `parallel2` (2) and so on, made once together with those before
         it.
         """
+        # `original` is replaced where a part or a limit is asked for; its forms are then stale
         if self._rewordings is None or self._rewordings[0] is not self.original:
             self._rewordings = (self.original, [])
-        made = self._rewordings[1]
-        while len(made) < draw:
+        rewordings = self._rewordings[1]
+        while len(rewordings) < draw:
             original = self.original
-            made.append(
-                self.rewording(original, len(made) + 1, tuple(made))
-                if made
-                else self.parallel(original)
-            )
-        return made[draw - 1]
+            if rewordings:
+                form = self.rewording(original, len(rewordings) + 1, tuple(rewordings))
+            else:
+                form = self.parallel(original)
+            rewordings.append(form)
+        return rewordings[draw - 1]
 
     @property
     def further_forms(self) -> tuple[Form, ...]:
@@ -661,7 +681,7 @@ class Benchmark(Adapter):
             self._further = (self.original, self.more_forms(self.original))
         return self._further[1]
 
-    def asked(self, item: Item) -> str:
+    def question_text(self, item: Item) -> str:
         """The text that a respondent is given: the question, its options, and what the card writes
         round them.
         """
@@ -701,6 +721,7 @@ class Benchmark(Adapter):
         card = self.card.data
         if self._web or (self._images is None and is_url(card.images)):
             return open_images(self._web or card.images)
+        # a parquet file of items may have the pictures in a column
         if self._images is None and not card.images and card.items.endswith(".parquet"):
             return open_images(self.data / card.items)
         return open_images(self.images)
@@ -708,17 +729,18 @@ class Benchmark(Adapter):
     @cached_property
     def checksums(self) -> Checksums:
         """The sizes and checksums of its pictures, where its card names a list."""
-        return (
-            Checksums.load(self.data / self.card.data.checksums)
-            if self.card.data.checksums
-            else Checksums()
-        )
+        if not self.card.data.checksums:
+            return Checksums()
+        return Checksums.load(self.data / self.card.data.checksums)
 
     @cached_property
     def words(self) -> Words:
         """The parts that answer questions about words, loaded when they are first used."""
-        own = self.data / "words"
-        return find_words(self.recipe, own if own.is_dir() else self.data.parent / "words")
+        # benchmarks of one data root share the word lists beside their folders
+        words_folder = self.data / "words"
+        return find_words(
+            self.recipe, words_folder if words_folder.is_dir() else self.data.parent / "words"
+        )
 
     # --- scoring ---
 
@@ -729,31 +751,31 @@ class Benchmark(Adapter):
 
     def metric(self, name: str) -> Metric:
         """The metric of this name."""
-        known = {metric.name: metric for metric in reversed(self.metrics)}
-        what = f"{self.name} has no metric {name!r}"
-        check_known(name, [metric.name for metric in self.metrics], what, "It has {}.")
-        return known[name]
+        metrics_by_name = {metric.name: metric for metric in reversed(self.metrics)}
+        message = f"{self.name} has no metric {name!r}"
+        check_known(name, [metric.name for metric in self.metrics], message, "It has {}.")
+        return metrics_by_name[name]
 
     def verdict(self, item: Item, response: Response) -> Verdict:
-        """Score one answer by rule; what is no answer stays unscored."""
-        if none := self.no_answer(response):
-            return none
+        """Score one answer by rule; a refusal or a missing answer stays unscored."""
+        if unscored := self.no_answer(response):
+            return unscored
         if self.roles:
             return Verdict.unscored("missing", "no judge was asked")
         return settle(self.score(item, response), response)
 
-    def alike(self, item: Item) -> Alike | None:
-        """What of an item decides the verdict on an answer; None where the item is looked at by
+    def alike(self, item: Item) -> ScoringKey | None:
+        """The properties of an item that its verdicts depend on; None where it is scored by
         itself.
         """
         decides = None if self.roles else self.decides(item)
         reader = self.reader(item) if decides is not None else None
         if reader is None or reader.kind is None:
             return None
-        return Alike(decides, reader, is_negated(item), reader.kind(item.prompt))
+        return ScoringKey(decides, reader, is_negated(item), reader.kind(item.prompt))
 
     def no_answer(self, response: Response) -> Verdict | None:
-        """The verdict on what is no answer and is not scored; None for an answer."""
+        """The verdict on a refused, empty or missing answer; None for an answer that is scored."""
         return no_answer(response, self.withheld)
 
     def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
@@ -761,16 +783,18 @@ class Benchmark(Adapter):
         judge = self.judges()[name]
         return lambda item, response: self.no_answer(response) or judge(item, response)
 
-    def with_beside(
+    def with_context(
         self, item: Item, response: Response, answers: Mapping[str, Response]
     ) -> Response:
         """The response with the other answers that the judge procedure sees (`beside`)."""
         texts = {
             key: answers[key].text
-            for key in self.beside(item)
+            for key in self.context_items(item)
             if key in answers and self.no_answer(answers[key]) is None
         }
-        return response._replace(detail={**response.detail, "beside": texts}) if texts else response
+        if not texts:
+            return response
+        return response._replace(detail={**response.detail, "beside": texts})
 
 
 __all__ = ["Benchmark", "Scoring"]

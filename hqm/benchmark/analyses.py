@@ -4,6 +4,7 @@ the scores and their statistics.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,14 +13,12 @@ from typing import Any
 from hqm.types import Item, Judgement
 
 Entry = str | float | int | None
-"""What stands in a table: a text, a number that is never rounded here, or None where there is
-none.
-"""
+"""A cell of a table: a text, a number that is not rounded, or None for an empty cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredAnswer:
-    """One answer of the reference administration, with what was made of it.
+    """One answer of the reference administration, with its score and labels.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ TOP, TOP_BESIDE = 20, 5
 
 def made_up_objects(
     answers: Sequence[ScoredAnswer],
-    made_up: Callable[[ScoredAnswer], Sequence[str]],
+    extract_objects: Callable[[ScoredAnswer], Sequence[str]],
     has_person: Callable[[ScoredAnswer], bool],
     is_person: Callable[[str], bool],
     category: Callable[[str], str],
@@ -96,7 +95,7 @@ def made_up_objects(
 
     Parameters
     ----------
-    made_up
+    extract_objects
         The made-up objects of an answer, as often as the scorer counts them.
     has_person
         Whether a person is in the picture of an answer.
@@ -105,27 +104,43 @@ def made_up_objects(
     category
         The category of an object.
     """
-    scored = [(answer, made_up(answer)) for answer in answers if answer.value is not None]
-    objects: list[tuple[Entry, ...]] = []
-    kinds: list[tuple[Entry, ...]] = []
-    beside: list[tuple[Entry, ...]] = []
-    for who in dict.fromkeys(answer.respondent for answer, _ in scored):
-        own = [(answer, words) for answer, words in scored if answer.respondent == who]
-        times = Counter(word for _, words in own for word in words)
-        captions = Counter(word for _, words in own for word in set(words))
-        total = sum(times.values())
-        for word, n in _most(times)[:TOP]:
-            objects.append((who, word, category(word), n, n / total, captions[word], len(own)))
-        of_kind: Counter[str] = Counter()
-        for word, n in times.items():
-            of_kind[category(word)] += n
-        kinds += [(who, kind, n, n / total) for kind, n in _most(of_kind)]
-        with_person = [w for answer, w in own if has_person(answer) or any(map(is_person, w))]
-        without = len(own) - len(with_person)
-        near = Counter(word for words in with_person for word in set(words) if not is_person(word))
-        for word, n in _most(near)[:TOP_BESIDE]:
-            elsewhere = (captions[word] - n) / without if without else None
-            beside.append((who, word, n, len(with_person), n / len(with_person), elsewhere))
+    objects_by_respondent: dict[str, list[tuple[ScoredAnswer, Sequence[str]]]] = {}
+    for answer in answers:
+        if answer.value is not None:
+            captions = objects_by_respondent.setdefault(answer.respondent, [])
+            captions.append((answer, extract_objects(answer)))
+    object_rows: list[tuple[Entry, ...]] = []
+    category_rows: list[tuple[Entry, ...]] = []
+    person_rows: list[tuple[Entry, ...]] = []
+    for respondent, captions in objects_by_respondent.items():
+        objects = [words for _, words in captions]
+        caption_counts = _caption_counts(objects)
+        object_counts = Counter(itertools.chain.from_iterable(objects))
+        total = object_counts.total()
+        for word, n in _by_frequency(object_counts)[:TOP]:
+            object_rows.append(
+                (
+                    respondent,
+                    word,
+                    category(word),
+                    n,
+                    n / total,
+                    caption_counts[word],
+                    len(captions),
+                )
+            )
+        category_counts: Counter[str] = Counter()
+        for word, n in object_counts.items():
+            category_counts[category(word)] += n
+        category_rows += [
+            (respondent, kind, n, n / total) for kind, n in _by_frequency(category_counts)
+        ]
+        with_person = [
+            words for answer, words in captions if has_person(answer) or any(map(is_person, words))
+        ]
+        person_rows += _person_rows(
+            respondent, with_person, caption_counts, len(captions), is_person
+        )
     return (
         Analysis(
             name="made_up_objects",
@@ -143,7 +158,7 @@ def made_up_objects(
                 "Captions with it",
                 "Captions",
             ),
-            rows=tuple(objects),
+            rows=tuple(object_rows),
             drawn="Share of made-up objects",
         ),
         Analysis(
@@ -151,7 +166,7 @@ def made_up_objects(
             title="Made-up objects by category",
             about="How a respondent's made-up objects are spread over categories.",
             columns=("Respondent", "Category", "Times", "Share of made-up objects"),
-            rows=tuple(kinds),
+            rows=tuple(category_rows),
             drawn="Share of made-up objects",
         ),
         Analysis(
@@ -170,12 +185,38 @@ def made_up_objects(
                 "Share with a person",
                 "Share without a person",
             ),
-            rows=tuple(beside),
+            rows=tuple(person_rows),
             drawn="Share with a person",
         ),
     )
 
 
-def _most(counts: Counter[str]) -> list[tuple[str, int]]:
+def _caption_counts(objects: Sequence[Sequence[str]]) -> Counter[str]:
+    """Object -> the number of captions that make it up."""
+    return Counter(itertools.chain.from_iterable(map(set, objects)))
+
+
+def _person_rows(
+    respondent: str,
+    with_person: Sequence[Sequence[str]],
+    caption_counts: Counter[str],
+    n_captions: int,
+    is_person: Callable[[str], bool],
+) -> list[tuple[Entry, ...]]:
+    """The rows of one respondent about objects made up in captions with a person."""
+    n_without = n_captions - len(with_person)
+    person_caption_counts = _caption_counts(with_person)
+    for word in list(filter(is_person, person_caption_counts)):
+        del person_caption_counts[word]
+    rows: list[tuple[Entry, ...]] = []
+    for word, n in _by_frequency(person_caption_counts)[:TOP_BESIDE]:
+        share_without = None
+        if n_without:
+            share_without = (caption_counts[word] - n) / n_without
+        rows.append((respondent, word, n, len(with_person), n / len(with_person), share_without))
+    return rows
+
+
+def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
     """The most frequent first, and equally frequent ones by their names."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -54,7 +54,7 @@ class DataSection(_Section):
 
     @field_validator("folder", "items", "checksums")
     @classmethod
-    def _below(cls, name: str) -> str:
+    def _check_below_folder(cls, name: str) -> str:
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"{name!r} lies outside the benchmark's folder; name a place in it")
@@ -62,7 +62,7 @@ class DataSection(_Section):
 
     @field_validator("encoding")
     @classmethod
-    def _known_encoding(cls, encoding: str) -> str:
+    def _check_encoding(cls, encoding: str) -> str:
         try:
             "a".encode(encoding)
         except (LookupError, ValueError):
@@ -93,7 +93,7 @@ class FieldsSection(_Section):
     """The options of a multiple choice: a list, or one text with | between the options."""
 
     @model_validator(mode="after")
-    def _apart(self) -> FieldsSection:
+    def _check_distinct(self) -> FieldsSection:
         if self.prompt == self.target:
             raise ValueError(
                 f"the question and the right answer are both the field {self.prompt!r}"
@@ -231,9 +231,13 @@ class RaiSection(_Section):
     @property
     def unsaid(self) -> list[str]:
         """The fields that are empty and that no check can fill, by their names in metadata."""
-        known = ("data_limitations", "data_biases")
+        filled_by_check = ("data_limitations", "data_biases")
         texts: dict[str, str] = self.model_dump()
-        return [rai_name(name) for name, text in texts.items() if not text and name not in known]
+        return [
+            rai_name(name)
+            for name, text in texts.items()
+            if not text and name not in filled_by_check
+        ]
 
 
 def rai_name(field: str) -> str:
@@ -242,8 +246,8 @@ def rai_name(field: str) -> str:
     >>> rai_name("data_use_cases")
     'rai:dataUseCases'
     """
-    first, *rest = field.split("_")
-    return f"rai:{first}{''.join(map(str.title, rest))}"
+    first, *later_words = field.split("_")
+    return f"rai:{first}{''.join(map(str.title, later_words))}"
 
 
 class Card(_Section):
@@ -298,17 +302,17 @@ class Card(_Section):
 
     @field_validator("types")
     @classmethod
-    def _none_misspelt(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_types(cls, types: tuple[str, ...]) -> tuple[str, ...]:
         if not all(types) or len(set(types)) < len(types):
             raise ValueError("a type is empty, or named twice")
         for unknown in sorted(set(types) - set(HALLUCINATION_TYPES)):
-            near = meant(unknown, HALLUCINATION_TYPES)
+            suggestion = meant(unknown, HALLUCINATION_TYPES)
             # the known types are in lower case: "Accounting" is no slip of "counting"
-            if near and unknown.islower():
-                known = ", ".join(HALLUCINATION_TYPES)
+            if suggestion and unknown.islower():
+                type_names = ", ".join(HALLUCINATION_TYPES)
                 raise ValueError(
-                    f"unknown {unknown}; the types are {known}. {near} A type of the benchmark's"
-                    " own that looks like one of them has a capital letter"
+                    f"unknown {unknown}; the types are {type_names}. {suggestion} A type of the"
+                    " benchmark's own that looks like one of them has a capital letter"
                 )
         return types
 
@@ -333,12 +337,12 @@ class Card(_Section):
         return cls.parse(data, str(path))
 
     @classmethod
-    def parse(cls, data: dict[str, Any], place: str) -> Card:
-        """Check a card's data; `place` names its file in the error."""
+    def parse(cls, data: dict[str, Any], location: str) -> Card:
+        """Check a card's data; `location` names its file in the error."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise CardError(_sentence(error), location=place) from None
+            raise CardError(_sentence(error), location=location) from None
 
     @property
     def digest(self) -> str:
@@ -348,5 +352,5 @@ class Card(_Section):
 def _sentence(error: ValidationError) -> str:
     """The first error that pydantic reports, as a sentence, with the number of the others."""
     errors = error.errors()
-    more = len(errors) - 1
-    return f"{fault_of(Card, errors[0])}{f' (and {more} more)' if more else ''}"
+    n_further = len(errors) - 1
+    return f"{fault_of(Card, errors[0])}{f' (and {n_further} more)' if n_further else ''}"

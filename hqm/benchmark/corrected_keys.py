@@ -9,7 +9,7 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_records, take
+from hqm.files.records import read_records, required_field
 from hqm.imports.match import check_questions, match_rows
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
@@ -23,15 +23,13 @@ _MARKS = {
     "bad picture": "leave out",
 }
 """What a reader may mark in the column `mark`, as the report's list of items to read writes it."""
-_LEFT_OUT = frozenset({"", "ambiguous", "unclear", "left out", "null", "none"})
+_OMISSION_WORDS = frozenset({"", "ambiguous", "unclear", "left out", "null", "none"})
 _SUFFIXES = (".json", ".jsonl", ".csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedKey:
-    """What a corrected key says of a form: the targets it gives, and the items that it leaves out
-    as ambiguous.
-    """
+    """The corrected targets of a form, and the items that are left out as ambiguous."""
 
     path: str
     digest: str
@@ -46,18 +44,18 @@ class CorrectedKey:
 
     def applied(self, form: Form) -> Form:
         """The form by this key: targets replaced, ambiguous items left out."""
-        gone = set(self.left_out)
-        items = (item for item in form.items if item.id not in gone)
+        omitted = set(self.left_out)
+        items = (item for item in form.items if item.id not in omitted)
         return replace(
             form,
             items=tuple(
                 replace(i, target=self.targets[i.id]) if i.id in self.targets else i for i in items
             ),
-            left_out=tuple(left for left in form.left_out if left.id not in gone),
+            left_out=tuple(item for item in form.left_out if item.id not in omitted),
         )
 
-    def within(self, form: Form) -> CorrectedKey:
-        """What the key says of the items of a form, as where one part is audited."""
+    def restricted_to(self, form: Form) -> CorrectedKey:
+        """The key of the items of a form alone, as where one part is audited."""
         return replace(
             self,
             targets={key: target for key, target in self.targets.items() if key in form.by_id},
@@ -66,11 +64,11 @@ class CorrectedKey:
         )
 
 
-def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) -> CorrectedKey:
+def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = None) -> CorrectedKey:
     """Read a corrected key of a benchmark's original form.
 
-    `whole` is the form with all items, where `benchmark.original` was cut to a part: a key answers
-    all of them.
+    `full_form` is the form with all items, where `benchmark.original` was cut to a part: a key
+    answers all of them.
 
     Two shapes are read. Records `item,target` change the items that they name; an empty target, or
     `ambiguous`, leaves the item out; a column `mark` (keep, wrong key, ambiguous, bad picture) goes
@@ -92,19 +90,20 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
                 "A corrected key is for yes/no and multiple-choice questions that a rule scores."
             ),
         )
-    form, path = whole or benchmark.original, Path(path)
+    form = full_form or benchmark.original
+    path = Path(path)
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
     targets: dict[str, Any] = {}
-    left_out: list[str] = []
+    omitted: list[str] = []
     for file in files:
         records = read_records(file)
         if records and "item" in records[0]:
-            named, gone = _by_item(records, form, benchmark.spelled, file)
+            file_targets, file_omitted = _by_item(records, form, benchmark.spelled, file)
         else:
-            named, gone = _by_release(records, form, benchmark, file)
-        targets |= named
-        left_out += gone
-    if not targets and not left_out:
+            file_targets, file_omitted = _by_release(records, form, benchmark, file)
+        targets |= file_targets
+        omitted += file_omitted
+    if not targets and not omitted:
         raise DataError(
             "it corrects no item", location=str(path), remedy="Write the columns item,target."
         )
@@ -113,7 +112,7 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
         digest=digest_file(path),
         targets=targets,
         changed=tuple(key for key, target in targets.items() if target != form.by_id[key].target),
-        left_out=tuple(left_out),
+        left_out=tuple(omitted),
     )
 
 
@@ -122,35 +121,35 @@ def _by_item(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read a key in HQM's format, by item ids: the targets, and the ids of items to leave out."""
     targets: dict[str, Any] = {}
-    left_out = []
-    asked = []
+    omitted = []
+    questions = []
     for i, record in enumerate(records, 1):
-        place = f"{path}: record {i}"
-        key = str(take(record, "item", place))
+        location = f"{path}: record {i}"
+        key = str(required_field(record, "item", location))
         if key not in form.by_id:
             raise DataError(
                 f"the benchmark has no item {key!r}",
-                location=place,
+                location=location,
                 remedy="Check that the key belongs to it.",
             )
-        if key in targets or key in left_out:
+        if key in targets or key in omitted:
             raise DataError(
-                f"the item {key!r} stands twice", location=place, remedy="Keep one of the two."
+                f"the item {key!r} stands twice", location=location, remedy="Keep one of the two."
             )
         if str(record.get("mark") or "").strip():
-            value = _marked(record, form.by_id[key], place)
+            value = _marked_target(record, form.by_id[key], location)
         else:
-            value = _target(record, place)
-        if value.strip().lower() in _LEFT_OUT:
-            left_out.append(key)
+            value = _target(record, location)
+        if value.strip().lower() in _OMISSION_WORDS:
+            omitted.append(key)
         else:
-            targets[key] = _valid(value, form.by_id[key], place)
-        asked.append((place, first_text(record, QUESTIONS), form.by_id[key]))
-    check_questions(asked, path, spelling)
-    return targets, left_out
+            targets[key] = _valid_target(value, form.by_id[key], location)
+        questions.append((location, first_text(record, QUESTIONS), form.by_id[key]))
+    check_questions(questions, path, spelling)
+    return targets, omitted
 
 
-def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
+def _marked_target(record: Mapping[str, Any], item: Item, location: str) -> str:
     """The target that a reader's mark gives; empty to leave the item out.
 
     A wrong key of yes or no means the other one.
@@ -159,7 +158,7 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
     if mark not in _MARKS:
         raise DataError(
             f"the mark of {item.id} is {mark!r:.40}",
-            location=place,
+            location=location,
             remedy=f"Write {', '.join(_MARKS)}.",
         )
     target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
@@ -170,10 +169,10 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
             return str(item.target)
     if not target and item.task == "yes_no":
         return "no" if item.target == "yes" else "yes"
-    if not target or _valid(target, item, place) == item.target:
+    if not target or _valid_target(target, item, location) == item.target:
         raise DataError(
             f"the key of {item.id} is marked as wrong, and no other one is given",
-            location=place,
+            location=location,
             remedy="Write the right answer in the column target, or mark it ambiguous.",
         )
     return target
@@ -190,8 +189,8 @@ def _by_release(
     parts = _parts_of(path, form)
     rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
     items = tuple(item for item in form.items if not parts or item.part in parts)
-    within = replace(form, items=items)
-    matched = match_rows(rows, within, benchmark.spelled)
+    form_of_parts = replace(form, items=items)
+    matched = match_rows(rows, form_of_parts, benchmark.spelled)
     if matched.refused:
         first = rows[matched.refused[0]]
         raise DataError(
@@ -206,19 +205,19 @@ def _by_release(
         for key in keys
     }
     targets = {
-        key: _valid(value, form.by_id[key], place)
-        for key, (value, place) in values.items()
-        if value.strip().lower() not in _LEFT_OUT
+        key: _valid_target(value, form.by_id[key], location)
+        for key, (value, location) in values.items()
+        if value.strip().lower() not in _OMISSION_WORDS
     }
     # of parts that the key does not speak of, nothing is left out
     covered = {form.by_id[key].part for key in values}
-    within_covered = (item.id for item in form.items if item.part in covered)
-    return targets, [key for key in within_covered if key not in targets]
+    covered_items = (item.id for item in form.items if item.part in covered)
+    return targets, [key for key in covered_items if key not in targets]
 
 
-def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> Row:
+def _row(record: Mapping[str, Any], location: str, parts: tuple[str, ...]) -> Row:
     return Row(
-        place=place,
+        place=location,
         ids=ids_in(record, ("question_id", "id")),
         image=first_text(record, ("image",)),
         question=first_text(record, ("text", "question", "prompt")),
@@ -227,24 +226,26 @@ def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> Row:
 
 
 def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
-    """The part that a file's name speaks of: every word of the part stands in it."""
+    """The parts whose words are all in a file's name."""
+    # coco_pope_random.json has the words of the part coco_random
     words = set(path.stem.lower().replace("-", "_").split("_"))
     parts = dict.fromkeys(item.part for item in form.items if item.part)
     return tuple(part for part in parts if set(part.lower().split("_")) <= words)
 
 
-def _target(record: Mapping[str, Any], place: str) -> str:
+def _target(record: Mapping[str, Any], location: str) -> str:
     """The right answer that a record gives, as it is written; empty to leave the item out."""
     for name in _TARGETS:
         if name in record:
             return "" if record[name] is None else str(record[name])
-    there = ", ".join(map(repr, record))
+    field_names = ", ".join(map(repr, record))
     raise DataError(
-        f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", location=place
+        f"none of the fields {', '.join(_TARGETS)} is there (there are {field_names})",
+        location=location,
     )
 
 
-def _valid(value: str, item: Item, place: str) -> str:
+def _valid_target(value: str, item: Item, location: str) -> str:
     """The right answer as the item's task spells it; anything else is refused."""
     plain = value.strip()
     if item.task == "yes_no" and plain.lower() in ("yes", "no"):
@@ -256,6 +257,6 @@ def _valid(value: str, item: Item, place: str) -> str:
         possible = f"a letter from A to {LETTERS[len(item.options) - 1]}"
     raise DataError(
         f"the target of {item.id} is {value!r:.40}",
-        location=place,
+        location=location,
         remedy=f"It must be {possible}, or empty to leave the item out.",
     )

@@ -20,6 +20,7 @@ from hqm.benchmark.registry import groups, load
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records, write_records
 from hqm.files.whole import write_text
+from hqm.types import Item
 from hqm.version import __version__
 
 _CONTEXT: dict[str, Any] = {
@@ -65,7 +66,7 @@ _CONTEXT: dict[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-_ABOUT = {
+_FIELD_DESCRIPTIONS = {
     "id": "The item's name, unique in the file.",
     "prompt": "The question.",
     "target": "The right answer.",
@@ -78,27 +79,29 @@ _ABOUT = {
 _ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".csv": "text/csv"}
 
 
-_FOUND = {"data_limitations": "STWIDF", "data_biases": "L"}
-"""Field -> the codes of findings that belong to it, by their first letter."""
-_CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+_FINDING_LETTERS = {"data_limitations": "STWIDF", "data_biases": "L"}
+"""Field -> the first letters of the codes of findings that belong to it."""
+_CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
 def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
-    """What the makers say of their data, with what the check found of it."""
-    said: dict[str, str] = card.rai.model_dump() if card.rai is not None else {}
-    if not said.get("data_collection") and card.source.images:
-        said["data_collection"] = card.source.images
-    for field, codes in _FOUND.items():
-        of_field = [f for f in findings if code_of(f.name).code[0] in codes]
-        sentences = [f"{f.sentence}." for f in of_field if code_of(f.name).severity != "note"]
+    """The makers' statements about their data, with the findings of the check."""
+    texts: dict[str, str] = {}
+    if card.rai is not None:
+        texts = card.rai.model_dump()
+    if not texts.get("data_collection") and card.source.images:
+        texts["data_collection"] = card.source.images
+    for field, codes in _FINDING_LETTERS.items():
+        field_findings = [f for f in findings if code_of(f.name).code[0] in codes]
+        sentences = [f"{f.sentence}." for f in field_findings if code_of(f.name).severity != "note"]
         if sentences:
-            what = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
-            said[field] = f"{said.get(field, '')} {what}".strip()
-    return {rai_name(field): text for field, text in said.items() if text}
+            check_result = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
+            texts[field] = f"{texts.get(field, '')} {check_result}".strip()
+    return {rai_name(field): text for field, text in texts.items() if text}
 
 
 def croissant_metadata(
-    benchmark: Benchmark, beside: Path, findings: Sequence[Finding] = (), statement: str = ""
+    benchmark: Benchmark, folder: Path, findings: Sequence[Finding] = (), statement: str = ""
 ) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
@@ -108,7 +111,7 @@ def croissant_metadata(
 
     Parameters
     ----------
-    beside
+    folder
         The folder that the metadata file goes to.
     findings
         Those of the check, for the limits and biases.
@@ -128,7 +131,7 @@ def croissant_metadata(
     ('shapes_vqa', ['id', 'prompt', 'target', 'image', 'type'])
     """
     card = benchmark.card
-    about = {
+    properties = {
         "name": card.name,
         "alternateName": card.title,
         "description": card.summary or card.title,
@@ -138,17 +141,19 @@ def croissant_metadata(
         "citeAs": card.citation,
         "keywords": [card.task, "hallucination", "vision-language models", *card.types],
     }
-    files, records = _release(card), []
+    files = _release(card)
+    records = []
     items = benchmark.data / card.data.items
-    inside = items.resolve().is_relative_to(beside.resolve())
-    if inside and items.is_file() and not files:
-        files = [_items_file(items, beside), *_pictures(benchmark, beside)]
+    is_below_folder = items.resolve().is_relative_to(folder.resolve())
+    # files of a release have pinned addresses; only a benchmark of one's own names local files
+    if is_below_folder and items.is_file() and not files:
+        files = [_items_file(items, folder), *_pictures(benchmark, folder)]
         records = _records(card.fields, items, card.data.encoding)
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": _CONFORMS,
-        **{key: value for key, value in about.items() if value},
+        "conformsTo": _CONFORMS_TO,
+        **{key: value for key, value in properties.items() if value},
         **_responsible(card, findings),
         **({"measurementTechnique": statement} if statement else {}),
         "distribution": files,
@@ -200,14 +205,21 @@ def _items(benchmark: Benchmark) -> list[dict[str, Any]]:
         items = benchmark.original.items
     except DataError:
         return []
-    held = [name for name in FieldsSection.model_fields if any(getattr(i, name, "") for i in items)]
-    return [{name: getattr(item, name) for name in held} for item in items]
+    filled_fields = [
+        name for name in FieldsSection.model_fields if any(getattr(i, name, "") for i in items)
+    ]
+    return [_record(item, filled_fields) for item in items]
+
+
+def _record(item: Item, fields: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in fields}
 
 
 def _licence(name: str) -> str:
     """The licence's address when its name is an SPDX identifier, as Croissant recommends; else the
     name itself.
     """
+    # "CC-BY-4.0" is an identifier, "non-commercial use" a description
     plain = name.replace("-", "").replace(".", "").isalnum()
     return f"https://spdx.org/licenses/{name}.html" if plain else name
 
@@ -227,66 +239,74 @@ def _release(card: Card) -> list[dict[str, Any]]:
     ]
 
 
-def _items_file(path: Path, beside: Path) -> dict[str, Any]:
+def _items_file(path: Path, folder: Path) -> dict[str, Any]:
     content = path.read_bytes()
     return {
         "@type": "cr:FileObject",
         "@id": "items",
         "name": "items",
-        "contentUrl": _relative(path, beside),
+        "contentUrl": _relative(path, folder),
         "encodingFormat": _ENCODINGS.get(path.suffix, "application/octet-stream"),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
 
 
-def _pictures(benchmark: Benchmark, beside: Path) -> list[dict[str, Any]]:
+def _pictures(benchmark: Benchmark, folder: Path) -> list[dict[str, Any]]:
     if not benchmark.card.data.images or not benchmark.images.is_dir():
         return []
     suffixes = sorted({Path(item.image).suffix for item in benchmark.original.items if item.image})
-    kinds = [f"image/{suffix.lstrip('.').lower().replace('jpg', 'jpeg')}" for suffix in suffixes]
     return [
         {
             "@type": "cr:FileSet",
             "@id": f"pictures{suffix}",
             "name": f"pictures{suffix}",
-            "encodingFormat": kind,
-            "includes": f"{_relative(benchmark.images, beside)}/**/*{suffix}",
+            "encodingFormat": f"image/{suffix.lstrip('.').lower().replace('jpg', 'jpeg')}",
+            "includes": f"{_relative(benchmark.images, folder)}/**/*{suffix}",
         }
-        for suffix, kind in zip(suffixes, kinds, strict=True)
+        for suffix in suffixes
     ]
 
 
-def _relative(path: Path, beside: Path) -> str:
-    resolved, folder = path.resolve(), beside.resolve()
-    return (
-        resolved.relative_to(folder).as_posix()
-        if resolved.is_relative_to(folder)
-        else resolved.as_uri()
-    )
+def _relative(path: Path, folder: Path) -> str:
+    """The path from a folder, or the address of a file that lies elsewhere."""
+    resolved = path.resolve()
+    if not resolved.is_relative_to(folder.resolve()):
+        return resolved.as_uri()
+    return resolved.relative_to(folder.resolve()).as_posix()
 
 
-def _records(named: FieldsSection, items: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
+def _records(
+    card_fields: FieldsSection, items: Path, encoding: str = "utf-8"
+) -> list[dict[str, Any]]:
     if items.suffix not in (".jsonl", ".csv"):
         return []
     rows = read_records(items, encoding)
-    names = {ours: getattr(named, ours) for ours in FieldsSection.model_fields}
-    fields = [
-        _field(ours, theirs, [row.get(theirs) for row in rows])
-        for ours, theirs in names.items()
-        if any(theirs in row for row in rows)
+    fields = []
+    for field in FieldsSection.model_fields:
+        column = getattr(card_fields, field)
+        if any(column in row for row in rows):
+            fields.append(_field(field, column, [row.get(column) for row in rows]))
+    return [
+        {
+            "@type": "cr:RecordSet",
+            "@id": "records",
+            "name": "records",
+            "description": "One record an item.",
+            "key": {"@id": "records/id"},
+            "field": fields,
+        }
     ]
-    name = {"@id": "records", "name": "records", "description": "One record an item."}
-    return [{"@type": "cr:RecordSet", **name, "key": {"@id": "records/id"}, "field": fields}]
 
 
-def _field(ours: str, theirs: str, values: Sequence[Any]) -> dict[str, Any]:
-    repeated = any(isinstance(value, list) for value in values)
-    return {
+def _field(field: str, column: str, values: Sequence[Any]) -> dict[str, Any]:
+    description: dict[str, Any] = {
         "@type": "cr:Field",
-        "@id": f"records/{ours}",
-        "name": ours,
-        "description": _ABOUT[ours],
+        "@id": f"records/{field}",
+        "name": field,
+        "description": _FIELD_DESCRIPTIONS[field],
         "dataType": "sc:Text",
-        "source": {"fileObject": {"@id": "items"}, "extract": {"column": theirs}},
-        **({"repeated": True} if repeated else {}),
+        "source": {"fileObject": {"@id": "items"}, "extract": {"column": column}},
     }
+    if any(isinstance(value, list) for value in values):
+        description["repeated"] = True
+    return description

@@ -31,10 +31,8 @@ from hqm.signature import sha256_file
 from hqm.version import __version__
 
 RECORD = "made.json"
-"""The file beside those that were made: the checksum of each, and the checksums of what it was made
-from.
-"""
-_CHUNK = 1 << 18
+"""The record beside derived files: the checksum of each, and those of its inputs."""
+_CHUNK_BYTES = 1 << 18
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes it has so far, and the bytes it will have (0: unknown)."""
@@ -83,19 +81,19 @@ class Origin:
                 remedy="Write it with http:// or https:// before it.",
             )
 
-    def of(self, card: Card, file: SourceFile) -> SourceFile:
+    def pinned(self, card: Card, file: SourceFile) -> SourceFile:
         """A file of a card with the address and the checksum that it has here."""
-        listed = self.checksums.listed.get(
+        listed = self.checksums.expected.get(
             f"{card.data.folder}/{file.path}"
-        ) or self.checksums.listed.get(file.path)
+        ) or self.checksums.expected.get(file.path)
         if listed is not None:
             file = file.model_copy(update={"sha256": listed.sha256 or "", "size": listed.size or 0})
         if self.mirror and file.url:
-            there = urlsplit(file.url)
-            path = there.path + (f"?{there.query}" if there.query else "")
-            file = file.model_copy(
-                update={"url": f"{self.mirror.rstrip('/')}/{there.netloc}{path}"}
-            )
+            address = urlsplit(file.url)
+            url = f"{self.mirror.rstrip('/')}/{address.netloc}{address.path}"
+            if address.query:
+                url += f"?{address.query}"
+            file = file.model_copy(update={"url": url})
         return file
 
 
@@ -106,8 +104,8 @@ def fetch(
     origin: Origin | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Fetched]:
-    """Bring the files of a benchmark's release below the data root, one by one; what is not needed
-    any more is passed over.
+    """Bring the files of a benchmark's release below the data root, one by one; inputs of derived
+    files that are current are skipped.
 
     Parameters
     ----------
@@ -128,30 +126,30 @@ def fetch(
     """
     origin = origin or Origin()
     folder = root / card.data.folder
-    files = [origin.of(card, file) for file in card.source.files]
-    making = _Making(card, folder, [file for file in files if file.made_from], files)
+    files = [origin.pinned(card, file) for file in card.source.files]
+    derived_files = _DerivedFiles(card, folder, [file for file in files if file.made_from], files)
     inputs: dict[str, Path] = {}
     for file in files:
         if file.made_from:
             continue
         target = folder / safe_name(file.path)
-        if making.settled(file, origin.copy):
+        if derived_files.is_unneeded(file, origin.copy):
             continue
         fetched = _fetched(card, file, target, origin, progress)
         if fetched.state != "missing":
             inputs[file.path] = fetched.path
         yield fetched
-    yield from making.files(inputs, origin.copy)
+    yield from derived_files.bring(inputs, origin.copy)
 
 
 def _fetched(
     card: Card, file: SourceFile, target: Path, origin: Origin, progress: Progress | None
 ) -> Fetched:
-    other = target.with_name(file.instead) if file.instead else target
+    alternative = target.with_name(file.instead) if file.instead else target
     if target.is_file() and _is_right(target, file):
         return Fetched(target, "there", target.stat().st_size, file.optional)
-    if file.instead and other.exists():
-        return Fetched(other, "there", other.stat().st_size, file.optional)
+    if file.instead and alternative.exists():
+        return Fetched(alternative, "there", alternative.stat().st_size, file.optional)
     if origin.copy is not None:
         return _copied(card, file, origin.copy, target)
     if not file.url:
@@ -163,21 +161,23 @@ def _is_right(path: Path, file: SourceFile) -> bool:
     return not file.sha256 or sha256_file(path) == file.sha256
 
 
-def _check(path: Path, file: SourceFile, place: str) -> None:
+def _check_partial(path: Path, file: SourceFile, location: str) -> None:
     if not _is_right(path, file):
+        # the next attempt must not resume from a damaged file
         path.unlink()
-        raise _other(file, "its checksum differs", place)
+        raise _mismatch_error(file, "its checksum differs", location)
 
 
-def _other(file: SourceFile, difference: str, place: str) -> DataError:
+def _mismatch_error(file: SourceFile, difference: str, location: str) -> DataError:
     return DataError(
         f"{file.path} is not the pinned one ({difference})",
-        location=place,
+        location=location,
         remedy="The file is damaged or of another revision: get the one that the card names.",
     )
 
 
 def _candidates(card: Card, source: Path, name: str) -> Iterator[Path]:
+    # a copy is a whole data root, or the folder of this benchmark alone
     yield source / card.data.folder / name
     yield source / name
 
@@ -185,15 +185,15 @@ def _candidates(card: Card, source: Path, name: str) -> Iterator[Path]:
 def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched:
     for candidate in _candidates(card, source, file.path):
         if candidate.is_file():
-            part = _part(target)
+            partial = _partial_path(target)
             try:
-                shutil.copyfile(candidate, part)
+                shutil.copyfile(candidate, partial)
             except OSError as error:
                 raise DataError(
                     f"it cannot be written: {error.strerror}", location=str(target)
                 ) from None
-            _check(part, file, str(candidate))
-            part.replace(target)
+            _check_partial(partial, file, str(candidate))
+            partial.replace(target)
             return Fetched(target, "copied", target.stat().st_size, file.optional)
     if file.instead:
         for candidate in _candidates(card, source, file.instead):
@@ -211,13 +211,13 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
 
 
 def _by_hand(file: SourceFile, target: Path) -> str:
-    where = (
-        f"Get it from {file.url} and put it at {target}." if file.url else f"Put it at {target}."
-    )
-    return f"{file.how} {where}".strip()
+    instruction = f"Put it at {target}."
+    if file.url:
+        instruction = f"Get it from {file.url} and put it at {target}."
+    return f"{file.how} {instruction}".strip()
 
 
-def _part(target: Path) -> Path:
+def _partial_path(target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -228,9 +228,9 @@ def _part(target: Path) -> Path:
 
 
 def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fetched:
-    part = _part(target)
+    partial = _partial_path(target)
     try:
-        _download(file, part, progress)
+        _download(file, partial, progress)
     except (
         URLError,
         TimeoutError,
@@ -247,153 +247,189 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
             f"It cannot be reached ({reason}). {_by_hand(file, target)}",
         )
     except OSError as error:
-        raise DataError(f"it cannot be written: {error.strerror}", location=str(part)) from None
-    _check(part, file, file.url)
-    part.replace(target)
+        raise DataError(f"it cannot be written: {error.strerror}", location=str(partial)) from None
+    _check_partial(partial, file, file.url)
+    partial.replace(target)
     return Fetched(target, "downloaded", target.stat().st_size, file.optional)
 
 
-def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
+def _download(file: SourceFile, partial: Path, progress: Progress | None) -> None:
     """Download a file; an interrupted download goes on where it stopped, if the server allows
     that.
     """
-    have = part.stat().st_size if part.exists() else 0
-    if file.size and have >= file.size:
-        part.unlink()
-        have = 0
-    headers = {"User-Agent": f"hqm/{__version__}", **({"Range": f"bytes={have}-"} if have else {})}
+    existing_bytes = partial.stat().st_size if partial.exists() else 0
+    if file.size and existing_bytes >= file.size:
+        partial.unlink()
+        existing_bytes = 0
+    headers = {"User-Agent": f"hqm/{__version__}"}
+    if existing_bytes:
+        headers["Range"] = f"bytes={existing_bytes}-"
     try:
         reply = build_opener(SameScheme).open(Request(file.url, headers=headers), timeout=60)
     except HTTPError as error:
-        if error.code != 416 or not have:
+        # 416: the range begins behind the end of the server's file
+        if error.code != 416 or not existing_bytes:
             raise
-        part.unlink()
-        if file.size:  # the server has no more of it
-            raise _other(file, f"it has {have:,} bytes, not {file.size:,}", file.url) from None
-        _download(file, part, progress)  # it was whole, or of another file
+        partial.unlink()
+        if file.size:
+            raise _mismatch_error(
+                file, f"it has {existing_bytes:,} bytes, not {file.size:,}", file.url
+            ) from None
+        # without a pinned size, the partial file may be complete or of another revision
+        _download(file, partial, progress)
         return
     with reply:
-        resumed = reply.status == 206
-        done = have if resumed else 0
-        announced = int(reply.headers.get("Content-Length") or 0)
-        if file.size and done + announced > file.size:
-            part.unlink(missing_ok=True)
-            raise _other(file, f"it has {done + announced:,} bytes, not {file.size:,}", file.url)
-        total = file.size or (done + announced if announced else 0)
-        with part.open("ab" if resumed else "wb") as out:
-            while (chunk := reply.read(_CHUNK)) and (not total or done <= total):
-                out.write(chunk)
-                done += len(chunk)
-                if progress:
-                    progress(file.path, done, total)
-    if file.size and done > file.size:  # the server had not said how long it is
-        part.unlink()
-        raise _other(file, f"it has more than {file.size:,} bytes", file.url)
-    if total and done < total:
+        _receive(reply, file, partial, existing_bytes, progress)
+
+
+def _receive(
+    reply: http.client.HTTPResponse,
+    file: SourceFile,
+    partial: Path,
+    existing_bytes: int,
+    progress: Progress | None,
+) -> None:
+    """Write a server's reply to the partial file, and refuse one that is not of the pinned size."""
+    # 206: the server goes on from the range; with any other status it sends the whole file again
+    is_resumed = reply.status == 206
+    received_bytes = existing_bytes if is_resumed else 0
+    announced_bytes = int(reply.headers.get("Content-Length") or 0)
+    expected_bytes = received_bytes + announced_bytes
+    if file.size and expected_bytes > file.size:
+        partial.unlink(missing_ok=True)
+        raise _mismatch_error(file, f"it has {expected_bytes:,} bytes, not {file.size:,}", file.url)
+    total_bytes = file.size or (expected_bytes if announced_bytes else 0)
+    with partial.open("ab" if is_resumed else "wb") as stream:
+        while not total_bytes or received_bytes <= total_bytes:
+            chunk = reply.read(_CHUNK_BYTES)
+            if not chunk:
+                break
+            stream.write(chunk)
+            received_bytes += len(chunk)
+            if progress:
+                progress(file.path, received_bytes, total_bytes)
+    if file.size and received_bytes > file.size:  # the server had not said how long it is
+        partial.unlink()
+        raise _mismatch_error(file, f"it has more than {file.size:,} bytes", file.url)
+    if total_bytes and received_bytes < total_bytes:
         raise ConnectionError("the connection ended early; run the same command again to go on")
 
 
-class _Making:
-    """The files of a release that are made from others, and the record of what they were made
-    from.
-    """
+class _DerivedFiles:
+    """The files of a release that are made from others, and the record of their inputs."""
 
     def __init__(
-        self, card: Card, folder: Path, made: list[SourceFile], files: list[SourceFile]
+        self, card: Card, folder: Path, derived: list[SourceFile], files: list[SourceFile]
     ) -> None:
-        self.card, self.folder, self.made = card, folder, made
+        self.card = card
+        self.folder = folder
+        self.derived = derived
         self.pins = {file.path: file.sha256 for file in files if file.sha256}
-        unknown = {name for file in made for name in file.made_from} - {file.path for file in files}
+        unknown = {name for file in derived for name in file.made_from} - {
+            file.path for file in files
+        }
         if unknown:
             raise CardError(
                 f"no file {min(unknown)!r} is listed, but others are made from it",
                 location=card.name,
             )
 
-    def settled(self, file: SourceFile, copy: Path | None) -> bool:
-        """Whether a file is not needed any more, because all that is made from it is there or in
-        the copy.
+    def is_unneeded(self, file: SourceFile, copy: Path | None) -> bool:
+        """Whether a file is no longer needed, because the files made from it are current or in the
+        copy.
         """
-        users = [made for made in self.made if file.path in made.made_from]
-        needed = [made for made in users if not made.optional] or users
+        users = [user for user in self.derived if file.path in user.made_from]
+        required = [user for user in users if not user.optional] or users
         if copy is not None and self._has(copy, file):
-            copy = None  # what lies beside it may be of another revision: all is made anew
+            # a derived file beside it may be of another revision: all are made again
+            copy = None
         return bool(users) and (
-            all(self._whole(made) for made in users)
-            or (copy is not None and all(self._has(copy, made) for made in needed))
+            all(map(self._is_current, users))
+            or (copy is not None and all(self._has(copy, user) for user in required))
         )
 
-    def files(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
-        """Make or copy what is not there."""
-        wanted = [made for made in self.made if not self._whole(made)]
-        makeable = [made for made in wanted if set(made.made_from) <= inputs.keys()]
+    def bring(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
+        """Make or copy the derived files that are not current, and yield what became of each."""
+        outdated = [file for file in self.derived if not self._is_current(file)]
+        makeable = [file for file in outdated if set(file.made_from) <= inputs.keys()]
         contents = adapter_of(self.card).make_files(inputs) if makeable else {}
-        for made in self.made:
-            target = self._target(made)
-            if made not in wanted:
-                yield Fetched(target, "there", target.stat().st_size, made.optional)
-            elif made in makeable:
-                if made.path not in contents:
-                    raise CardError(
-                        f"its adapter does not make {made.path}", location=self.card.name
-                    )
-                write_text(target, json.dumps(contents[made.path], indent=0, allow_nan=False))
-                self._note(
-                    target, made_from={name: self._sums(inputs[name]) for name in made.made_from}
-                )
-                yield Fetched(target, "made", target.stat().st_size, made.optional)
+        for file in self.derived:
+            target = self._target(file)
+            if file not in outdated:
+                yield Fetched(target, "there", target.stat().st_size, file.optional)
+            elif file in makeable:
+                self._make(file, target, inputs, contents)
+                yield Fetched(target, "made", target.stat().st_size, file.optional)
             else:
-                lacking = ", ".join(name for name in made.made_from if name not in inputs)
-                fetched = Fetched(
-                    target,
-                    "missing",
-                    0,
-                    made.optional,
-                    f"It is made from {lacking}. {made.how}".strip(),
-                )
-                if copy is not None:
-                    fetched = replace(_copied(self.card, made, copy, target), how=fetched.how)
-                if fetched.state == "copied":
-                    self._note(fetched.path, copied_from=str(copy))
-                yield fetched
+                yield self._copied_or_missing(file, target, inputs, copy)
 
-    def _target(self, made: SourceFile) -> Path:
-        """Where a made file lies, or what stands in its place."""
-        target = self.folder / safe_name(made.path)
-        other = target.with_name(made.instead) if made.instead else target
-        return other if other.is_file() and not target.exists() else target
+    def _make(
+        self,
+        file: SourceFile,
+        target: Path,
+        inputs: Mapping[str, Path],
+        contents: Mapping[str, Any],
+    ) -> None:
+        """Write a derived file, and record the checksums of its inputs."""
+        if file.path not in contents:
+            raise CardError(f"its adapter does not make {file.path}", location=self.card.name)
+        write_text(target, json.dumps(contents[file.path], indent=0, allow_nan=False))
+        checksums = {name: self._checksums(inputs[name]) for name in file.made_from}
+        self._write_record(target, made_from=checksums)
+
+    def _copied_or_missing(
+        self, file: SourceFile, target: Path, inputs: Mapping[str, Path], copy: Path | None
+    ) -> Fetched:
+        """What became of a derived file whose inputs are missing: copied where a copy has it."""
+        lacking = ", ".join(name for name in file.made_from if name not in inputs)
+        instruction = f"It is made from {lacking}. {file.how}".strip()
+        if copy is None:
+            return Fetched(target, "missing", 0, file.optional, instruction)
+        fetched = replace(_copied(self.card, file, copy, target), how=instruction)
+        if fetched.state == "copied":
+            self._write_record(fetched.path, copied_from=str(copy))
+        return fetched
+
+    def _target(self, file: SourceFile) -> Path:
+        """The path of a derived file, or of its alternative where only that exists."""
+        target = self.folder / safe_name(file.path)
+        alternative = target.with_name(file.instead) if file.instead else target
+        return alternative if alternative.is_file() and not target.exists() else target
 
     def _has(self, copy: Path, file: SourceFile) -> bool:
-        """Whether a copy has a file, or what may stand in its place."""
+        """Whether a copy has a file or its alternative."""
         names = filter(None, (file.path, file.instead))
-        return any(each.exists() for name in names for each in _candidates(self.card, copy, name))
+        return any(
+            candidate.exists() for name in names for candidate in _candidates(self.card, copy, name)
+        )
 
-    def _record(self) -> dict[str, Any]:
+    def _read_record(self) -> dict[str, Any]:
         try:
             record = json.loads((self.folder / RECORD).read_text("utf-8"))
         except (OSError, ValueError):
             return {}
         return record if isinstance(record, dict) else {}
 
-    def _whole(self, made: SourceFile) -> bool:
-        """Whether a made file is there as it was written, and was made from the files that are
-        meant today.
-        """
-        target = self._target(made)
-        entry = self._record().get(target.relative_to(self.folder).as_posix())
+    def _is_current(self, file: SourceFile) -> bool:
+        """Whether a derived file is as it was written, from inputs with the pinned checksums."""
+        target = self._target(file)
+        entry = self._read_record().get(target.relative_to(self.folder).as_posix())
+        # a file that somebody changed, or put there by hand, is made again
         if (
             not isinstance(entry, dict)
             or not target.is_file()
             or entry.get("sha256") != sha256_file(target)
         ):
             return False
-        sums = entry.get("made_from") or {}
+        checksums = entry.get("made_from") or {}
         return all(
-            sums[name] == pin for name, pin in self.pins.items() if isinstance(sums.get(name), str)
+            checksums[name] == pin
+            for name, pin in self.pins.items()
+            if isinstance(checksums.get(name), str)
         )
 
-    def _note(self, target: Path, **origin: Any) -> None:
-        record = self._record()
+    def _write_record(self, target: Path, **origin: Any) -> None:
+        record = self._read_record()
         name = target.relative_to(self.folder).as_posix()
         record[name] = {
             "sha256": sha256_file(target),
@@ -403,7 +439,7 @@ class _Making:
         }
         write_text(self.folder / RECORD, json.dumps(record, indent=1))
 
-    def _sums(self, path: Path) -> str | dict[str, str]:
+    def _checksums(self, path: Path) -> str | dict[str, str]:
         """The checksum of a file, or of each file of a folder."""
         if path.is_dir():
             return {

@@ -47,7 +47,7 @@ class Code:
         )
 
 
-OWN = "B000"
+ADAPTER_CODE = "B000"
 """The code of every finding that only one benchmark's adapter makes, under a name of its own."""
 
 _ALL = (
@@ -319,7 +319,7 @@ _ALL = (
         " rotation in its EXIF data, several frames.",
     ),
     Code(
-        OWN,
+        ADAPTER_CODE,
         "benchmark-specific",
         "note",
         "What only the benchmark's adapter knows about its data; it gives the finding its name.",
@@ -400,44 +400,44 @@ def code_of(name: str) -> Code:
     >>> code_of("few-wordings").code, code_of("shared-positives").code
     ('W101', 'B000')
     """
-    return _BY_NAME.get(name, CODES[OWN])
+    return _BY_NAME.get(name, CODES[ADAPTER_CODE])
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which findings are wanted: by code (`L202`), by the beginning of one (`L`, `L2`) or by name.
+    """A selection of findings: by code (`L202`), by the prefix of one (`L`, `L2`) or by name.
 
     The longest entry that fits a finding decides; where both have an entry of that length, `ignore`
     decides.
 
-    >>> wanted = Selection(select=("L",), ignore=("L2",))
-    >>> wanted.has("unbalanced-labels"), wanted.has("leakage-cue"), wanted.has("few-wordings")
+    >>> leaks = Selection(select=("L",), ignore=("L2",))
+    >>> leaks.has("unbalanced-labels"), leaks.has("leakage-cue"), leaks.has("few-wordings")
     (True, False, False)
 
     Raises
     ------
     UsageError
-        From `Selection.of`: an entry fits no code and is written like no name.
+        From `Selection.from_options`: an entry fits no code and is written like no name.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, select: Sequence[str] | None, ignore: Sequence[str] | None) -> Selection:
+    def from_options(cls, select: Sequence[str] | None, ignore: Sequence[str] | None) -> Selection:
         """The selection of two options, each of which may be repeated and may hold several entries
         between commas.
         """
         return cls(_entries(select, "--select"), _entries(ignore, "--ignore"))
 
     def has(self, name: str) -> bool:
-        """Whether a finding of this name is wanted."""
+        """Whether a finding of this name is selected."""
         code = code_of(name).code
-        chosen = _fit(self.select or ("",), code, name)
-        return chosen > _fit(self.ignore, code, name)
+        selected_length = _longest_match(self.select or ("",), code, name)
+        return selected_length > _longest_match(self.ignore, code, name)
 
 
-def _fit(entries: Sequence[str], code: str, name: str) -> int:
+def _longest_match(entries: Sequence[str], code: str, name: str) -> int:
     """The length of the longest entry that fits, or -1; a full name is longer than any code."""
     lengths = (len(entry) for entry in entries if code.startswith(entry) or entry == name)
     return max(lengths, default=-1)
@@ -445,7 +445,7 @@ def _fit(entries: Sequence[str], code: str, name: str) -> int:
 
 def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
     entries = tuple(
-        part.strip() for text in texts or () for part in text.split(",") if part.strip()
+        token.strip() for text in texts or () for token in text.split(",") if token.strip()
     )
     for entry in entries:
         # a name that only an adapter knows cannot be looked up here; a name has a small letter
@@ -500,11 +500,17 @@ def finding(
 ) -> Iterable[Finding]:
     """A finding about these items, or nothing when there are none."""
     if items:
-        shown = tuple(
-            f"{item.id}: {item.prompt}" if isinstance(item, Item) else item for item in items[:show]
-        )
-        rows = tuple(row_of(item) if isinstance(item, Item) else {"what": item} for item in items)
-        yield Finding(name, sentence.format(n=len(items)), len(items), shown, rows=rows)
+        examples = []
+        rows = []
+        for item in items:
+            if isinstance(item, Item):
+                examples.append(f"{item.id}: {item.prompt}")
+                rows.append(row_of(item))
+            else:
+                examples.append(item)
+                rows.append({"what": item})
+        text = sentence.format(n=len(items))
+        yield Finding(name, text, len(items), tuple(examples[:show]), rows=tuple(rows))
 
 
 def row_of(*items: Item) -> dict[str, Any]:
@@ -513,13 +519,15 @@ def row_of(*items: Item) -> dict[str, Any]:
     """
     questions = list(dict.fromkeys(item.prompt for item in items))
     images = [item.image for item in items if item.image]
-    return {
+    row: dict[str, Any] = {
         "items": [item.id for item in items],
         "keys": [item.target if isinstance(item.target, str) else "" for item in items],
         "question": " / ".join(questions),
         "images": list(dict.fromkeys(images)),
-        **({"type": items[0].type} if items[0].type else {}),
     }
+    if items[0].type:
+        row["type"] = items[0].type
+    return row
 
 
 NO_COPIES: Mapping[str, str] = MappingProxyType({})
@@ -538,9 +546,9 @@ def same_question(
         reads the files.
     """
     groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    named = names_pictures(form)
+    has_pictures = names_pictures(form)
     for item in form.items:
-        picture = shown_picture(item, named)
+        picture = shown_picture(item, has_pictures)
         groups[copies.get(picture, picture), " ".join(item.prompt.split())].append(item)
     return groups
 
@@ -556,16 +564,16 @@ def names_pictures(form: Form) -> bool:
     return any(item.image for item in form.items)
 
 
-def shown_picture(item: Item, named: bool) -> str:
+def shown_picture(item: Item, has_pictures: bool) -> str:
     """What stands for an item's picture where questions are compared: its name; in a form without
     names of pictures, the item itself where the question is about one or has no words.
 
-    >>> shown_picture(Item("1", "Who is in the picture?", "vqa"), named=False)
+    >>> shown_picture(Item("1", "Who is in the picture?", "vqa"), has_pictures=False)
     'item 1'
-    >>> shown_picture(Item("1", "What is 7 + 2?", "vqa"), named=False)
+    >>> shown_picture(Item("1", "What is 7 + 2?", "vqa"), has_pictures=False)
     ''
     """
-    if item.image or named:
+    if item.image or has_pictures:
         return item.image or ""
     unknown = not item.prompt.strip() or _ABOUT_A_PICTURE.search(item.prompt)
     return f"item {item.id}" if unknown else ""
@@ -591,7 +599,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
     if contradictory:
         n = len(contradictory)
         sentence = f"{n} repeated questions have different right answers"
-        shown = tuple(
+        examples = tuple(
             f"{' and '.join(f'{i.id} [{i.target}]' for i in group[:3])}: {group[0].prompt}"
             for group in contradictory[:3]
         )
@@ -599,7 +607,7 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
             "contradictory-label",
             sentence,
             n,
-            shown,
+            examples,
             rows=tuple(row_of(*group) for group in contradictory),
         )
     equal = [item for item in form.items if len(set(item.options)) < len(item.options)]
@@ -610,20 +618,20 @@ def check_form(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Fi
 
 
 def _contradict(group: Sequence[Item]) -> bool:
-    """Whether two keys cannot both be right; of a multiple choice only where one's right option is
-    a wrong one of the other.
+    """Whether two keys contradict each other; of a multiple choice only where the right option of
+    one item is a wrong option of the other.
     """
     answers = [(_answer(item), item.options) for item in group]
     pairs = itertools.permutations(answers, 2)
     return any(
-        first != other and (not options or first in options)
-        for (first, _), (other, options) in pairs
+        first != second and (not options or first in options)
+        for (first, _), (second, options) in pairs
     )
 
 
 def _answer(item: Item) -> str:
-    """What the key says: of a multiple choice the option itself, as the options may stand in
-    another order.
+    """The right answer; of a multiple choice the option itself, as another item may have the
+    options in another order.
     """
     letter = str(item.target)
     return dict(zip(LETTERS, item.options, strict=False)).get(letter, letter)
@@ -645,33 +653,40 @@ def _balance(form: Form) -> Iterable[Finding]:
 
 
 def _pattern(form: Form) -> Iterable[Finding]:
-    """A finding for each part, and for the whole file, in which the place of an item gives its
-    answer away.
+    """A finding for each part in which the position of an item predicts its answer; without one,
+    for the whole file.
     """
-    parts: dict[str, list[str]] = defaultdict(list)
+    targets: dict[str, list[str]] = defaultdict(list)
     for item in form.items:
-        parts[item.part].append(str(item.target))
-    orders = {part: what for part, targets in parts.items() if (what := _order(targets))}
-    if not orders and (what := _order([str(item.target) for item in form.items])):
-        orders[""] = what
-    for part, what in orders.items():
-        where, count = f" of {part}" if part else "", len(parts[part]) if part else len(form)
-        yield Finding(
-            "label-by-position",
-            f"the right answers{where} {what}: the position predicts the label",
-            count,
-            rows=({"part": part, "items in all": count},),
-        )
+        targets[item.part].append(str(item.target))
+    patterns = {part: _order(part_targets) for part, part_targets in targets.items()}
+    if not any(patterns.values()):
+        # no part has a pattern of its own: the whole file may have one
+        targets = {"": [str(item.target) for item in form.items]}
+        patterns = {"": _order(targets[""])}
+    for part, pattern in patterns.items():
+        if pattern:
+            scope = f" of {part}" if part else ""
+            count = len(targets[part]) if part else len(form)
+            yield Finding(
+                "label-by-position",
+                f"the right answers{scope} {pattern}: the position predicts the label",
+                count,
+                rows=({"part": part, "items in all": count},),
+            )
 
 
 def _order(targets: Sequence[str]) -> str:
-    """In which order right answers stand that the place gives away; empty for any other."""
-    labels, turns = len(set(targets)), sum(a != b for a, b in itertools.pairwise(targets))
-    if len(targets) < 20 or labels < 2:
+    """The order of right answers that makes them predictable, in words; empty for any other."""
+    n_labels = len(set(targets))
+    n_changes = sum(a != b for a, b in itertools.pairwise(targets))
+    if len(targets) < 20 or n_labels < 2:
         return ""
-    if turns == labels - 1:
+    if n_changes == n_labels - 1:
         return "stand sorted, one answer after the other"
-    return "strictly alternate" if labels == 2 and turns == len(targets) - 1 else ""
+    if n_labels == 2 and n_changes == len(targets) - 1:
+        return "strictly alternate"
+    return ""
 
 
 def group_by_type(form: Form) -> dict[str, list[Item]]:
@@ -685,7 +700,7 @@ def group_by_type(form: Form) -> dict[str, list[Item]]:
 # --- the complete lists of findings as CSV: a line for every row of every finding ---
 
 _COLUMNS = ("items", "keys", "images", "question", "type", "part", "what", "place")
-"""The columns that many findings share; what else a row says stands in the last column."""
+"""The columns that many findings share; the other values of a row are in the last column."""
 
 
 def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> str:
@@ -693,25 +708,25 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
     a row are joined by `|`.
 
     >>> rows = [{"items": ["a", "b"], "keys": ["yes", "no"]}]
-    >>> about = {"code": "D103", "name": "contradictory-label", "severity": "error"}
-    >>> print(findings_csv([("mine", [{**about, "rows": rows}])]).splitlines()[1])
+    >>> finding = {"code": "D103", "name": "contradictory-label", "severity": "error"}
+    >>> print(findings_csv([("mine", [{**finding, "rows": rows}])]).splitlines()[1])
     mine,D103,contradictory-label,error,1,a|b,yes|no,,,,,,,
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("benchmark", "code", "finding", "severity", "row", *_COLUMNS, "more"))
     for benchmark, findings in benchmarks:
         for finding in findings:
             rows = finding.get("rows") or [{"what": finding.get("sentence", "")}]
             for i, row in enumerate(rows, 1):
-                more = "; ".join(
+                further_cells = "; ".join(
                     f"{key}: {_text(value)}" for key, value in row.items() if key not in _COLUMNS
                 )
-                cells = (*(_text(row.get(name)) for name in _COLUMNS), more)
+                cells = (*(_text(row.get(name)) for name in _COLUMNS), further_cells)
                 writer.writerow(
                     (benchmark, finding["code"], finding["name"], finding["severity"], i, *cells)
                 )
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _text(value: object) -> str:

@@ -19,7 +19,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import write_records
-from hqm.files.whole import whole_folder, write_texts
+from hqm.files.whole import atomic_folder, write_texts
 from hqm.types import Form, Item
 
 _INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
@@ -137,9 +137,9 @@ def hand_over(
         A picture is missing.
     """
     benchmark.prepare_images(benchmark.original)
-    with whole_folder(folder) as beside:
+    with atomic_folder(folder) as temporary_folder:
         write = _inspect if tool == "inspect" else _lmms_eval
-        write(benchmark, beside, forms)
+        write(benchmark, temporary_folder, forms)
 
 
 def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> None:
@@ -178,6 +178,7 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Non
     for form in forms:
         path = folder / f"{form.name}.parquet"
         with pa.parquet.ParquetWriter(path, schema) as writer:
+            # one row group at a time: all pictures of a benchmark may not fit into memory
             for start in range(0, len(form.items), 500):
                 rows = [
                     {**asked_row(benchmark, item, form), "image": _bytes(benchmark, item)}
@@ -211,7 +212,7 @@ def asked_row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
     return {
         "id": item.id,
         "form": form.name,
-        "prompt": benchmark.asked(item),
+        "prompt": benchmark.question_text(item),
         "target": "" if item.target is None else target,
         "type": item.type or "",
         "part": item.part,
@@ -242,6 +243,7 @@ def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapp
     for image in dict.fromkeys(item.image for form in forms for item in form.items if item.image):
         source = picture_path(benchmark, image)
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
+        # two names that differ only in replaced characters need two files
         while plain in names.values():
             plain = f"{Path(plain).stem}_{Path(plain).suffix}"
         shutil.copyfile(source, folder / plain)

@@ -18,24 +18,24 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
-from hqm.files.records import placed_records, take
-from hqm.imports.row import ROLES, Replies, first_field, one_of, whole_reply
+from hqm.files.records import located_records, required_field
+from hqm.imports.row import ROLES, Replies, first_field, require_choice, whole_reply
 from hqm.text import has_words, storable
 from hqm.types import Form
 
-AGAIN = "#"
-"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
-a second time.
+ASKING_SEPARATOR = "#"
+"""Separates a judge's name from the number of its asking in a cell: `openai/gpt-4o#1` is the second
+asking.
 """
 
 
-def named(label: str, asking: int) -> str:
+def judge_name(label: str, asking: int) -> str:
     """A judge's name in a cell.
 
-    >>> named("openai/gpt-4o", 0), named("openai/gpt-4o", 1)
+    >>> judge_name("openai/gpt-4o", 0), judge_name("openai/gpt-4o", 1)
     ('openai/gpt-4o', 'openai/gpt-4o#1')
     """
-    return f"{label}{AGAIN}{asking}" if asking else label
+    return f"{label}{ASKING_SEPARATOR}{asking}" if asking else label
 
 
 def parse_judge(name: str) -> tuple[str, int]:
@@ -44,23 +44,23 @@ def parse_judge(name: str) -> tuple[str, int]:
     >>> parse_judge("rule"), parse_judge("openai/gpt-4o#1")
     (('rule', 0), ('openai/gpt-4o', 1))
     """
-    label, _, asking = name.rpartition(AGAIN)
+    label, _, asking = name.rpartition(ASKING_SEPARATOR)
     return (label, int(asking)) if label and asking.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What one role of a judge procedure decides of every unit that it is shown: yes or no."""
+    """The yes/no decision of one role of a judge procedure about every unit that it is shown."""
 
     unit: str
-    """What it decides about, in the singular: `sub-sentence`, `fact`."""
+    """The noun for a unit, in the singular: `sub-sentence`, `fact`."""
     yes: str
-    """What yes says of a unit: `descriptive`, `holds`."""
+    """The predicate of a unit with the answer yes: `descriptive`, `holds`."""
     no: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnswerPart:
     """A part of an answer as a judge procedure reads it: its words, whether they describe the
     picture, and the facts they state.
     """
@@ -119,12 +119,11 @@ def fill(template: str, **values: object) -> str:
     >>> fill('Reply {"ok": true} to {question}', question="{answer}?", answer="no")
     'Reply {"ok": true} to {answer}?'
     """
+    if not values:
+        return template
+    # all in one pass: braces in a value that was filled in are not filled again
     names = "|".join(map(re.escape, values))
-    return (
-        re.sub(rf"\{{({names})\}}", lambda match: str(values[match[1]]), template)
-        if values
-        else template
-    )
+    return re.sub(rf"\{{({names})\}}", lambda match: str(values[match[1]]), template)
 
 
 # --- replies: reading one, and recorded ones, played back in the order in which they are asked ---
@@ -145,9 +144,9 @@ def reading(reply: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        shown = reply if len(reply) <= 80 else f"{reply[:80]}..."
+        excerpt = reply if len(reply) <= 80 else f"{reply[:80]}..."
         raise UnreadableReply(
-            f"the reply {shown!r} could not be read ({type(error).__name__}: {error})"
+            f"the reply {excerpt!r} could not be read ({type(error).__name__}: {error})"
         ) from error
 
 
@@ -161,30 +160,32 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
         An item or role is unknown, or a field is missing.
     """
     replies: dict[str, dict[str, list[str]]] = {}
-    for place, record in placed_records(path):
-        item = storable(str(first_field(record, ("item", "id"), place)))
-        role = one_of(str(record.get("role", "judge")), ROLES, "role", place)
+    for location, record in located_records(path):
+        item = storable(str(first_field(record, ("item", "id"), location)))
+        role = require_choice(str(record.get("role", "judge")), ROLES, "role", location)
         if item not in form.by_id:
-            raise AnswerError(f"the benchmark has no item {item!r}", location=place)
-        text = whole_reply(str(take(record, "reply", place)), record.get("state", "ok"), place)
+            raise AnswerError(f"the benchmark has no item {item!r}", location=location)
+        text = whole_reply(
+            str(required_field(record, "reply", location)), record.get("state", "ok"), location
+        )
         replies.setdefault(item, {}).setdefault(role, []).append(text)
     return replies
 
 
-def played_back(replies: Replies) -> AskJudge:
+def replay(replies: Replies) -> AskJudge:
     """An `ask` that returns recorded replies, those of each role in their order.
 
     >>> import asyncio
-    >>> ask = played_back({"judge": ["correct", "same"]})
+    >>> ask = replay({"judge": ["correct", "same"]})
     >>> asyncio.run(ask("judge", "first?")), asyncio.run(ask("judge", "second?"))
     ('correct', 'same')
     """
-    left = {role: iter(texts) for role, texts in replies.items()}
+    remaining = {role: iter(texts) for role, texts in replies.items()}
 
     async def ask(
         role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
     ) -> str:
-        for reply in left.get(role, iter(())):
+        for reply in remaining.get(role, iter(())):
             return reply
         raise NoReply(
             f"no further reply of the {role} is recorded",
@@ -194,10 +195,10 @@ def played_back(replies: Replies) -> AskJudge:
     return ask
 
 
-def whole(ask: AskJudge) -> AskJudge:
-    """The same `ask`, to which an empty reply is none."""
+def refuse_empty(ask: AskJudge) -> AskJudge:
+    """The same `ask`, which refuses an empty reply."""
 
-    async def ask_whole(
+    async def ask_nonempty(
         role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
     ) -> str:
         reply = await ask(role, prompt, image, schema)
@@ -205,7 +206,7 @@ def whole(ask: AskJudge) -> AskJudge:
             raise NoReply(f"the recorded reply of the {role} is empty")
         return reply
 
-    return ask_whole
+    return ask_nonempty
 
 
 def as_number(mark: str) -> float | None:

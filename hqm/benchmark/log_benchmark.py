@@ -16,13 +16,13 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
-from hqm.benchmark.judge_api import named
-from hqm.benchmark.new_items import letter_of, task_of
+from hqm.benchmark.judge_api import judge_name
+from hqm.benchmark.new_items import given_fields, letter_of, task_of
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
-from hqm.imports.log_answers import LogSettings, Taken, match_logs
+from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import normalised, picture_key
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import UNIT, Metric, mean_of
@@ -42,7 +42,7 @@ class LogBenchmark(Benchmark):
     ----------
     card, forms
         What is known of it, and its questions in every form that was asked, the original first.
-    taken
+    matched
         The recorded administrations, and how the rows were matched.
     metrics
         The tool's scores; empty where it gave none, so that HQM's readers score the answers.
@@ -54,14 +54,16 @@ class LogBenchmark(Benchmark):
         self,
         card: Card,
         forms: Sequence[Form],
-        taken: Taken,
+        matched: ImportedLogs,
         metrics: Sequence[Metric],
         notes: Sequence[str] = (),
     ) -> None:
         super().__init__(card, Path())
-        self.forms, self.taken, self.notes = tuple(forms), taken, tuple(notes)
+        self.forms = tuple(forms)
+        self.matched = matched
+        self.notes = tuple(notes)
         self.tool_scored = bool(metrics)
-        self.brought = taken.recordings
+        self.included_recordings = matched.recordings
         unknown = not metrics and not any(item.target for form in forms for item in form.items)
         self._roles = ("judge",) if unknown else ()
         judged = [_metric(_POOLED, {}, set(), "the judge", partial=False)] if unknown else ()
@@ -76,10 +78,10 @@ class LogBenchmark(Benchmark):
         return self.forms[1:]
 
     def parallel(self, form: Form) -> Form:
-        """The form that rules make; none where the log's answers are audited, as nobody was asked
-        it.
+        """The form that rules make; an empty one where the log's answers are audited, as no
+        respondent was asked it.
         """
-        return Form(PARALLEL, ()) if self.brought else super().parallel(form)
+        return Form(PARALLEL, ()) if self.included_recordings else super().parallel(form)
 
     def to_ask(self) -> LogBenchmark:
         """The same questions without the log's answers, so that other models can be asked them.
@@ -96,7 +98,7 @@ class LogBenchmark(Benchmark):
                 location=self.name,
                 remedy="Log them, or make a benchmark of them: `hqm new NAME`.",
             )
-        self.brought = ()
+        self.included_recordings = ()
         return self
 
     @property
@@ -112,8 +114,8 @@ class LogBenchmark(Benchmark):
     @property
     def audited(self) -> tuple[Metric, ...]:
         """The first few scores over all questions."""
-        whole = [metric for metric in self.metrics if not metric.subset]
-        return tuple(whole[:_MOST_AUDITED]) if self._metrics else super().audited
+        overall_metrics = [metric for metric in self.metrics if not metric.subset]
+        return tuple(overall_metrics[:_MOST_AUDITED]) if self._metrics else super().audited
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The item's type and part, and the scores that only some questions have."""
@@ -127,14 +129,14 @@ class LogBenchmark(Benchmark):
 
     def verdict_of_scores(self, scores: Mapping[str, float], read: str) -> Verdict:
         """The verdict that the tool's scores of an answer are; unscored where it gave none."""
-        known = {
+        metric_scores = {
             metric.name: scores[metric.name] for metric in self._metrics if metric.name in scores
         }
-        if not known:
+        if not metric_scores:
             return Verdict.unscored("missing", "the tool recorded no score of this answer")
-        first = next(iter(known.values()))
+        first = next(iter(metric_scores.values()))
         tally = {_POOLED: first, _count(_POOLED): 1.0}
-        for name, score in known.items():
+        for name, score in metric_scores.items():
             tally |= {name: score, _count(name): 1.0}
         return Verdict(first, tally, "ok", read)
 
@@ -153,37 +155,45 @@ def benchmarks_of_logs(
     AnswerError
         No row has an answer or score, or rows of one id ask different questions.
     """
-    by_task: dict[str, list[Log]] = defaultdict(list)
-    for log in logs:
-        of_log: dict[str, list[Row]] = defaultdict(list)
-        for row in log.rows:
-            of_log[_task_name(row, Path(log.path).stem)].append(row)
-        for task, rows in of_log.items():
-            # what `hqm export` handed over comes back under the plain name
-            known = next((name for name in by_task if _plain(name) == task), task)
-            by_task[known].append(replace(log, rows=tuple(rows)))
-    if not by_task:
+    logs_by_task = _logs_by_task(logs)
+    if not logs_by_task:
         raise AnswerError(
             "no row has an answer or a score", remedy="Name the files that a tool wrote."
         )
-    if len(by_task) > 1 and all(not row.task for log in logs for row in log.rows):
-        # tables that name no benchmark are tables of one: a file a respondent
-        by_task = {_common([log.path for log in logs]): [log for log in logs if log.rows]}
     names: dict[str, str] = {}
-    made: list[LogBenchmark] = []
-    refused: list[AnswerError] = []
-    for task, of_task in by_task.items():
+    benchmarks: list[LogBenchmark] = []
+    errors: list[AnswerError] = []
+    for task, task_logs in logs_by_task.items():
+        name = _free_name(task, names)
         try:
-            made.append(
-                _benchmark(_free_name(task, names), task, of_task, settings or LogSettings())
-            )
+            benchmarks.append(_benchmark(name, task, task_logs, settings or LogSettings()))
         except AnswerError as error:
-            refused.append(error)
-    if not made:
-        raise refused[0]
-    without = (f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes)
-    made[0].notes += (*(f"left out: {error}" for error in refused), *without)
-    return made
+            errors.append(error)
+    if not benchmarks:
+        raise errors[0]
+    notes = [f"left out: {error}" for error in errors]
+    for log in logs:
+        if not log.rows:
+            notes += [f"{log.path}: {note}" for note in log.notes]
+    benchmarks[0].notes += tuple(notes)
+    return benchmarks
+
+
+def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
+    """Name of a benchmark -> the logs, each with the rows of that benchmark."""
+    logs_by_task: dict[str, list[Log]] = defaultdict(list)
+    for log in logs:
+        rows_by_task: dict[str, list[Row]] = defaultdict(list)
+        for row in log.rows:
+            rows_by_task[_task_name(row, Path(log.path).stem)].append(row)
+        for task, rows in rows_by_task.items():
+            # `hqm export` writes the plain name: its logs belong to the task that has it
+            same_task = next((name for name in logs_by_task if _plain_name(name) == task), task)
+            logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
+    if len(logs_by_task) > 1 and all(not row.task for log in logs for row in log.rows):
+        # tables that name no benchmark are tables of one: a file for each respondent
+        return {_common_name([log.path for log in logs]): [log for log in logs if log.rows]}
+    return logs_by_task
 
 
 @dataclass(frozen=True)
@@ -223,11 +233,11 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
     path = Path(text)
     if not path.exists() or path.suffix == ".parquet" or not names_its_tool(path):
         return None
-    first, *others = benchmarks_of_logs(read_logs([path]))
-    if others:
-        names = ", ".join(each.name for each in (first, *others))
+    first, *further_benchmarks = benchmarks_of_logs(read_logs([path]))
+    if further_benchmarks:
+        names = ", ".join(benchmark.name for benchmark in (first, *further_benchmarks))
         raise UsageError(
-            f"the logs hold {1 + len(others)} benchmarks ({names})",
+            f"the logs hold {1 + len(further_benchmarks)} benchmarks ({names})",
             location=text,
             remedy="Name the files of one.",
         )
@@ -249,22 +259,22 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
 
 
 def _task_name(row: Row, stem: str) -> str:
-    """What a tool calls the benchmark, without the form that `hqm export` puts behind it."""
+    """A tool's name of the benchmark, without the form that `hqm export` appends."""
     name = row.task or stem
     return name.removesuffix(f"_{row.form}") if row.form else name
 
 
-def _plain(task: str) -> str:
+def _plain_name(task: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
 
 
-def _common(paths: Sequence[str]) -> str:
+def _common_name(paths: Sequence[str]) -> str:
     return Path(paths[0]).resolve().parent.name if len(paths) > 1 else Path(paths[0]).stem
 
 
 def _free_name(task: str, names: dict[str, str]) -> str:
     """A name for commands and signatures, which no other task of these logs has."""
-    plain = _plain(task)
+    plain = _plain_name(task)
     name, number = plain, 1
     while name in names:
         number += 1
@@ -274,20 +284,22 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
-    joined = _judged_together(logs)
-    keyed = _with_keys([replace(log, rows=_of_judges(rows)) for log, rows in _from_run_0(joined)])
+    joined = _merge_judges(logs)
+    keyed = _with_keys(
+        [replace(log, rows=_merge_judge_rows(rows)) for log, rows in _number_runs_from_zero(joined)]
+    )
     first_form = _first_form(keyed)
     forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
     card = _card(name, title, forms[0], keyed)
     rows = [row for log in keyed for row in log.rows]
     metrics, equal = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
     logs_of_form = [
-        replace(log, rows=tuple(replace(row, form=_form(row, first_form)) for row in log.rows))
+        replace(log, rows=tuple(replace(row, form=_form_name(row, first_form)) for row in log.rows))
         for log in keyed
     ]
-    taken = match_logs({form.name: form for form in forms}, logs_of_form, settings)
-    made = LogBenchmark(card, forms, taken, metrics, (*_notes(keyed), *equal))
-    if made.roles and not settings.judged:
+    matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
+    benchmark = LogBenchmark(card, forms, matched, metrics, (*_notes(keyed), *equal))
+    if benchmark.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
             location=", ".join(log.path for log in logs[:3]),
@@ -295,7 +307,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
             " LOG`. Else name the column of scores with --columns score=NAME, log the scores, or"
             " bring judgements with --judgements.",
         )
-    return made
+    return benchmark
 
 
 def _first_form(logs: Sequence[Log]) -> str:
@@ -304,14 +316,14 @@ def _first_form(logs: Sequence[Log]) -> str:
     return "" if "" in names or ORIGINAL in names else names[0]
 
 
-def _form(row: Row, first_form: str) -> str:
+def _form_name(row: Row, first_form: str) -> str:
     return ORIGINAL if row.form in ("", ORIGINAL, first_form) else row.form
 
 
 # --- the rows of one answer, and the question that each is about ---
 
 
-def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
+def _number_runs_from_zero(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
     """The rows of each log, its runs counted from 0, as some tools count them from 1.
 
     Where every graded answer of a table is the same in all runs, the judge was asked again, not
@@ -319,50 +331,50 @@ def _from_run_0(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
     """
     rows = [row for log in logs for row in log.rows]
     first = min(row.run for row in rows)
-    texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    question_texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows:
-        texts[row.respondent, row.form, row.ids, row.question, row.image].add(
+        question_texts[row.respondent, row.form, row.ids, row.question, row.image].add(
             row.answer.text if row.answer and row.judge else ""
         )
-    again = all(len(of_question) == 1 and "" not in of_question for of_question in texts.values())
-    again = again and all(log.tool == TABLE for log in logs)
-    counted = []
+    is_judge_repeated = all(log.tool == TABLE for log in logs) and all(
+        len(texts) == 1 and "" not in texts for texts in question_texts.values()
+    )
+    renumbered = []
     for log in logs:
-        of_log = [replace(row, run=row.run - first) for row in log.rows]
-        if again:
-            of_log = [
-                row if row.asking is not None else replace(row, run=0, asking=row.run)
-                for row in of_log
-            ]
-        counted.append((log, of_log))
-    return counted
+        log_rows = [replace(row, run=row.run - first) for row in log.rows]
+        if is_judge_repeated:
+            for i, row in enumerate(log_rows):
+                if row.asking is None:
+                    log_rows[i] = replace(row, run=0, asking=row.run)
+        renumbered.append((log, log_rows))
+    return renumbered
 
 
-def _judged_together(logs: Sequence[Log]) -> list[Log]:
+def _merge_judges(logs: Sequence[Log]) -> list[Log]:
     """The logs, those of several judges about the same answers as one."""
     joined: list[Log] = []
-    first: dict[frozenset[tuple[Any, ...]], int] = {}
+    indices: dict[frozenset[tuple[Any, ...]], int] = {}
     for log in logs:
         judged = all(row.judge for row in log.rows)
-        at = first.setdefault(answers_of(log), len(joined)) if judged else len(joined)
-        if at < len(joined):
-            joined[at] = replace(joined[at], rows=(*joined[at].rows, *log.rows))
+        index = indices.setdefault(answers_of(log), len(joined)) if judged else len(joined)
+        if index < len(joined):
+            joined[index] = replace(joined[index], rows=(*joined[index].rows, *log.rows))
         else:
             joined.append(log)
     return joined
 
 
-def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows with all scores of an answer in its detail; rows of several judges about one answer,
-    or of one judge that was asked again, are one row.
+def _merge_judge_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with all scores of an answer in its detail: one row for the judges of an answer and
+    their repetitions.
     """
     joined: dict[tuple[object, ...], Row] = {}
     scores: dict[tuple[object, ...], dict[str, Mapping[str, float]]] = defaultdict(dict)
     for i, row in enumerate(rows):
         text = row.answer.text if row.answer else ""
-        about = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
-        key = about if row.judge else (*about, i)
-        judge = named(row.judge, row.asking or 0) if row.judge else ""
+        identity = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
+        key = identity if row.judge else (*identity, i)
+        judge = judge_name(row.judge, row.asking or 0) if row.judge else ""
         if judge in scores[key]:
             key = (*key, i)
         joined.setdefault(key, row)
@@ -374,8 +386,12 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
     answer = row.answer or Response("", "missing")
     if answer.state == "missing":
         answer = Response("", "ok", "only its score is recorded", answer.detail)
-    known = {judge: dict(of_judge) for judge, of_judge in scores.items() if of_judge}
-    return answer._replace(detail={**answer.detail, SCORES: known}) if known else answer
+    recorded_scores = {
+        judge: dict(judge_scores) for judge, judge_scores in scores.items() if judge_scores
+    }
+    if not recorded_scores:
+        return answer
+    return answer._replace(detail={**answer.detail, SCORES: recorded_scores})
 
 
 Key = Callable[[Row, int], str]
@@ -386,7 +402,7 @@ _KEYS: tuple[Key, ...] = (
     lambda row, _: f"{picture_key(row.image)} {normalised(row.question)}" if row.question else "",
     lambda _, number: f"row{number}",
 )
-"""What may name a question, the most telling first."""
+"""Keys that may identify a question, the most specific first."""
 
 
 def _with_keys(logs: Sequence[Log]) -> list[Log]:
@@ -395,7 +411,7 @@ def _with_keys(logs: Sequence[Log]) -> list[Log]:
     """
     for key in _KEYS:
         keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
-        if all(_tells_apart(rows) for rows in keyed):
+        if all(_is_unique_key(rows) for rows in keyed):
             break
     return [
         replace(
@@ -408,9 +424,9 @@ def _with_keys(logs: Sequence[Log]) -> list[Log]:
     ]
 
 
-def _tells_apart(rows: Sequence[tuple[Row, str]]) -> bool:
-    within = [(row.respondent, row.form, row.run, name) for row, name in rows]
-    return all(name for *_, name in within) and len(set(within)) == len(within)
+def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
+    keys = [(row.respondent, row.form, row.run, name) for row, name in rows]
+    return all(name for *_, name in keys) and len(set(keys)) == len(keys)
 
 
 # --- items, card and metrics ---
@@ -422,43 +438,39 @@ def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
     names: dict[str, set[str]] = defaultdict(set)
     for log in logs:
         for row in log.rows:
-            of_form = rows.setdefault(_form(row, first_form), {})
-            before = of_form.get(row.id)
-            of_form[row.id] = row if before is None else _filled(before, row)
+            form_rows = rows.setdefault(_form_name(row, first_form), {})
+            before = form_rows.get(row.id)
+            form_rows[row.id] = row if before is None else _filled(before, row)
             names[row.id] |= row.scores.keys()
-    every = [row for of_form in rows.values() for row in of_form.values()]
-    task = _task(every)
-    types = {",".join(row.parts) for row in every}
+    all_rows = [row for form_rows in rows.values() for row in form_rows.values()]
+    task = _task(all_rows)
+    types = {",".join(row.parts) for row in all_rows}
+    # one label for all is no type, and very many are rather names of items
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
-    whole = set.intersection(*names.values())
+    common_scores = set.intersection(*names.values())
     return {
         form: tuple(
-            _item(row, task, labelled, sorted(names[row.id] - whole)) for row in of_form.values()
+            _item(row, task, labelled, sorted(names[row.id] - common_scores))
+            for row in form_rows.values()
         )
-        for form, of_form in rows.items()
-        if of_form
+        for form, form_rows in rows.items()
+        if form_rows
     }
 
 
-def _filled(first: Row, other: Row) -> Row:
-    """A row with what it lacks from another one about the same question."""
+def _filled(first: Row, second: Row) -> Row:
+    """A row with its missing fields from another one about the same question."""
     fields = ("question", "image", "parts", "key", "options", "cluster")
-    lacking = {name: getattr(other, name) for name in fields if not getattr(first, name)}
+    lacking = {name: getattr(second, name) for name in fields if not getattr(first, name)}
     return replace(first, **lacking) if any(lacking.values()) else first
 
 
 def _task(rows: Sequence[Row]) -> Task:
-    tasks = Counter(
-        task_of(
-            [
-                {
-                    **({"target": row.key} if row.key else {}),
-                    **({"options": row.options} if len(row.options) > 1 else {}),
-                }
-            ]
-        )
-        for row in rows
-    )
+    tasks: Counter[Task] = Counter()
+    for row in rows:
+        # one option is no choice
+        options = row.options if len(row.options) > 1 else ()
+        tasks[task_of([given_fields(row.key or None, options)])] += 1
     if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
         return "yes_no"
     if tasks["choice"]:
@@ -471,6 +483,7 @@ def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:
     if task == "yes_no" and target:
         target = normalised(row.key).rstrip(".")
     elif task == "choice":
+        # without options that have the key, the item is scored as a short answer or not at all
         task = "caption"
         if target:
             try:
@@ -511,15 +524,18 @@ def _metrics(
     columns: dict[str, dict[tuple[object, ...], float]] = defaultdict(dict)
     scored = 0
     for i, row in enumerate(rows):
-        kept = row.answer.detail.get(SCORES, {}) if row.answer else {}
-        scored += bool(kept)
-        for judge, scores in kept.items():
+        judge_scores = row.answer.detail.get(SCORES, {}) if row.answer else {}
+        scored += bool(judge_scores)
+        for judge, scores in judge_scores.items():
             for name, score in scores.items():
                 columns[name][i, judge] = score
     different: dict[str, dict[tuple[object, ...], float]] = {}
     equal: dict[str, list[str]] = defaultdict(list)
-    for name, values in sorted(columns.items(), key=lambda each: -len(each[1])):
-        before = next((first for first, other in different.items() if values == other), "")
+    # a score that every answer has stands for an equal one that only some have
+    for name, values in sorted(columns.items(), key=lambda column: -len(column[1])):
+        before = next(
+            (first for first, earlier_values in different.items() if values == earlier_values), ""
+        )
         if before:
             equal[before].append(name)
         else:
@@ -529,10 +545,14 @@ def _metrics(
         for name, values in different.items()
     ]
     if metrics and all(metric.subset for metric in metrics):
-        values = {key: v for each in reversed(different.values()) for key, v in each.items()}
+        values = {}
+        for column in reversed(different.values()):
+            values |= column
         metrics.insert(0, _metric(_POOLED, values, set(), tool, partial=False))
-    notes = [f"{first} stands for {', '.join(names)}: the rows have equal scores"
-             for first, names in equal.items()]  # fmt: skip
+    notes = [
+        f"{first} stands for {', '.join(names)}: the rows have equal scores"
+        for first, names in equal.items()
+    ]
     return tuple(metrics), notes
 
 
@@ -544,7 +564,7 @@ def _metric(
     *,
     partial: bool,
 ) -> Metric:
-    inside = all(0 <= value <= 1 for value in values.values())
+    is_unit_interval = all(0 <= value <= 1 for value in values.values())
     return Metric(
         name,
         mean_of(name, _count(name)),
@@ -552,25 +572,26 @@ def _metric(
         subset=name if partial else "",
         share=all(value in (0.0, 1.0) for value in values.values()),
         about=f"Mean of {name}, as {tool} scored each answer.",
-        scale=UNIT if inside else (None, None),
+        scale=UNIT if is_unit_interval else (None, None),
     )
 
 
 def _notes(logs: Sequence[Log]) -> Iterator[str]:
-    """What the tools printed in total, beside the mean of their own rows."""
-    met = 0
+    """A note for each total that a tool printed and that is not the mean of its rows."""
+    n_equal = 0
     for log in logs:
         for name, total in log.totals.items():
             scores = [row.scores[name] for row in log.rows if name in row.scores]
             if not scores:
                 continue
             mean = sum(scores) / len(scores)
-            same = abs(mean - total) < 5e-4 or abs(100 * mean - total) < 5e-2
-            met += same
-            if not same:
+            # tools print shares with three decimals, or percentages with one
+            is_equal = abs(mean - total) < 5e-4 or abs(100 * mean - total) < 5e-2
+            n_equal += is_equal
+            if not is_equal:
                 yield (
                     f"{log.path}: the tool prints {name} {total:g}, and the mean of its"
                     f" {len(scores)} rows is {mean:g}"
                 )
-    if met:
-        yield f"{met} totals that the tool prints equal the means of its rows"
+    if n_equal:
+        yield f"{n_equal} totals that the tool prints equal the means of its rows"

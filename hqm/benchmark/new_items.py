@@ -1,4 +1,4 @@
-"""Which column of a source is which field of an item: told from the names, or said with
+"""Which column of a source is which field of an item: chosen by the names, or named with
 `--columns`.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import id_twice, item_of, item_type, option_letter
-from hqm.benchmark.new_sources import Gathered, Name, RowFaults, Source, SourceRow
+from hqm.benchmark.new_sources import GatheredPictures, Name, RowFaults, Source, SourceRow
 from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
@@ -64,7 +64,7 @@ _SYNONYMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ColumnChoice:
     """The columns of a source that are read."""
 
     fields: Mapping[str, str]
@@ -73,8 +73,8 @@ class Chosen:
     """The columns A, B, C, ... that hold an option each."""
     index: str = ""
     """The column whose values an image cell may name in place of a picture."""
-    named: frozenset[str] = frozenset()
-    """The fields whose columns were said and not told from the names."""
+    specified: frozenset[str] = frozenset()
+    """The fields whose columns `--columns` named."""
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -103,76 +103,106 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def choose_columns(
-    columns: Sequence[str], pictures: Sequence[str], wanted: Mapping[str, str], place: str
-) -> Chosen:
+    columns: Sequence[str], pictures: Sequence[str], named_columns: Mapping[str, str], location: str
+) -> ColumnChoice:
     """Choose the column of every field: the named one, else one with a usual name.
 
     Parameters
     ----------
     columns, pictures
         The source's columns, and those that hold pictures by their type.
-    wanted
-        What `parse_columns` read.
+    named_columns
+        Field -> column, as `parse_columns` read it; an empty column means that the field has none.
+    location
+        The source, as errors name it.
 
     Raises
     ------
     DataError
         No column has the questions, or a named column is not there.
     """
-    there = ", ".join(map(repr, columns)) or "none"
-    for name, column in wanted.items():
+    _check_named(columns, named_columns, location)
+    fields = {name: column for name, column in named_columns.items() if column}
+    free = [column for column in columns if column not in fields.values()]
+    free_pictures = [column for column in pictures if column not in fields.values()]
+    by_usual_name = _by_usual_name(free)
+    for field_name, usual_names in COLUMNS.items():
+        if field_name not in named_columns:
+            candidate = next(filter(None, map(by_usual_name.get, usual_names)), None)
+            if field_name == "image":
+                candidate = _picture_column(candidate, free_pictures)
+            if candidate is not None:
+                fields[field_name] = candidate
+    _check_questions(columns, fields, location)
+    # an empty `options` of --columns says that the columns A, B, ... are no options either
+    has_options = "options" in fields or named_columns.get("options") == ""
+    letters = () if has_options else _letter_columns(columns, free)
+    index = ""
+    if "image" in fields:
+        index = by_usual_name.get("index") or named_columns.get("id") or fields.get("id", "")
+    ordered = {name: fields[name] for name in COLUMNS if name in fields}
+    return ColumnChoice(ordered, letters, index, frozenset(named_columns))
+
+
+def _check_named(columns: Sequence[str], named_columns: Mapping[str, str], location: str) -> None:
+    """Refuse a named column that the source does not have."""
+    for name, column in named_columns.items():
         if column and column not in columns:
             raise DataError(
                 f"there is no column {column!r} for the field {name!r}",
-                location=place,
-                remedy=f"The columns are {there}.",
+                location=location,
+                remedy=f"The columns are {_listed_columns(columns)}.",
             )
-    taken = {column for column in wanted.values() if column}
-    normal: dict[str, str] = {}
-    for column in columns:
-        if column not in taken:
-            normal.setdefault(re.sub(r"[\s-]+", "_", column.strip().lower()), column)
-    fields = {name: column for name, column in wanted.items() if column}
-    for name_of, names in COLUMNS.items():
-        if name_of not in wanted:
-            named = next((normal[name] for name in names if name in normal), None)
-            if name_of == "image":
-                named = _picture_column(named, [name for name in pictures if name not in taken])
-            if named is not None:
-                fields[name_of] = named
+
+
+def _check_questions(columns: Sequence[str], fields: Mapping[str, str], location: str) -> None:
+    """Refuse a source in which no column has the questions."""
     if "prompt" not in fields:
-        needed = {"prompt": "question", "target": "answer", "image": "image"}
-        lacking = [f"{word}=NAME" for field, word in needed.items() if field not in fields]
+        field_words = {"prompt": "question", "target": "answer", "image": "image"}
+        missing = [f"{word}=NAME" for name, word in field_words.items() if name not in fields]
         raise DataError(
-            f"no column has the questions (there are {there})",
-            location=place,
-            remedy=f"Name it question, or say which it is: --columns {','.join(lacking)}.",
+            f"no column has the questions (there are {_listed_columns(columns)})",
+            location=location,
+            remedy=f"Name it question, or say which it is: --columns {','.join(missing)}.",
         )
-    letters: tuple[str, ...] = ()
-    if "options" not in fields and wanted.get("options") != "" and {"A", "B"} <= set(columns):
-        letters = tuple(letter for letter in LETTERS if letter in columns and letter not in taken)
-    index = normal.get("index") or wanted.get("id") or fields.get("id", "")
-    ordered = {field: fields[field] for field in COLUMNS if field in fields}
-    return Chosen(ordered, letters, index if "image" in ordered else "", frozenset(wanted))
 
 
-def _picture_column(named: str | None, pictures: Sequence[str]) -> str | None:
+def _listed_columns(columns: Sequence[str]) -> str:
+    return ", ".join(map(repr, columns)) or "none"
+
+
+def _by_usual_name(columns: Sequence[str]) -> dict[str, str]:
+    """Name in lower case with underscores -> the first column that is written so."""
+    names: dict[str, str] = {}
+    for column in columns:
+        names.setdefault(re.sub(r"[\s-]+", "_", column.strip().lower()), column)
+    return names
+
+
+def _letter_columns(columns: Sequence[str], free: Sequence[str]) -> tuple[str, ...]:
+    """The columns A, B, C, ... that no field is read from; none unless there are A and B."""
+    if not {"A", "B"} <= set(columns):
+        return ()
+    return tuple(letter for letter in LETTERS if letter in free)
+
+
+def _picture_column(candidate: str | None, pictures: Sequence[str]) -> str | None:
     """A column of pictures goes before one of names (MathVista: `image` is a path, `decoded_image`
     the picture).
     """
-    if named in pictures:
-        return named
-    return pictures[0] if len(pictures) == 1 else named
+    if candidate in pictures:
+        return candidate
+    return pictures[0] if len(pictures) == 1 else candidate
 
 
 # --- right answers and options, and the task that they speak of ---
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
-"""What means yes and no where the task is said to be yes or no."""
+"""The spellings of yes and no where `--task` says yes_no; else only the words themselves count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RightAnswer:
     """The right answer of one question, and its options."""
 
     target: Any
@@ -180,66 +210,68 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class RightAnswers:
     """The right answers of all questions, and their task."""
 
     task: Task
-    rows: tuple[Answered, ...]
+    rows: tuple[RightAnswer, ...]
 
 
 Cells = tuple[SourceRow, Any, Any]
-"""A row, its answer and its options as the cells have them."""
+"""A row, and the cells of its answer and its options."""
 
 
 def answers_of(
-    cells: Sequence[Cells], chosen: Chosen, task: Task | None, faults: RowFaults
-) -> Answers:
-    """The right answers of questions, checked; `task` is told from them unless given.
+    cells: Sequence[Cells], choice: ColumnChoice, task: Task | None, faults: RowFaults
+) -> RightAnswers:
+    """The right answers of questions, checked; `task` follows from them unless given.
 
-    A row whose answer is missing, or has no place in the task or among the options, is a fault.
+    A row whose answer is missing, or does not fit the task or the options, is a fault.
     """
     options: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((), ())] * len(cells)
     for i, (row, _, cell) in enumerate(cells):
-        with faults.of(row):
-            options[i] = _options(row, cell, chosen)
+        with faults.collect(row):
+            options[i] = _options(row, cell, choice)
     plain = [_plain(answer) for _, answer, _ in cells]
-    chosen_task = task or task_of(
-        [
-            {
-                key: value
-                for key, value in (("target", target), ("options", listed))
-                if value not in (None, ())
-            }
-            for target, (listed, _) in zip(plain, options, strict=True)
-        ]
-    )
+    options_alone = [listed for listed, _ in options]
+    chosen_task = task or task_of(list(map(given_fields, plain, options_alone)))
     rows = []
-    zero_based = chosen_task == "choice" and _counts_from_zero(
-        plain, [listed for listed, _ in options]
-    )
+    zero_based = chosen_task == "choice" and _counts_from_zero(plain, options_alone)
     for (row, _, _), target, (listed, names) in zip(cells, plain, options, strict=True):
-        place = row.at(chosen.column("target"))
-        answered = Answered(target)
-        with faults.of(row):
+        location = row.cell_location(choice.column("target"))
+        right_answer = RightAnswer(target)
+        with faults.collect(row):
             if chosen_task == "yes_no":
-                answered = Answered(_yes_or_no(target, place, task_named=task is not None))
+                right_answer = RightAnswer(
+                    _yes_or_no(target, location, task_named=task is not None)
+                )
             elif chosen_task == "choice":
                 letter = letter_of(
-                    target, listed, names, zero_based, place, _options_place(row, chosen)
+                    target, listed, names, zero_based, location, _options_location(row, choice)
                 )
-                answered = Answered(letter, listed)
+                right_answer = RightAnswer(letter, listed)
             elif target in (None, "", []) and chosen_task == "vqa":
                 raise DataError(
                     "there is no answer",
-                    location=place,
+                    location=location,
                     remedy="Write the right answer, or remove the row.",
                 )
-        rows.append(answered)
-    return Answers(chosen_task, tuple(rows))
+        rows.append(right_answer)
+    return RightAnswers(chosen_task, tuple(rows))
+
+
+def given_fields(target: Any, options: tuple[str, ...]) -> dict[str, Any]:
+    """The target and the options of a row, without those that are missing, for `task_of`."""
+    fields = {}
+    if target not in (None, ()):
+        fields["target"] = target
+    if options:
+        fields["options"] = options
+    return fields
 
 
 def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
-    """The task that answers and options speak of.
+    """The task that answers and options suggest.
 
     >>> task_of([{"target": "Yes"}, {"target": "no"}]), task_of([{"target": "red"}]), task_of([{}])
     ('yes_no', 'vqa', 'caption')
@@ -250,15 +282,12 @@ def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
     if not targets:
         return "caption"
     # one slip of the pen must not make a yes/no benchmark one of short answers
-    return (
-        "yes_no"
-        if sum(target in ("yes", "no") for target in targets) > 0.5 * len(targets)
-        else "vqa"
-    )
+    n_yes_or_no = sum(target in ("yes", "no") for target in targets)
+    return "yes_no" if n_yes_or_no > 0.5 * len(targets) else "vqa"
 
 
 def _plain(answer: Any) -> Any:
-    """An answer as items have it: true and false are yes and no, a list of one is what it holds."""
+    """An answer as items have it: true and false are yes and no, a list of one is its element."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
     if isinstance(answer, list) and len(answer) < 2:
@@ -266,10 +295,10 @@ def _plain(answer: Any) -> Any:
     return answer
 
 
-def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
+def _yes_or_no(target: Any, location: str, *, task_named: bool) -> str:
     if target in (None, ""):
         raise DataError(
-            "there is no answer", location=place, remedy="Write yes or no, or remove the row."
+            "there is no answer", location=location, remedy="Write yes or no, or remove the row."
         )
     text = str(target).strip().rstrip(".").lower()
     if text in (_YES if task_named else _YES[:1]):
@@ -278,7 +307,7 @@ def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
         return "no"
     raise DataError(
         f"the answer is {target!r:.80}, and the task is yes or no",
-        location=place,
+        location=location,
         remedy="Write yes or no, or name another task with --task.",
     )
 
@@ -286,40 +315,42 @@ def _yes_or_no(target: Any, place: str, *, task_named: bool) -> str:
 # --- options ---
 
 
-def _options_place(row: SourceRow, chosen: Chosen) -> str:
+def _options_location(row: SourceRow, choice: ColumnChoice) -> str:
     return (
-        f"{row.place}, columns {', '.join(chosen.letters)}"
-        if chosen.letters
-        else row.at(chosen.column("options"))
+        f"{row.location}, columns {', '.join(choice.letters)}"
+        if choice.letters
+        else row.cell_location(choice.column("options"))
     )
 
 
-def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _options(
+    row: SourceRow, cell: Any, choice: ColumnChoice
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The options of a row in their order, and the names that the row gives them, where it has
     names of its own.
     """
-    if chosen.letters and isinstance(cell, dict):
-        return _of_letters(row, cell, chosen), ()
+    if choice.letters and isinstance(cell, dict):
+        return _lettered_options(row, cell, choice), ()
     if _is_empty(cell) or cell == {}:
         return (), ()
-    place = _options_place(row, chosen)
+    location = _options_location(row, choice)
     names: tuple[str, ...] = ()
     if isinstance(cell, str):
-        cell = _listed(cell.strip(), place)
+        cell = _parse_options(cell.strip(), location)
     if isinstance(cell, dict):
         # ARC: the texts in one list, their letters or numbers in another
         texts, labels = cell.get("text"), cell.get("label")
         if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
             raise DataError(
                 f"the options are an object with {', '.join(map(repr, cell))[:80]}",
-                location=place,
+                location=location,
                 remedy="Write a list of options, or one text with | between them.",
             )
         cell, names = texts, tuple(str(label).strip() for label in labels)
     if not isinstance(cell, (list, tuple)):
         raise DataError(
             f"the options are {cell!r:.60}, which is no list",
-            location=place,
+            location=location,
             remedy="Write a list of options, or one text with | between them.",
         )
     options = []
@@ -331,57 +362,61 @@ def _options(row: SourceRow, cell: Any, chosen: Chosen) -> tuple[tuple[str, ...]
         ):
             raise DataError(
                 f"an option is {option!r:.60}",
-                location=place,
+                location=location,
                 remedy="Write a text for every option.",
             )
         options.append(str(option).strip())
-    return _checked(tuple(options), place), names
+    return _check_count(tuple(options), location), names
 
 
-def _of_letters(row: SourceRow, cell: Mapping[str, Any], chosen: Chosen) -> tuple[str, ...]:
+def _lettered_options(
+    row: SourceRow, cell: Mapping[str, Any], choice: ColumnChoice
+) -> tuple[str, ...]:
     """The options in the columns A, B, C, ...; a row may have fewer than there are columns, but no
     gap.
     """
-    filled = [letter for letter in chosen.letters if cell.get(letter) not in (None, "")]
+    filled = [letter for letter in choice.letters if cell.get(letter) not in (None, "")]
     if not filled:
         return ()
     for letter in LETTERS[: LETTERS.index(filled[-1])]:
         if letter not in filled:
             raise DataError(
                 f"there is an option {filled[-1]}, and no option {letter}",
-                location=f"{row.place}, column {letter!r}",
+                location=f"{row.location}, column {letter!r}",
                 remedy="Fill it, or move the others up.",
             )
-    return _checked(tuple(str(cell[letter]) for letter in filled), _options_place(row, chosen))
+    return _check_count(
+        tuple(str(cell[letter]) for letter in filled), _options_location(row, choice)
+    )
 
 
-def _checked(options: tuple[str, ...], place: str) -> tuple[str, ...]:
+def _check_count(options: tuple[str, ...], location: str) -> tuple[str, ...]:
     if len(options) > len(LETTERS):
         raise DataError(
             f"there are {len(options)} options, and {len(LETTERS)} letters to name them",
-            location=place,
+            location=location,
             remedy=f"Keep at most {len(LETTERS)}.",
         )
     return options
 
 
-def _listed(text: str, place: str) -> Any:
-    """The list that a text writes: as JSON or Python does, or with | between the options."""
+def _parse_options(text: str, location: str) -> Any:
+    """The options in a text: a list of JSON or Python, or options with | between them."""
     if not (text.startswith(("[", "{")) and text.endswith(("]", "}"))):
         return text.split("|")
     value = parse_value(text)
     if value is None:
         raise DataError(
             f"the options {text[:60]!r} cannot be read",
-            location=place,
+            location=location,
             remedy="Write a list of options, or one text with | between them.",
         )
     return value
 
 
 def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]) -> bool:
-    """Whether the answers are the places of options, counted from 0 as ScienceQA does; an option of
-    such a name rules it out.
+    """Whether the answers are positions of options, counted from 0 as in ScienceQA; an option that
+    is such a number rules it out.
     """
     texts = [str(target).strip() for target in targets]
     return "0" in texts and all(
@@ -395,21 +430,23 @@ def letter_of(
     options: tuple[str, ...],
     names: Sequence[str],
     zero_based: bool,
-    place: str,
-    options_place: str,
+    location: str,
+    options_location: str,
 ) -> str:
     """The letter of the right option."""
     if len(options) < 2:
-        what = "there are no options" if not options else f"there is one option, {options[0]!r:.80}"
+        fault = (
+            "there are no options" if not options else f"there is one option, {options[0]!r:.80}"
+        )
         raise DataError(
-            what,
-            location=options_place,
+            fault,
+            location=options_location,
             remedy="A choice needs two or more; or name another task with --task.",
         )
     if target in (None, ""):
         raise DataError(
             "there is no answer",
-            location=place,
+            location=location,
             remedy="Write an option or its letter, or remove the row.",
         )
     text, letters = str(target).strip(), tuple(LETTERS[: len(options)])
@@ -419,18 +456,18 @@ def letter_of(
         return letters[names.index(text)]
     as_letter = text.strip("().").upper()
     if text in options:
-        return option_letter(text, options, place)
+        return option_letter(text, options, location)
     if as_letter in letters:
         return as_letter
     if as_letter in tuple(LETTERS):
         raise DataError(
             f"the answer is {text!r}, and the options end with {letters[-1]}",
-            location=place,
+            location=location,
             remedy=f"Correct the answer, or add the option {as_letter}.",
         )
     raise DataError(
         f"the answer {text!r:.80} is no option and no letter of one ({' | '.join(options)[:120]})",
-        location=place,
+        location=location,
         remedy="Write an option or its letter.",
     )
 
@@ -442,13 +479,13 @@ def letter_of(
 # Whatever is wrong ends the reading with one sentence that names the file, the row, the column
 # and the remedy.
 
-_LONGEST = 1_000_000
-"""The most characters of a question or an answer."""
+MAX_CELL_CHARS = 1_000_000
+"""Characters of a question or an answer at most: more is a picture in the wrong column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """The items that a source gives, and what was read and not read."""
+    """The items of a source, with the columns and splits that were read."""
 
     rows: tuple[Mapping[str, Any], ...]
     """The items as `items.jsonl` has them."""
@@ -460,7 +497,7 @@ class Questions:
     parts: tuple[str, ...]
     """The splits that became parts."""
     faults: Mapping[str, DataError] = field(default_factory=dict)
-    """Place of a row that was left out -> what is wrong with it."""
+    """Location of a row that was left out -> its fault."""
 
 
 @dataclass
@@ -475,8 +512,8 @@ class _Draft:
 
 def read_questions(
     source: Source,
-    wanted: Mapping[str, str],
-    gathered: Gathered,
+    named_columns: Mapping[str, str],
+    gathered: GatheredPictures,
     task: Task | None = None,
     *,
     keep_going: bool = False,
@@ -485,7 +522,7 @@ def read_questions(
 
     Parameters
     ----------
-    wanted
+    named_columns
         Field -> column, as `--columns` says; the others are told from their names.
     task
         Told from the answers and options unless given.
@@ -498,9 +535,11 @@ def read_questions(
         A column is missing, or cells hold what no item can be made of; the sentence names file,
         row and column, and counts each kind of fault.
     """
-    chosen = choose_columns(source.columns, source.pictures, wanted, source.parts[0].table.label)
+    choice = choose_columns(
+        source.columns, source.pictures, named_columns, source.files[0].table.label
+    )
     faults = RowFaults()
-    drafts = _read(source, chosen, gathered, faults)
+    drafts = _read_drafts(source, choice, gathered, faults)
     total = len(drafts) + len(faults.first)
     if not total:
         raise DataError(
@@ -508,34 +547,34 @@ def read_questions(
             location=source.name,
             remedy="Write one in a row below the heading.",
         )
-    _place_pictures(drafts, chosen, gathered, faults)
-    drafts = [draft for draft in drafts if draft.row.place not in faults.first]
+    _assign_pictures(drafts, choice, gathered, faults)
+    drafts = [draft for draft in drafts if draft.row.location not in faults.first]
     answered = answers_of(
         [
             (draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None))
             for draft in drafts
         ],
-        chosen,
+        choice,
         task,
         faults,
     )
-    use_of_types = _use_of_types(drafts, chosen)
+    use_of_types = _use_of_types(drafts, choice)
     splits = source.splits if len(source.splits) > 1 else ()
-    _give_ids(drafts, chosen, splits, faults)
+    _give_ids(drafts, choice, splits, faults)
     rows = []
     for draft, answer in zip(drafts, answered.rows, strict=True):
-        if draft.row.place not in faults.first:
-            with faults.of(draft.row):
+        if draft.row.location not in faults.first:
+            with faults.collect(draft.row):
                 rows.append(_item(draft, answer, answered.task, use_of_types, splits))
     if faults.first and not (keep_going and rows):
         raise faults.error(total)
     columns = {
-        {"type": use_of_types}.get(field, field): column for field, column in chosen.fields.items()
+        {"type": use_of_types}.get(field, field): column for field, column in choice.fields.items()
     }
-    read = {column for field, column in columns.items() if field} | {*chosen.letters, chosen.index}
+    read = {column for field, column in columns.items() if field} | {*choice.letters, choice.index}
     columns.pop("", None)
-    if chosen.letters:
-        columns["options"] = ", ".join(chosen.letters)
+    if choice.letters:
+        columns["options"] = ", ".join(choice.letters)
     return Questions(
         rows=tuple(rows),
         task=answered.task,
@@ -546,36 +585,38 @@ def read_questions(
     )
 
 
-def _read(source: Source, chosen: Chosen, gathered: Gathered, faults: RowFaults) -> list[_Draft]:
+def _read_drafts(
+    source: Source, choice: ColumnChoice, gathered: GatheredPictures, faults: RowFaults
+) -> list[_Draft]:
     drafts = []
-    for number, row in enumerate(source.rows(chosen.all), 1):
-        if not all(_is_empty(row.cells[column]) for column in chosen.all):
-            with faults.of(row):
-                drafts.append(_draft(number, row, chosen, gathered))
+    for number, row in enumerate(source.rows(choice.all), 1):
+        if not all(_is_empty(row.cells[column]) for column in choice.all):
+            with faults.collect(row):
+                drafts.append(_draft(number, row, choice, gathered))
     return drafts
 
 
-def _draft(number: int, row: SourceRow, chosen: Chosen, gathered: Gathered) -> _Draft:
+def _draft(number: int, row: SourceRow, choice: ColumnChoice, gathered: GatheredPictures) -> _Draft:
     fields: dict[str, Any] = {}
-    for name, column in chosen.fields.items():
+    for name, column in choice.fields.items():
         if name not in ("image", "options"):
-            fields[name] = _cell(row, column, many=name == "target")
-    if "options" in chosen.fields:
-        fields["options"] = row.cells[chosen.fields["options"]]
-    elif chosen.letters:
-        fields["options"] = {letter: _cell(row, letter) for letter in chosen.letters}
+            fields[name] = _cell(row, column, allow_list=name == "target")
+    if "options" in choice.fields:
+        fields["options"] = row.cells[choice.fields["options"]]
+    elif choice.letters:
+        fields["options"] = {letter: _cell(row, letter) for letter in choice.letters}
     if not fields["prompt"]:
         raise DataError(
             "the question is empty",
-            location=row.at(chosen.column("prompt")),
+            location=row.cell_location(choice.column("prompt")),
             remedy="Write it, or remove the row.",
         )
-    shows = row.cells[chosen.fields["image"]] if "image" in chosen.fields else None
-    image = gathered.take(shows, row, chosen.column("image"))
+    image_cell = row.cells[choice.fields["image"]] if "image" in choice.fields else None
+    image = gathered.take(image_cell, row, choice.column("image"))
     # the pictures are written: what is kept of the row is its place and the cell that others may
     # refer to
-    index = {chosen.index: _cell(row, chosen.index)} if chosen.index else {}
-    return _Draft(SourceRow(row.place, index, row.split, row.folder), number, fields, image)
+    index = {choice.index: _cell(row, choice.index)} if choice.index else {}
+    return _Draft(SourceRow(row.location, index, row.split, row.folder), number, fields, image)
 
 
 def _is_empty(value: Any) -> bool:
@@ -583,37 +624,37 @@ def _is_empty(value: Any) -> bool:
     return value is None or blank or value == [] or (isinstance(value, float) and value != value)
 
 
-def _cell(row: SourceRow, column: str, *, many: bool = False) -> Any:
-    """A cell as text, None where it is empty; with `many`, also a list of texts or true and
+def _cell(row: SourceRow, column: str, *, allow_list: bool = False) -> Any:
+    """A cell as text, None where it is empty; with `allow_list`, also a list of texts or true and
     false.
     """
     value = row.cells[column]
     if _is_empty(value):
         return None
-    if many and isinstance(value, bool):
+    if allow_list and isinstance(value, bool):
         return value
-    if many and isinstance(value, (list, tuple)):
-        return [_text(each, row.at(column)) for each in value]
-    return _text(value, row.at(column))
+    if allow_list and isinstance(value, (list, tuple)):
+        return [_text(element, row.cell_location(column)) for element in value]
+    return _text(value, row.cell_location(column))
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, location: str) -> str:
     if isinstance(value, (bytes, dict, list, tuple, bool)) or value is None:
         kind = {bytes: "bytes", dict: "an object", bool: "true or false", type(None): "null"}.get(
             type(value), "a list"
         )
         raise DataError(
             f"the cell is {kind}, and not a text: {value!r:.60}",
-            location=place,
+            location=location,
             remedy="Write a text.",
         )
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # pandas makes whole numbers decimal where a cell is empty
     text = str(value).strip()
-    if len(text) > _LONGEST:
+    if len(text) > MAX_CELL_CHARS:
         raise DataError(
-            f"the cell has {len(text):,} characters, more than {_LONGEST:,}",
-            location=place,
+            f"the cell has {len(text):,} characters, more than {MAX_CELL_CHARS:,}",
+            location=location,
             remedy="Shorten it; a picture belongs into the column image.",
         )
     return text
@@ -622,64 +663,69 @@ def _text(value: Any, place: str) -> str:
 # --- pictures ---
 
 
-def _place_pictures(
-    drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered, faults: RowFaults
+def _assign_pictures(
+    drafts: Sequence[_Draft], choice: ColumnChoice, gathered: GatheredPictures, faults: RowFaults
 ) -> None:
     """Give every item the name of its picture, once it is known whether short texts are paths or
     indexes.
     """
-    column = chosen.column("image")
+    column = choice.column("image")
     by_index: dict[str, _Draft] = {}
     if gathered.packed:
         for draft in drafts:
-            by_index.setdefault(str(draft.row.cells.get(chosen.index) or draft.number), draft)
+            by_index.setdefault(str(draft.row.cells.get(choice.index) or draft.number), draft)
     pictures: list[str | None] = [None] * len(drafts)
     for i, draft in enumerate(drafts):
-        with faults.of(draft.row):
-            shown = _shown(draft, by_index, chosen) if gathered.packed else draft.image
+        with faults.collect(draft.row):
+            image = _resolve_image(draft, by_index, choice) if gathered.packed else draft.image
             pictures[i] = (
-                gathered.named(shown.text, draft.row, column) if isinstance(shown, Name) else shown
+                gathered.resolve_name(image.text, draft.row, column)
+                if isinstance(image, Name)
+                else image
             )
     for draft, picture in zip(drafts, pictures, strict=True):
         draft.image = picture
 
 
-def _shown(draft: _Draft, by_index: Mapping[str, _Draft], chosen: Chosen) -> str | Name | None:
+def _resolve_image(
+    draft: _Draft, by_index: Mapping[str, _Draft], choice: ColumnChoice
+) -> str | Name | None:
     """The picture of an item, followed through the rows that name another row in its place."""
-    seen: list[str] = []
-    place, at = draft.row.at(chosen.column("image")), draft
-    while isinstance(at.image, Name) and not is_url(at.image.text):
-        name = at.image.text
-        if name in seen:
+    visited: list[str] = []
+    location = draft.row.cell_location(choice.column("image"))
+    current = draft
+    while isinstance(current.image, Name) and not is_url(current.image.text):
+        name = current.image.text
+        if name in visited:
             raise DataError(
-                f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a"
-                " circle",
-                location=place,
+                f"the row is shown the picture of row {' -> '.join([*visited, name])}, which goes"
+                " in a circle",
+                location=location,
                 remedy="Give one of these rows its picture in base64.",
             )
-        seen.append(name)
+        visited.append(name)
         if name not in by_index:
             raise DataError(
-                f"{name!r} is the {chosen.index or 'number'} of no row, and no picture in base64",
-                location=place,
+                f"{name!r} is the {choice.index or 'number'} of no row, and no picture in base64",
+                location=location,
                 remedy="Write the picture in base64, or the index of a row that has one.",
             )
-        at = by_index[name]
-    if at is not draft and at.image is None:
+        current = by_index[name]
+    if current is not draft and current.image is None:
         raise DataError(
-            f"the row is shown the picture of row {seen[-1]!r}, which has none",
-            location=place,
+            f"the row is shown the picture of row {visited[-1]!r}, which has none",
+            location=location,
             remedy="Write the picture in base64, or the index of a row that has one.",
         )
-    return at.image
+    return current.image
 
 
 # --- types, ids, items ---
 
 
-def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
-    """What the column of types is taken for: `type`; `part` where none of its labels is a type and
-    nobody said that they are; nothing where there is a column of parts already.
+def _use_of_types(drafts: Sequence[_Draft], choice: ColumnChoice) -> str:
+    """The field that the column of types becomes: `type`; `part` where none of its labels is a type
+    and `--columns` does not name it; none where there is a column of parts already.
 
     Raises
     ------
@@ -690,13 +736,13 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
     unknown = [draft for draft in labelled if not _is_type(draft.fields["type"])]
     if not unknown:
         return "type"
-    if len(unknown) == len(labelled) and "type" not in chosen.named:
-        return "" if "part" in chosen.fields else "part"
-    column = chosen.column("type")
+    if len(unknown) == len(labelled) and "type" not in choice.specified:
+        return "" if "part" in choice.fields else "part"
+    column = choice.column("type")
     raise DataError(
         f"{unknown[0].fields['type']!r:.80} is no hallucination type"
         f" ({', '.join(HALLUCINATION_TYPES)})",
-        location=unknown[0].row.at(column),
+        location=unknown[0].row.cell_location(column),
         remedy=f"Write one of them, or take the column as parts: --columns type=,part={column}.",
     )
 
@@ -709,7 +755,7 @@ def _is_type(label: str) -> bool:
 
 
 def _give_ids(
-    drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str], faults: RowFaults
+    drafts: Sequence[_Draft], choice: ColumnChoice, splits: Sequence[str], faults: RowFaults
 ) -> None:
     """Give every item an id of its own: its column's, else its number; where splits share ids, the
     split stands before.
@@ -726,20 +772,20 @@ def _give_ids(
     first: dict[str, _Draft] = {}
     for draft in drafts:
         key = draft.fields["id"]
-        with faults.of(draft.row):
+        with faults.collect(draft.row):
             look = plain_name(key)
             if look in first:
                 raise DataError(
                     f"{id_twice(first[look].fields['id'], key):.200}; the first is in"
-                    f" {first[look].row.place}",
-                    location=draft.row.at(chosen.column("id")),
+                    f" {first[look].row.location}",
+                    location=draft.row.cell_location(choice.column("id")),
                     remedy="Give every row its own id, or have them numbered: --columns id=.",
                 )
             first[look] = draft
 
 
 def _item(
-    draft: _Draft, answer: Answered, task: Task, use_of_types: str, splits: Sequence[str]
+    draft: _Draft, answer: RightAnswer, task: Task, use_of_types: str, splits: Sequence[str]
 ) -> dict[str, Any]:
     fields = dict(draft.fields)
     label = fields.pop("type", None)
@@ -751,7 +797,7 @@ def _item(
     order = ("id", "prompt", "target", "image", "type", "options", "part", "cluster")
     record = {name: fields[name] for name in order if fields.get(name) not in (None, "", [])}
     card = Card.model_construct(**{**_PLAIN.__dict__, "task": task})
-    item_of(record, card, draft.row.place)
+    item_of(record, card, draft.row.location)
     return record
 
 

@@ -33,20 +33,20 @@ from hqm.files.records import Table, open_table, parse_value
 class SourceRow:
     """One row of a source."""
 
-    place: str
+    location: str
     """File and row, as errors name them."""
     cells: Mapping[str, Any]
     split: str
     folder: Path
     """Where the pictures that the row names lie, unless another place is given."""
 
-    def at(self, column: str) -> str:
+    def cell_location(self, column: str) -> str:
         """The place of a cell."""
-        return f"{self.place}, column {column!r}"
+        return f"{self.location}, column {column!r}"
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SourceFile:
     """One file of a source."""
 
     table: Table
@@ -61,31 +61,31 @@ class Source:
     """
 
     name: str
-    parts: tuple[_Part, ...]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """What a dataset_info.json says of it."""
+    files: tuple[_SourceFile, ...]
+    dataset_info: Mapping[str, Any] = field(default_factory=dict)
+    """The content of its dataset_info.json."""
 
     @classmethod
     def of_table(cls, name: str, table: Table, folder: Path) -> Source:
         """A source of one table, whose pictures are named from a folder."""
-        return cls(name, (_Part(table, "", folder),))
+        return cls(name, (_SourceFile(table, "", folder),))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns, in their order."""
-        return self.parts[0].table.columns
+        return self.files[0].table.columns
 
     @property
     def pictures(self) -> tuple[str, ...]:
         """The columns that hold pictures by their type."""
-        return self.parts[0].table.pictures
+        return self.files[0].table.pictures
 
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of its splits, where its files or folders name any."""
-        return tuple(dict.fromkeys(part.split for part in self.parts if part.split))
+        return tuple(dict.fromkeys(file.split for file in self.files if file.split))
 
-    def only(self, splits: Sequence[str]) -> Source:
+    def select_splits(self, splits: Sequence[str]) -> Source:
         """The files of these splits.
 
         Raises
@@ -95,14 +95,14 @@ class Source:
         """
         unknown = [split for split in splits if split not in self.splits]
         if unknown:
-            known = (
+            remedy = (
                 f"Its splits are {', '.join(self.splits)}."
                 if self.splits
                 else "It has none: leave --split out."
             )
-            raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=known)
+            raise UsageError(f"there is no split {unknown[0]!r}", location=self.name, remedy=remedy)
         return Source(
-            self.name, tuple(part for part in self.parts if part.split in splits), self.about
+            self.name, tuple(file for file in self.files if file.split in splits), self.dataset_info
         )
 
     def rows(self, columns: Sequence[str]) -> Iterator[SourceRow]:
@@ -113,16 +113,16 @@ class Source:
         DataError
             A file lacks one of the columns, or cannot be read.
         """
-        for part in self.parts:
-            missing = [name for name in columns if name not in part.table.columns]
+        for file in self.files:
+            missing = [name for name in columns if name not in file.table.columns]
             if missing:
                 raise DataError(
-                    f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has",
-                    location=part.table.label,
+                    f"it has no column {missing[0]!r}, which {self.files[0].table.label} has",
+                    location=file.table.label,
                     remedy="Give all files the same columns.",
                 )
-            for place, cells in part.table.rows(columns):
-                yield SourceRow(place, cells, part.split, part.folder)
+            for location, cells in file.table.rows(columns):
+                yield SourceRow(location, cells, file.split, file.folder)
 
 
 def open_source(text: str) -> Source:
@@ -145,7 +145,7 @@ def open_source(text: str) -> Source:
     if is_hub(text):
         name = HubName.parse(text)
         source = _of_tree(hub_tree(text, name), name.config)
-        return source.only(name.split.split("+")) if name.split else source
+        return source.select_splits(name.split.split("+")) if name.split else source
     if "://" in text:
         raise UsageError(
             "only datasets of the Hugging Face hub are fetched",
@@ -158,7 +158,10 @@ def open_source(text: str) -> Source:
         if not files:
             raise DataError("no file has such a name", location=text, remedy="Correct the pattern.")
         return Source(
-            text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
+            text,
+            tuple(
+                _SourceFile(open_table(file), split_of(file.name), file.parent) for file in files
+            ),
         )
     if path.is_dir():
         return _of_tree(Tree.of(path), "")
@@ -167,14 +170,14 @@ def open_source(text: str) -> Source:
 
 def _of_tree(tree: Tree, config: str) -> Source:
     shards: list[Shard] = shards_of(tree, config)
-    wanted = [name for shard in shards for name in (shard.name, *shard.beside)]
-    folder = tree.bring(list(dict.fromkeys(wanted)))
+    file_names = [name for shard in shards for name in (shard.name, *shard.pictures)]
+    folder = tree.bring(list(dict.fromkeys(file_names)))
     # one split needs no name: it is the whole benchmark
-    several = len({shard.split for shard in shards}) > 1
+    has_splits = len({shard.split for shard in shards}) > 1
     parts = tuple(
-        _Part(
+        _SourceFile(
             open_table(folder / shard.name, f"{tree.label.rstrip('/')}/{shard.name}"),
-            shard.split or ("train" if several else ""),
+            shard.split or ("train" if has_splits else ""),
             (folder / shard.name).parent,
         )
         for shard in shards
@@ -187,21 +190,21 @@ def _of_tree(tree: Tree, config: str) -> Source:
 
 @dataclass(slots=True)
 class RowFaults:
-    """What is wrong with rows: the first fault of each, in their order."""
+    """The first fault of each row, in the order of the rows."""
 
     first: dict[str, DataError] = field(default_factory=dict)
     """Place of the row -> its fault."""
 
     @contextmanager
-    def of(self, row: SourceRow) -> Iterator[None]:
-        """Note what is wrong with a row, and go on with the next one."""
+    def collect(self, row: SourceRow) -> Iterator[None]:
+        """Record an error inside the block as the row's fault, and go on after it."""
         try:
             yield
         except HQMError as error:
             fault = DataError(
-                error.message, location=error.location or row.place, remedy=error.remedy
+                error.message, location=error.location or row.location, remedy=error.remedy
             )
-            self.first.setdefault(row.place, fault)
+            self.first.setdefault(row.location, fault)
 
     def error(self, total: int) -> DataError:
         """All faults as one: each kind with its number and its first rows; a single one as it
@@ -212,16 +215,19 @@ class RowFaults:
             return faults[0]
         kinds: dict[str, list[DataError]] = {}
         for fault in faults:
+            # faults that differ in quoted values and numbers only are of one kind
             kinds.setdefault(_QUOTED.sub("...", fault.message), []).append(fault)
         listed = []
-        for alike in sorted(kinds.values(), key=lambda alike: -len(alike)):
-            places = [fault.location.rpartition(": ")[2] for fault in alike[1:3]]
-            more = ["..."] if len(alike) > 3 else []
-            also = f" (also {'; '.join([*places, *more])})" if places else ""
-            listed.append(f"{len(alike)}: {alike[0].location}: {alike[0].message}{also}")
-        what = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
+        for same_kind in sorted(kinds.values(), key=lambda same_kind: -len(same_kind)):
+            locations = [fault.location.rpartition(": ")[2] for fault in same_kind[1:3]]
+            ellipsis = ["..."] if len(same_kind) > 3 else []
+            repeats = f" (also {'; '.join([*locations, *ellipsis])})" if locations else ""
+            listed.append(
+                f"{len(same_kind)}: {same_kind[0].location}: {same_kind[0].message}{repeats}"
+            )
+        message = f"{len(faults)} of {total} rows can be no items. {'. '.join(listed)}"
         return DataError(
-            what,
+            message,
             remedy=(
                 f"{faults[0].remedy} --keep-going leaves such rows out and lists them in a file."
             ),
@@ -235,7 +241,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 #
 # Taken out of the cells of its source, checked, and written once by content.
 
-SHORT = 64
+MAX_INDEX_CHARS = 64
 """An image cell of at most so many characters is the index of another row that has the picture
 (VLMEvalKit).
 """
@@ -249,9 +255,9 @@ _SUFFIXES = {
     "BMP": ".bmp",
     "TIFF": ".tif",
 }
-_BEGINNINGS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0AKg")
+_BASE64_PREFIXES = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0AKg")
 """How JPEG, PNG, GIF, WebP, BMP and TIFF begin in base64."""
-_NAMED = re.compile(r"\.(png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_IMAGE_FILE_NAME = re.compile(r"\.(png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
 _REMEDY = "Correct the picture, or leave the row out."
 
 
@@ -265,7 +271,7 @@ class Name:
 
 
 @dataclass
-class Gathered:
+class GatheredPictures:
     """The pictures that were written into a folder, each once."""
 
     folder: Path
@@ -291,20 +297,20 @@ class Gathered:
         DataError
             The cell holds what is no picture, or more than one.
         """
-        place = row.at(column)
+        location = row.cell_location(column)
         if isinstance(value, str) and value[:1] == "[" and value.rstrip()[-1:] == "]":
             value = parse_value(value)
             if value is None:
                 raise DataError(
                     "the list cannot be read",
-                    location=place,
+                    location=location,
                     remedy="Write one picture, not a list.",
                 )
         if isinstance(value, (list, tuple)):
             if len(value) > 1:
                 raise DataError(
                     f"the cell has {len(value)} pictures",
-                    location=place,
+                    location=location,
                     remedy=(
                         "A question is asked about one picture: join them into one, or leave"
                         " the row"
@@ -313,24 +319,24 @@ class Gathered:
                 )
             value = value[0] if value else None
         if isinstance(value, dict):
-            value = _bytes_of(value, place)
+            value = _bytes_of(value, location)
         if value is None or (isinstance(value, float) and value != value):
             return None
         if isinstance(value, (bytes, bytearray)):
-            return self._write(bytes(value), place)
+            return self._write(bytes(value), location)
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise DataError(
                 f"the cell is {type(value).__name__}, which is no picture",
-                location=place,
+                location=location,
                 remedy="Write a path, a web address, base64 or the picture's bytes.",
             )
         text = str(value).strip()
         if is_packed(text):
             self.packed = True
-            return self._write(_decoded(text, place), place)
+            return self._write(_decoded(text, location), location)
         return Name(text) if text else None
 
-    def named(self, name: str, row: SourceRow, column: str) -> str:
+    def resolve_name(self, name: str, row: SourceRow, column: str) -> str:
         """The name under which the picture of this path, zip member or address stands.
 
         Raises
@@ -338,15 +344,19 @@ class Gathered:
         DataError
             There is no such picture, or it cannot be used.
         """
-        place = row.at(column)
+        location = row.cell_location(column)
         if is_url(name):
             self.web.add(name)
             return name
         key = ("" if self.images else str(row.folder), name)
         if key not in self._by_source:
             try:
-                inside = safe_name(name, place)
-                path = self.images.path(inside) if self.images else image_path(row.folder, inside)
+                checked_name = safe_name(name, location)
+                path = (
+                    self.images.path(checked_name)
+                    if self.images
+                    else image_path(row.folder, checked_name)
+                )
                 if path.stat().st_size > MAX_BYTES:
                     raise ImageError(
                         f"the picture has {path.stat().st_size >> 20} MiB, more than"
@@ -357,7 +367,7 @@ class Gathered:
             except ImageError as error:
                 raise DataError(
                     f"{name[:200]!r} cannot be used: {error.message}",
-                    location=place,
+                    location=location,
                     remedy=(
                         "Name the folder or zip of the pictures with --images, or leave them out:"
                         " --columns image=."
@@ -366,28 +376,28 @@ class Gathered:
             except OSError as error:
                 raise DataError(
                     f"{name[:200]!r} cannot be read: {error.strerror}",
-                    location=place,
+                    location=location,
                     remedy="Correct its permissions.",
                 ) from None
-            self._by_source[key] = self._write(content, place, inside)
+            self._by_source[key] = self._write(content, location, checked_name)
         return self._by_source[key]
 
-    def _write(self, content: bytes, place: str, name: str = "") -> str:
+    def _write(self, content: bytes, location: str, name: str = "") -> str:
         """Write a picture that is not there yet; without a name it is named by its content."""
         digest = hashlib.sha256(content).hexdigest()
         if digest in self._by_content:
             return self._by_content[digest]
         if not content:
-            raise DataError("the picture is empty (0 bytes)", location=place, remedy=_REMEDY)
+            raise DataError("the picture is empty (0 bytes)", location=location, remedy=_REMEDY)
         try:
-            kind = check_content(content, place)
+            kind = check_content(content, location)
         except ImageError as error:
             remedy = SMALLER if error.remedy == SMALLER else _REMEDY
-            raise DataError(error.message, location=place, remedy=remedy) from None
+            raise DataError(error.message, location=location, remedy=remedy) from None
         if kind not in _SUFFIXES:
             raise DataError(
                 f"the picture is {kind}, which not every model can be shown",
-                location=place,
+                location=location,
                 remedy="Save it as PNG or JPEG.",
             )
         if not name or name in self._names:
@@ -411,44 +421,46 @@ def is_packed(text: str) -> bool:
     """
     if text.startswith("data:"):
         return True
-    if len(text) <= SHORT or is_url(text) or _NAMED.search(text):
+    if len(text) <= MAX_INDEX_CHARS or is_url(text) or _IMAGE_FILE_NAME.search(text):
         return False
-    return text.startswith(_BEGINNINGS) or "." not in text
+    # a path has a dot before its suffix; base64 has none
+    return text.startswith(_BASE64_PREFIXES) or "." not in text
 
 
-def _decoded(text: str, place: str) -> bytes:
+def _decoded(text: str, location: str) -> bytes:
     remedy = "Write the picture again: base64 of its bytes."
     if text.startswith("data:"):
         heading, comma, text = text.partition(",")
         if not comma or not heading.endswith(";base64"):
-            raise DataError("the data URL holds no base64", location=place, remedy=remedy)
+            raise DataError("the data URL holds no base64", location=location, remedy=remedy)
     if not text.isascii():
         raise DataError(
-            "it is no base64: it has characters beyond ASCII", location=place, remedy=remedy
+            "it is no base64: it has characters beyond ASCII", location=location, remedy=remedy
         )
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError as error:
-        raise DataError(f"it is no base64: {error}", location=place, remedy=remedy) from None
+        raise DataError(f"it is no base64: {error}", location=location, remedy=remedy) from None
 
 
-def _bytes_of(value: dict[str, Any], place: str) -> Any:
+def _bytes_of(value: dict[str, Any], location: str) -> Any:
     """The bytes of a struct as `datasets` writes it, else its path."""
     if not {"bytes", "path"} & set(value):
         raise DataError(
             f"the cell is an object with {', '.join(map(repr, list(value)[:5])) or 'nothing'}",
-            location=place,
+            location=location,
             remedy="Write a path, or an object with bytes and path.",
         )
     content, path = value.get("bytes"), value.get("path")
+    # `datasets` keeps absolute paths of the machine on which a data set was made
     if content is None and isinstance(path, str) and path.startswith("/"):
         raise DataError(
             f"the picture is not in the data set, which only names {path[:200]!r}",
-            location=place,
+            location=location,
             remedy="Write its bytes into the data set, or paths below --images.",
         )
     if content is not None and not isinstance(content, (bytes, bytearray, str)):
         raise DataError(
-            "its bytes are no bytes", location=place, remedy="Write the picture's bytes."
+            "its bytes are no bytes", location=location, remedy="Write the picture's bytes."
         )
     return path if content is None else content

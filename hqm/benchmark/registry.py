@@ -23,7 +23,7 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.items import one_part, read_items
+from hqm.benchmark.items import read_items, select_part
 from hqm.benchmark.judge_api import Prompts
 from hqm.errors import CardError, DataError, UsageError, meant
 from hqm.files.datasets import hub_folder, is_hub
@@ -53,24 +53,21 @@ def check_origin() -> None:
     home = Path(__file__).resolve().parents[1]
     for name in MOUNTED:
         spec = importlib.util.find_spec(f"hqm.{name}")
-        places = (
-            [Path(place).resolve() for place in spec.submodule_search_locations or ()]
-            if spec
-            else []
-        )
-        if not places:
+        locations = spec.submodule_search_locations if spec else None
+        folders = [Path(folder).resolve() for folder in locations or ()]
+        if not folders:
             raise UsageError(
                 f"hqm.{name} is not installed",
                 location=str(home),
                 remedy="Install hqm-audit again.",
             )
-        if places[0] not in (home / name, home.parent / name):
+        if folders[0] not in (home / name, home.parent / name):
             raise UsageError(
                 f"two copies of HQM are mixed: hqm is imported from {home}, but hqm.{name} from"
-                f" {places[0]}",
+                f" {folders[0]}",
                 remedy=(
                     f"Run `pip install --editable .` in {home.parent}, or work in"
-                    f" {places[0].parent}."
+                    f" {folders[0].parent}."
                 ),
             )
 
@@ -78,10 +75,8 @@ def check_origin() -> None:
 # --- short forms: the adapter's scoring, with items and pictures of their own ---
 
 
-class _Own(Benchmark):
-    """What a short form has of its own; whatever scores answers comes from the adapter behind
-    it.
-    """
+class _ShortForm(Benchmark):
+    """The members in which a short form differs from the benchmark whose adapter scores it."""
 
     def __init__(
         self, card: Card, data: Path, *, images: Path | str | None = None, **settings: Any
@@ -89,31 +84,32 @@ class _Own(Benchmark):
         super().__init__(card, data, images=images, **settings)
         if images is None:
             # an adapter may have named the folder of its release
-            self._images, self._web = None, ""
+            self._images = None
+            self._web = ""
 
     def read(self) -> Form:
         """The items of its folder."""
         return read_items(self.card, self.data)
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
-        """None: those of a release are of all its items."""
+        """None: the forms of a release have all its items."""
         return ()
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """Nothing: what a release is checked for is not to be had of a part of it."""
+        """None: the checks of a release need all its items."""
         return ()
 
     def prepare_images(self, form: Form) -> None:
         """Nothing: they lie in its folder."""
 
     def judges(self) -> Mapping[str, Any]:
-        """None: they look things up in a release."""
+        """None: they read files of the release."""
         return {}
 
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
-_ADAPTERS = (
+_ADAPTER_REMEDY = (
     "Remove the key `adapter`, or name a module of `hqm.adapters`; own code belongs into an"
     " adapter.py."
 )
@@ -160,21 +156,19 @@ def groups() -> dict[str, tuple[str, ...]]:
 def card(name: str) -> Card:
     """The card of a benchmark known by name."""
     folder = shipped()
-    return (
-        _shipped_card(folder / name / "card.toml")
-        if name in _shipped_names(folder)
-        else load(name).card
-    )
+    if name in _shipped_names(folder):
+        return _shipped_card(folder / name / "card.toml")
+    return load(name).card
 
 
-def cards(wanted: Sequence[str]) -> list[Card]:
+def cards(requested: Sequence[str]) -> list[Card]:
     """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
-    chosen: list[Card] = []
-    for name in names() if "all" in wanted else map(folder_of_card, wanted):
+    selected: list[Card] = []
+    for name in names() if "all" in requested else map(folder_of_card, requested):
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
-        chosen += [Card.load(path)] if path.is_file() else [card(member) for member in members]
-    return list({each.name: each for each in chosen}.values())
+        selected += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+    return list({member_card.name: member_card for member_card in selected}.values())
 
 
 def folder_of_card(name: str) -> str:
@@ -248,22 +242,21 @@ def load(
         adapter, its_card, folder = _from_file(path)
     elif (path / "card.toml").is_file():
         its_card, folder = Card.load(path / "card.toml"), path
-        adapter = _beside(its_card, path / "adapter.py")
+        adapter = _adapter_in_folder(its_card, path / "adapter.py")
     elif (shipped() / name / "card.toml").is_file():
         folder = shipped() / name
         its_card = Card.load(folder / "card.toml")
         adapter = adapter_of(its_card)
     else:
         adapter, its_card, folder = _from_entry_point(name)
-    where = _data_folder(its_card, folder, None if data is None else Path(data))
+    data_folder = _data_folder(its_card, folder, None if data is None else Path(data))
     if its_card.shortened.calibration:
-        name_of_both = f"Short{adapter.__name__}"
-        adapter = type(name_of_both, (_Own, adapter), {"__module__": adapter.__module__})
-    if fitting:
-        mode, words = (
-            (mode if mode in adapter.modes else None),
-            (words if adapter.recipes else None),
-        )
+        class_name = f"Short{adapter.__name__}"
+        adapter = type(class_name, (_ShortForm, adapter), {"__module__": adapter.__module__})
+    if fitting and mode not in adapter.modes:
+        mode = None
+    if fitting and not adapter.recipes:
+        words = None
     settings: dict[str, Any] = {
         "scoring": scoring,
         "reader": parser,
@@ -273,12 +266,10 @@ def load(
     }
     if withheld != "unscored":  # an adapter with an `__init__` of its own need not know it
         settings["withheld"] = withheld
-    benchmark = adapter(its_card, where, images=images, home=folder, **settings)
+    benchmark = adapter(its_card, data_folder, images=images, home=folder, **settings)
     if part is not None:
-        benchmark.original, benchmark.part = (
-            one_part(benchmark.original, part, benchmark.name),
-            part,
-        )
+        benchmark.original = select_part(benchmark.original, part, benchmark.name)
+        benchmark.part = part
     return benchmark
 
 
@@ -299,23 +290,21 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
         return data or folder
     if is_hub(card.data.folder) and data is None:
         return hub_folder(card.data.folder)
-    root = data or Path(os.environ.get(DATA_VARIABLE, ""))
-    # a root that is itself the benchmark's folder is taken as such
-    for candidate in (root / card.data.folder, root):
-        if (data or DATA_VARIABLE in os.environ) and candidate.is_dir():
-            return candidate
-    fetched = f" `hqm fetch {card.name}` gets what may be fetched." if card.source.files else ""
-    raise DataError(
-        (
-            f"the data of {card.name} are not there (looked for {root / card.data.folder})"
-            if data or DATA_VARIABLE in os.environ
-            else f"the data of {card.name} do not come with HQM"
-        ),
-        remedy=(
-            f"Name the folder that holds {card.data.folder!r} with --data or the variable"
-            f" {DATA_VARIABLE}.{fetched}"
-        ),
+    message = f"the data of {card.name} do not come with HQM"
+    if data or DATA_VARIABLE in os.environ:
+        root = data or Path(os.environ[DATA_VARIABLE])
+        # a root that is itself the benchmark's folder is taken as such
+        for candidate in (root / card.data.folder, root):
+            if candidate.is_dir():
+                return candidate
+        message = f"the data of {card.name} are not there (looked for {root / card.data.folder})"
+    remedy = (
+        f"Name the folder that holds {card.data.folder!r} with --data or the variable"
+        f" {DATA_VARIABLE}."
     )
+    if card.source.files:
+        remedy += f" `hqm fetch {card.name}` gets what may be fetched."
+    raise DataError(message, remedy=remedy)
 
 
 def adapter_of(card: Card) -> type[Benchmark]:
@@ -326,20 +315,21 @@ def adapter_of(card: Card) -> type[Benchmark]:
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
             raise CardError(
-                f"there is no adapter {card.adapter!r}", location=card.name, remedy=_ADAPTERS
+                f"there is no adapter {card.adapter!r}", location=card.name, remedy=_ADAPTER_REMEDY
             )
         return Benchmark
+    # imported only now: an adapter may need what its benchmark alone needs
     adapter = _class_of(importlib.import_module(f"hqm.adapters.{name}"))
     if card.adapter and adapter is Benchmark:
         raise CardError(
             f"the adapter {card.adapter!r} defines no benchmark",
             location=card.name,
-            remedy=_ADAPTERS,
+            remedy=_ADAPTER_REMEDY,
         )
     return adapter
 
 
-def _beside(card: Card, path: Path) -> type[Benchmark]:
+def _adapter_in_folder(card: Card, path: Path) -> type[Benchmark]:
     """The class in the adapter.py beside a card; without that file, the adapter that the card
     names.
     """
@@ -361,7 +351,9 @@ def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
             location=str(path),
             remedy="Correct the path.",
             name=str(path),
-            choices=sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py")),
+            choices=sorted(
+                str(path.with_name(sibling.name)) for sibling in path.parent.glob("*.py")
+            ),
         )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
@@ -380,6 +372,7 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError("it is no Python file", location=str(path))
     module = importlib.util.module_from_spec(spec)
+    # a dataclass of the file looks its module up in `sys.modules` while it is made
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
@@ -391,20 +384,20 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _class_of(module: ModuleType) -> type[Benchmark]:
-    made = [
+    classes = [
         value
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, Benchmark)
         and value.__module__ == module.__name__
     ]
-    if len(made) > 1:
+    if len(classes) > 1:
         raise CardError(
-            f"it defines {len(made)} benchmarks",
+            f"it defines {len(classes)} benchmarks",
             location=module.__name__,
             remedy="Define one benchmark in each file.",
         )
-    return made[0] if made else Benchmark
+    return classes[0] if classes else Benchmark
 
 
 def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
@@ -416,7 +409,7 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
             remedy=f"Load one of {members}, or all by load_all.",
         )
     if not points:
-        raise unknown(name)
+        raise unknown_benchmark(name)
     if len(points) > 1:
         raise CardError(
             f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one."
@@ -445,22 +438,23 @@ def is_log(name: str) -> bool:
     return bool(files_in(path)) and not any(path.glob("*/card.toml"))
 
 
-def unknown(name: str) -> UsageError:
+def unknown_benchmark(name: str) -> UsageError:
     """The error for a name of no benchmark; it names the nearest benchmark or folder with a card,
     and all benchmarks.
     """
-    path, known = Path(name), sorted({*names(), *groups()})
+    path = Path(name)
     if path.is_dir():
-        below = sorted(str(card.parent) for card in path.glob("*/card.toml"))
-        begin = f"Begin one with `hqm new {shlex.quote(name)}`."
-        empty = "Write one, or name another folder." if any(path.iterdir()) else begin
-        remedy = f"Name {' or '.join(below[:5])}." if below else empty
+        subfolders = sorted(str(card.parent) for card in path.glob("*/card.toml"))
+        if subfolders:
+            remedy = f"Name {' or '.join(subfolders[:5])}."
+        elif any(path.iterdir()):
+            remedy = "Write one, or name another folder."
+        else:
+            remedy = f"Begin one with `hqm new {shlex.quote(name)}`."
         return UsageError("the folder has no card.toml", location=name, remedy=remedy)
-    beside = (
-        [str(card.parent) for card in path.parent.glob("*/card.toml")]
-        if path.parent.is_dir()
-        else []
-    )
+    siblings = []
+    if path.parent.is_dir():
+        siblings = [str(card.parent) for card in path.parent.glob("*/card.toml")]
     if path.name != name:
         return UsageError(
             "there is no such file or folder",
@@ -468,16 +462,19 @@ def unknown(name: str) -> UsageError:
             remedy="Correct the path; `hqm list` has the benchmarks that are known by name.",
             name=name,
             # of two paths the names are compared, not the folders that they share
-            choices=[each for each in beside if meant(path.name, [Path(each).name])],
+            choices=[
+                candidate for candidate in siblings if meant(path.name, [Path(candidate).name])
+            ],
         )
+    benchmark_names = sorted({*names(), *groups()})
     return UsageError(
         f"there is no benchmark {name!r}",
         remedy=(
-            f"Known are {', '.join(known)}; or name a folder with a card.toml, a Python file, a log"
-            " or a table of scores."
+            f"Known are {', '.join(benchmark_names)}; or name a folder with a card.toml, a Python"
+            " file, a log or a table of scores."
         ),
         name=name,
-        choices=[*known, *beside],
+        choices=[*benchmark_names, *siblings],
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import placed_records, read_text, take
+from hqm.files.records import located_records, read_text, required_field
 from hqm.imports.log_answers import ItemAnswers
 from hqm.imports.match import check_questions
 from hqm.imports.row import answer_text
@@ -29,19 +29,19 @@ def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> 
         An id is unknown or answered twice, or a question is another than the item's.
     """
     answers = ItemAnswers(form)
-    asked: list[tuple[str, str, Item]] = []
-    for place, record in placed_records(path):
-        key = str(take(record, "id", place))
+    questions: list[tuple[str, str, Item]] = []
+    for location, record in located_records(path):
+        key = str(required_field(record, "id", location))
         if key in form.by_id or not in_release(key):
-            text = answer_text(take(record, "response", place), place)
-            answers.put(key, Response(text), place)
-            asked.append((place, str(record.get("query") or ""), form.by_id[key]))
-    check_questions(asked, path)
+            text = answer_text(required_field(record, "response", location), location)
+            answers.put(key, Response(text), location)
+            questions.append((location, str(record.get("query") or ""), form.by_id[key]))
+    check_questions(questions, path)
     return answers
 
 
-class InTurn:
-    """Items that a file names by something they share, such as a picture: each is taken once.
+class ItemQueue:
+    """Items that a file identifies by a value they share, such as a picture: each is taken once.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class InTurn:
         for item in items:
             self._left[shared(item)].append(item.id)
 
-    def take(self, shared: Hashable, place: str) -> str:
+    def take(self, shared: Hashable, location: str) -> str:
         """Return the id of the next item that is named so.
 
         Raises
@@ -67,7 +67,7 @@ class InTurn:
         if not self._left[shared]:
             raise AnswerError(
                 f"there is no further question about {shared!r:.100}",
-                location=place,
+                location=location,
                 remedy="Keep one answer for each question of the release.",
             )
         return self._left[shared].pop(0)
@@ -103,10 +103,10 @@ def texts_in(path: Path) -> list[str]:
     ]
 
 
-def name_places(template: str, places: Sequence[str], place: Path, prompt: str) -> str:
+def name_placeholders(template: str, names: Sequence[str], path: Path, prompt: str) -> str:
     """Give the places `{}` of a template their names, in order.
 
-    >>> name_places("Q: {} A: {}", ["question", "answer"], Path("x"), "the prompt")
+    >>> name_placeholders("Q: {} A: {}", ["question", "answer"], Path("x"), "the prompt")
     'Q: {question} A: {answer}'
 
     Raises
@@ -114,9 +114,9 @@ def name_places(template: str, places: Sequence[str], place: Path, prompt: str) 
     DataError
         There are more or fewer of them.
     """
-    first, *others = template.split("{}")
-    if len(others) != len(places):
+    first, *segments = template.split("{}")
+    if len(segments) != len(names):
         raise DataError(
-            f"{prompt} has {len(others)} places {{}}, not {len(places)}", location=str(place)
+            f"{prompt} has {len(segments)} places {{}}, not {len(names)}", location=str(path)
         )
-    return first + "".join(f"{{{name}}}{text}" for name, text in zip(places, others, strict=True))
+    return first + "".join(f"{{{name}}}{text}" for name, text in zip(names, segments, strict=True))

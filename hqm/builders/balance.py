@@ -1,33 +1,34 @@
-"""Choose questions so that what is asked says nothing of the answer: each key is answered yes as
-often as no.
+"""Choose questions whose wording does not predict the answer: each key is answered yes as often
+as no.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hqm.builders.graph import Chosen, Question
+from hqm.builders.graph import Question, SelectedQuestion
 from hqm.psychometrics.result import Array
 
-_NEAREST = 20
-"""So many questions of each answer are tried where none of the other answer is as long."""
-_CANDIDATES = 400
-"""So many candidates of a key and an answer are looked at, drawn at random where there are more."""
+N_LENGTH_CANDIDATES = 20
+"""Questions of each answer that are tried where none of the other answer has the same length."""
+MAX_CANDIDATES = 400
+"""Candidates of a key and an answer that are considered, drawn at random where there are more."""
 
 
-def balanced(
+def balance_answers(
     candidates: Iterable[Question],
     items: int,
     rng: np.random.Generator,
     *,
-    taken: set[tuple[str, str]] | None = None,
+    used_questions: set[tuple[str, str]] | None = None,
     length: Callable[[Question], int] | None = None,
-) -> list[Chosen]:
+) -> list[SelectedQuestion]:
     """Pairs of questions with one key and one wording, one of them answered yes and one no.
 
     Keys share the pairs by the square root of how many they have, so that no frequent object fills
@@ -35,95 +36,114 @@ def balanced(
 
     - `items`: The number wanted; an odd one is rounded down. Fewer come where there are not enough
       pairs.
-    - `length`: The words of a question, where both of a pair are to be as long; pairs that differ
-      come last, and make up for each other.
-    - `taken`: What is asked already, in this part or another, as (picture, key) and (picture,
-      words); what is chosen is added.
+    - `length`: The number of words of a question, where both of a pair must have the same; pairs
+      that differ come last, so that their differences cancel.
+    - `used_questions`: The marks of the questions that are asked already, in this part or another;
+      those of the selected questions are added.
     """
-    by_key: dict[str, dict[str, list[Question]]] = defaultdict(lambda: {"yes": [], "no": []})
-    for question in candidates:
-        by_key[question.key][question.target].append(question)
-    used: set[tuple[str, str]] = set() if taken is None else taken
-    load: Counter[str] = Counter()
-    lean: Counter[str] = Counter()
-    chosen: list[Chosen] = []
-    pools = {
-        key: {answer: _drawn(some, rng) for answer, some in sides.items()}
-        for key, sides in sorted(by_key.items())
-        if sides["yes"] and sides["no"]
-    }
-    slots = [
-        ((j + float(rng.random())) / math.sqrt(min(len(side) for side in sides.values())), key)
-        for key, sides in pools.items()
-        for j in range(min(len(side) for side in sides.values()))
-    ]
-    waiting, apart = list(enumerate(key for _, key in sorted(slots))), 0
-    for alike in (False,) if length is None else (True, False):
-        missed = []
-        for place, key in waiting:
-            if len(chosen) + 2 > items:
+    used: set[tuple[str, str]] = set() if used_questions is None else used_questions
+    pools = _answer_pools(candidates, rng)
+    pending = list(enumerate(_draw_keys(pools, rng)))
+    picture_counts: Counter[str] = Counter()
+    # picture -> how many more of its questions are answered yes than no
+    surplus: Counter[str] = Counter()
+    selected: list[SelectedQuestion] = []
+    length_difference = 0
+    for same_length in (False,) if length is None else (True, False):
+        unpaired = []
+        for wording, key in pending:
+            if len(selected) + 2 > items:
                 break
             sides = []
             for answer, sign in (("yes", 1), ("no", -1)):
-                free = [
-                    q
-                    for q in pools[key][answer]
-                    if not used & {(q.image, q.key), (q.image, q.prompts[0])}
-                ]
-                sides.append(sorted(free, key=lambda q: (sign * lean[q.image], load[q.image])))
-            pair = _pair(sides[0], sides[1], length, alike, apart)
+                free = [question for question in pools[key][answer] if not used & question.marks]
+                free.sort(key=lambda q: (sign * surplus[q.image], picture_counts[q.image]))
+                sides.append(free)
+            pair = _first_pair(sides[0], sides[1], length, same_length, length_difference)
             if pair is None:
-                missed.append((place, key))
+                unpaired.append((wording, key))
                 continue
-            apart += 0 if length is None else length(pair[0]) - length(pair[1])
+            if length is not None:
+                length_difference += length(pair[0]) - length(pair[1])
             for question, sign in zip(pair, (1, -1), strict=True):
-                used |= {(question.image, question.key), (question.image, question.prompts[0])}
-                load[question.image] += 1
-                lean[question.image] += sign
-                chosen.append(Chosen(question=question, wording=place))
-        waiting = missed
-    return chosen
+                used |= question.marks
+                picture_counts[question.image] += 1
+                surplus[question.image] += sign
+                selected.append(SelectedQuestion(question=question, wording=wording))
+        pending = unpaired
+    return selected
 
 
-def _pair(
+def _answer_pools(
+    candidates: Iterable[Question], rng: np.random.Generator
+) -> dict[str, dict[str, list[Question]]]:
+    """Key -> answer -> its questions in random order, for keys with both answers."""
+    by_key: dict[str, dict[str, list[Question]]] = defaultdict(lambda: {"yes": [], "no": []})
+    for question in candidates:
+        by_key[question.key][question.target].append(question)
+    pools = {}
+    for key, sides in sorted(by_key.items()):
+        if sides["yes"] and sides["no"]:
+            pools[key] = {answer: _sample(side, rng) for answer, side in sides.items()}
+    return pools
+
+
+def _draw_keys(
+    pools: Mapping[str, Mapping[str, list[Question]]], rng: np.random.Generator
+) -> list[str]:
+    """The keys in the order in which pairs are taken, each as often as it has pairs.
+
+    The j-th pair of a key with n pairs comes at about j / sqrt(n): among the first pairs, a key has
+    a share in proportion to the square root of n.
+    """
+    slots = []
+    for key, sides in pools.items():
+        n_pairs = min(map(len, sides.values()))
+        slots += [((j + float(rng.random())) / math.sqrt(n_pairs), key) for j in range(n_pairs)]
+    return [key for _, key in sorted(slots)]
+
+
+def _first_pair(
     yes: Sequence[Question],
     no: Sequence[Question],
     length: Callable[[Question], int] | None,
-    alike: bool,
-    apart: int,
+    same_length: bool,
+    length_difference: int,
 ) -> tuple[Question, Question] | None:
-    """The first of both answers that may stand side by side; `apart` is how many words the pairs so
-    far differ by.
+    """The first question of each answer that differ in picture or words; `length_difference` is by
+    how many words the pairs so far differ.
     """
     pairs: Iterable[tuple[Question, Question]]
     if length is None:
         pairs = zip(yes[:1], no[:1], strict=False)
-    elif alike:
-        first = {length(question): question for question in reversed(no)}
-        pairs = (
-            (question, first[words]) for question in yes if (words := length(question)) in first
-        )
+    elif same_length:
+        by_length = {length(question): question for question in reversed(no)}
+        pairs = [
+            (question, by_length[length(question)])
+            for question in yes
+            if length(question) in by_length
+        ]
     else:
-        some = [(a, b) for a in yes[:_NEAREST] for b in no[:_NEAREST]]
-        pairs = sorted(some, key=lambda pair: abs(apart + length(pair[0]) - length(pair[1])))
-    return next(
-        (
-            pair
-            for pair in pairs
-            if pair[0].image != pair[1].image or pair[0].prompts != pair[1].prompts
-        ),
-        None,
-    )
+        pairs = sorted(
+            itertools.product(yes[:N_LENGTH_CANDIDATES], no[:N_LENGTH_CANDIDATES]),
+            key=lambda pair: abs(length_difference + length(pair[0]) - length(pair[1])),
+        )
+    for first, second in pairs:
+        if first.image != second.image or first.prompts != second.prompts:
+            return first, second
+    return None
 
 
-def _drawn(questions: Sequence[Question], rng: np.random.Generator) -> list[Question]:
-    order = rng.permutation(len(questions))[:_CANDIDATES]
+def _sample(questions: Sequence[Question], rng: np.random.Generator) -> list[Question]:
+    order = rng.permutation(len(questions))[:MAX_CANDIDATES]
     return [questions[int(i)] for i in order]
 
 
-def with_matches(
-    chosen: Sequence[Chosen], candidates: Iterable[Question], taken: set[tuple[str, str]]
-) -> list[Chosen]:
+def add_matches(
+    selected: Sequence[SelectedQuestion],
+    candidates: Iterable[Question],
+    used_questions: set[tuple[str, str]],
+) -> list[SelectedQuestion]:
     """The same pairs, each with a matched pair where there is one: another key about the same two
     pictures.
 
@@ -131,42 +151,49 @@ def with_matches(
     own is, so that the matched items are as balanced as the items. Of several the one nearest in
     frequency and size is taken.
     """
-    held: dict[tuple[str, str, str], dict[str, Question]] = defaultdict(dict)
+    by_picture: dict[tuple[str, str, str], dict[str, Question]] = defaultdict(dict)
     for question in candidates:
-        held[question.image, question.part, str(question.target)].setdefault(question.key, question)
-    used, matched = set(taken), []
-    for first, second in zip(chosen[::2], chosen[1::2], strict=True):
-        a, b = first.question, second.question
-        of_first, of_second = (
-            held[a.image, a.part, str(a.target)],
-            held[b.image, b.part, str(b.target)],
-        )
+        same_picture = by_picture[question.image, question.part, str(question.target)]
+        same_picture.setdefault(question.key, question)
+    used = set(used_questions)
+    matched = []
+    for first, second in zip(selected[::2], selected[1::2], strict=True):
+        a = first.question
+        b = second.question
+        first_partners = by_picture[a.image, a.part, str(a.target)]
+        second_partners = by_picture[b.image, b.part, str(b.target)]
         keys = [
             key
-            for key in of_first.keys() & of_second.keys()
-            if key != a.key
-            and not used & {(a.image, key), (b.image, key)}
-            and not used & {(q.image, q.prompts[0]) for q in (of_first[key], of_second[key])}
+            for key in first_partners.keys() & second_partners.keys()
+            if key != a.key and not used & (first_partners[key].marks | second_partners[key].marks)
         ]
         if not keys:
             matched += [first, second]
             continue
-        best = min(
-            sorted(keys), key=lambda key: _distance(a, of_first[key]) + _distance(b, of_second[key])
+        nearest = min(
+            sorted(keys),
+            key=lambda key: _distance(a, first_partners[key]) + _distance(b, second_partners[key]),
         )
-        for one_of, other in ((first, of_first[best]), (second, of_second[best])):
-            used |= {(other.image, best), (other.image, other.prompts[0])}
-            matched.append(Chosen(question=one_of.question, wording=one_of.wording, matched=other))
+        for choice, partner in (
+            (first, first_partners[nearest]),
+            (second, second_partners[nearest]),
+        ):
+            used |= partner.marks
+            matched.append(replace(choice, matched=partner))
     return matched
 
 
 def _distance(a: Question, b: Question) -> float:
-    """How far two questions lie apart in frequency and size, in powers of e."""
-    apart = abs(math.log(max(a.frequency, 1e-6)) - math.log(max(b.frequency, 1e-6)))
-    return apart + (abs(math.log(a.size) - math.log(b.size)) if a.size and b.size else 0.0)
+    """The distance of two questions in log frequency and, where both are known, log size."""
+    distance = abs(math.log(max(a.frequency, 1e-6)) - math.log(max(b.frequency, 1e-6)))
+    if a.size and b.size:
+        distance += abs(math.log(a.size) - math.log(b.size))
+    return distance
 
 
-def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator) -> list[Chosen]:
+def select_diverse(
+    candidates: Iterable[Question], items: int, rng: np.random.Generator
+) -> list[SelectedQuestion]:
     """Open questions of one part, spread over keys, right answers and pictures.
 
     The answers of one key take turns, so that a name goes with several answers where the pictures
@@ -193,41 +220,45 @@ def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator)
         answers[answer] += 1
         load[question.image] += 1
     return [
-        Chosen(question=question, wording=place)
-        for place, (*_, question) in enumerate(sorted(ranked)[:items])
+        SelectedQuestion(question=question, wording=index)
+        for index, (*_, question) in enumerate(sorted(ranked)[:items])
     ]
 
 
-def with_open_matches(chosen: Sequence[Chosen], candidates: Iterable[Question]) -> list[Chosen]:
+def add_open_matches(
+    selected: Sequence[SelectedQuestion], candidates: Iterable[Question]
+) -> list[SelectedQuestion]:
     """Open questions, each with another one of its part about the same picture that has the same
     possible answers.
     """
-    held: dict[tuple[str, str], list[Question]] = defaultdict(list)
+    by_picture: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for question in candidates:
-        held[question.image, question.part].append(question)
-    used = {each.question.place for each in chosen}
+        by_picture[question.image, question.part].append(question)
+    used = {choice.question.identity for choice in selected}
     matched = []
-    for each in chosen:
-        own = each.question
-        others = [
-            other
-            for other in held[own.image, own.part]
-            if other.place not in used
-            and set(other.rivals) == set(own.rivals)
-            and type(other.target) is type(own.target)
+    for choice in selected:
+        item = choice.question
+        partners = [
+            partner
+            for partner in by_picture[item.image, item.part]
+            if partner.identity not in used
+            and set(partner.rivals) == set(item.rivals)
+            and type(partner.target) is type(item.target)
         ]
-        best = min(others, key=lambda other: (_distance(own, other), other.key), default=None)
-        if best is not None:
-            used.add(best.place)
-        matched.append(Chosen(question=own, wording=each.wording, matched=best))
+        nearest = min(
+            partners, key=lambda partner: (_distance(item, partner), partner.key), default=None
+        )
+        if nearest is not None:
+            used.add(nearest.identity)
+        matched.append(replace(choice, matched=nearest))
     return matched
 
 
-def shares(items: int, parts: Sequence[str]) -> Mapping[str, int]:
+def split_items(items: int, parts: Sequence[str]) -> Mapping[str, int]:
     """The number of items of each part: even, because half of them are answered yes, and together
     as many as can be.
 
-    >>> dict(shares(200, ["random", "popular", "adversarial"]))
+    >>> dict(split_items(200, ["random", "popular", "adversarial"]))
     {'random': 68, 'popular': 66, 'adversarial': 66}
     """
     pairs = items // 2
@@ -250,10 +281,10 @@ class CoOccurrence:
     pairs: Mapping[str, Mapping[str, int]]
 
     @classmethod
-    def of(cls, pictures: Iterable[Collection[str]]) -> CoOccurrence:
+    def from_pictures(cls, pictures: Iterable[Collection[str]]) -> CoOccurrence:
         """Count the features of every picture.
 
-        >>> seen = CoOccurrence.of([{"cup", "table"}, {"cup"}, {"dog"}])
+        >>> seen = CoOccurrence.from_pictures([{"cup", "table"}, {"cup"}, {"dog"}])
         >>> round(seen.frequency("cup"), 3), seen.share_given("table", "cup")
         (0.667, 0.5)
         """
@@ -264,7 +295,7 @@ class CoOccurrence:
             number += 1
             single.update(sorted(features))
             for name in sorted(features):
-                pairs[name].update(other for other in sorted(features) if other != name)
+                pairs[name].update(companion for companion in sorted(features) if companion != name)
         return cls(number, single, pairs)
 
     def frequency(self, name: str) -> float:
@@ -273,11 +304,11 @@ class CoOccurrence:
 
     def share_given(self, feature: str, name: str) -> float:
         """P(feature | object): the share of the object's pictures that have the feature."""
-        there = self.single.get(name, 0)
-        return self.pairs.get(name, {}).get(feature, 0) / there if there else 0.0
+        n_pictures = self.single.get(name, 0)
+        return self.pairs.get(name, {}).get(feature, 0) / n_pictures if n_pictures else 0.0
 
     def strongest(self, feature: str, present: Collection[str]) -> float:
-        """How likely a feature is by that of the present things which makes it likeliest."""
+        """The largest share of the feature among the pictures of one of the present objects."""
         return max((self.share_given(feature, name) for name in present), default=0.0)
 
 
@@ -289,5 +320,5 @@ def skew(shares: Array) -> Mapping[str, float]:
     >>> skew(np.array([0.9, 0.1, 0.2]))["max - min"]
     0.8
     """
-    top, middle, bottom = float(shares.max()), float(shares.mean()), float(shares.min())
-    return dict(zip(SKEWS, (top, middle, top - middle, middle - bottom, top - bottom), strict=True))
+    top, mean, bottom = map(float, (shares.max(), shares.mean(), shares.min()))
+    return dict(zip(SKEWS, (top, mean, top - mean, mean - bottom, top - bottom), strict=True))

@@ -11,19 +11,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.builders.caption_writers import Roles
-from hqm.builders.graph import Chosen, Draft, Promise
-from hqm.builders.measuring import Measured, Review, Reviewed, precision_of, read_review
+from hqm.builders.graph import Draft, Promise, SelectedQuestion
+from hqm.builders.measuring import ItemDecision, Measured, Review, precision_of, read_review
 from hqm.builders.source import Order, Recipe, Source, open_annotations, recipe_named
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import name_for, whole_folder, write_texts
+from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import items_for_error, stream
 from hqm.respondents import make_respondent
@@ -32,10 +32,10 @@ from hqm.store.database import Store
 from hqm.version import __version__
 
 OFFLINE = "offline"
-"""The writer and the filter that ask nobody."""
-_ORDERS = 8
-"""So many orders of the items are tried, until none of them gives an answer away."""
-_LOOKED_AT = 3_000
+"""The writer and the filter that ask no model."""
+_MAX_ORDERS = 8
+"""Orders of the items that are tried at most, until one gives no answer away."""
+_MAX_COMPARED_PICTURES = 3_000
 """Pictures of a source that are compared with each other before the draft; of a larger one, those
 that are used.
 """
@@ -57,14 +57,14 @@ class Build:
     forms: tuple[str, ...]
 
     @property
-    def kept(self) -> bool:
+    def keeps_promises(self) -> bool:
         """Whether every promise of the recipe is kept."""
         return all(promise.kept for promise in self.promises)
 
 
 def build(
     recipe: str,
-    place: str,
+    annotations: str,
     folder: Path,
     *,
     items: int,
@@ -79,7 +79,7 @@ def build(
 
     Parameters
     ----------
-    recipe, place
+    recipe, annotations
         The recipe's name, and the annotations, as `open_annotations` takes them.
     items
         How many are wanted; fewer are made where the annotations have no more, which a note says.
@@ -101,38 +101,43 @@ def build(
         A name means nothing, the annotations cannot be read or have nothing for the recipe, or the
         folder is there.
     """
-    made = recipe_named(recipe)
+    build_recipe = recipe_named(recipe)
     name = name_for(folder)
     review = read_review(reviewed) if reviewed is not None else None
-    source = open_annotations(place)
+    source = open_annotations(annotations)
     pictures = Pictures(source, images)
     source = _usable(source, pictures)
     order = Order(
         source=source,
         items=items,
         rng=stream(seed, f"build.{recipe}"),
-        roles=_roles(made, writer, checker, store),
+        roles=_roles(build_recipe, writer, checker, store),
     )
-    draft = made.draft(order)
-    if not draft.chosen:
-        said = _notes(made, draft)
-        notes = f": {'; '.join(said)}" if said else ""
+    draft = build_recipe.draft(order)
+    if not draft.selected:
+        message = f"the recipe {recipe} makes no item of it"
+        notes = _notes(build_recipe, draft)
+        if notes:
+            message += f": {'; '.join(notes)}"
         raise DataError(
-            f"the recipe {recipe} makes no item of it{notes}",
-            location=place,
-            remedy=f"It needs {made.needs}.",
+            message,
+            location=annotations,
+            remedy=f"It needs {build_recipe.needs}.",
         )
-    with whole_folder(folder) as written:
-        result = _written(written, name, made, source, draft, pictures, seed, review)
+    with atomic_folder(folder) as draft_folder:
+        result = _write_build(
+            draft_folder, name, build_recipe, source, draft, pictures, seed, review
+        )
+    # it was read in the temporary folder, which has the final name now
     benchmark = result.measured.benchmark
     benchmark.data = folder
     return replace(result, folder=folder)
 
 
 def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Roles | None:
-    """The models that were named; None where rules write and check."""
-    named = {"--writer": writer, "--filter": checker}
-    models = {option: name for option, name in named.items() if name != OFFLINE}
+    """The models that write and check captions; None where rules do both."""
+    model_names = {"--writer": writer, "--filter": checker}
+    models = {option: name for option, name in model_names.items() if name != OFFLINE}
     if not models:
         return None
     option, name = next(iter(models.items()))
@@ -147,8 +152,10 @@ def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Ro
         raise UsageError(
             "a model's replies need a store", remedy="Name its file with --store.", name=name
         )
-    made = {option: make_respondent(name) for option, name in models.items()}
-    return Roles(store=store, writer=made.get("--writer"), checker=made.get("--filter"))
+    respondents = {option: make_respondent(name) for option, name in models.items()}
+    return Roles(
+        store=store, writer=respondents.get("--writer"), checker=respondents.get("--filter")
+    )
 
 
 def _usable(source: Source, pictures: Pictures) -> Source:
@@ -161,7 +168,8 @@ def _usable(source: Source, pictures: Pictures) -> Source:
             location=source.name,
             remedy="Name the folder of the pictures with --images.",
         )
-    if pictures.at_hand and len(graphs) <= _LOOKED_AT:
+    # copies of a picture would let one item give away another
+    if pictures.are_local and len(graphs) <= _MAX_COMPARED_PICTURES:
         twins = _twins([graph.image.file for graph in graphs], pictures)
         graphs = [graph for graph in graphs if graph.image.file not in twins]
     return replace(source, graphs=tuple(graphs))
@@ -175,22 +183,22 @@ def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
 
     looks: dict[str, Look] = {}
     paths: dict[str, Path] = {}
-    gone: set[str] = set()
-    with tempfile.TemporaryDirectory() as place:
+    excluded: set[str] = set()
+    with tempfile.TemporaryDirectory() as temporary_folder:
         for file in dict.fromkeys(files):
-            pictures.put(file, "", Path(place))
-            paths[file] = Path(place) / file
+            pictures.save(file, "", Path(temporary_folder))
+            paths[file] = Path(temporary_folder) / file
             try:
-                looks[file] = Look.of(paths[file])
+                looks[file] = Look.from_file(paths[file])
             except OSError:
-                gone.add(file)
+                excluded.add(file)
         for twins in twins_among(looks, paths):
-            if twins.first not in gone:
-                gone.add(twins.second)
-    return frozenset(gone)
+            if twins.first not in excluded:
+                excluded.add(twins.second)
+    return frozenset(excluded)
 
 
-def _written(
+def _write_build(
     folder: Path,
     name: str,
     recipe: Recipe,
@@ -200,40 +208,43 @@ def _written(
     seed: int,
     review: Review | None,
 ) -> Build:
-    claimed = _claimed(draft.chosen)
+    types = _measurable_types(draft.selected)
     addresses = {graph.image.id: graph.image.address for graph in source.graphs}
     (folder / "images").mkdir()
-    files = {each.question.image: each.question.file for each in draft.chosen}
-    named = {
-        image: pictures.put(file, addresses[image], folder / "images")
+    files = {choice.question.image: choice.question.file for choice in draft.selected}
+    image_names = {
+        image: pictures.save(file, addresses[image], folder / "images")
         for image, file in sorted(files.items())
     }
     benchmark: Any = None
-    for attempt in range(_ORDERS):
+    for attempt in range(_MAX_ORDERS):
         rng = stream(seed, f"build.order.{attempt}")
-        chosen = [draft.chosen[int(i)] for i in rng.permutation(len(draft.chosen))]
-        rows = _reviewed(_rows(chosen, named, claimed), chosen, review)
-        provenance = [_provenance(row, each, source, recipe, seed, review) for row, each, _ in rows]
+        selected = [draft.selected[int(i)] for i in rng.permutation(len(draft.selected))]
+        reviewed = _apply_review(_rows(selected, image_names, types), selected, review)
+        provenance = [
+            _provenance(item.row, item.choice, source, recipe, seed, review) for item in reviewed
+        ]
+        unchanged = [item for item in reviewed if item.is_unchanged]
         benchmark = write_folder(
             folder,
             name,
             recipe,
             source,
-            [row for row, _, _ in rows],
+            [item.row for item in reviewed],
             provenance,
-            _forms([(row, each) for row, each, kept in rows if kept]),
+            _forms(unchanged),
             draft.files,
-            claimed,
+            types,
         )
         measured = Measured(
             benchmark=benchmark,
             draft=draft,
-            notes=_notes(recipe, draft, len(chosen) - len(rows), attempt),
+            notes=_notes(recipe, draft, len(selected) - len(reviewed), attempt),
             form=benchmark.original,
-            pictures_checked=pictures.at_hand,
+            pictures_checked=pictures.are_local,
             precision=precision_of(review),
         )
-        # a cue of the order is nobody's choice: another order is drawn
+        # L2: the order gives answers away; that is chance, and another order is drawn
         if recipe.task != "yes_no" or not any(code.startswith("L2") for code in measured.codes):
             break
     return Build(
@@ -242,35 +253,33 @@ def _written(
         source=source,
         measured=measured,
         promises=recipe.promises(measured),
-        claimed=claimed,
-        matched=sum(each.matched is not None for _, each, kept in rows if kept),
+        claimed=types,
+        matched=sum(item.choice.matched is not None for item in unchanged),
         forms=tuple(sorted(path.stem for path in (folder / "forms").glob("*.jsonl"))),
     )
 
 
-def _claimed(chosen: Sequence[Chosen]) -> tuple[str, ...]:
+def _measurable_types(selected: Sequence[SelectedQuestion]) -> tuple[str, ...]:
     """Return the types for the card: all where each has enough items for a score, else none."""
-    counts: dict[str, int] = {}
-    for each in chosen:
-        counts[each.question.type] = counts.get(each.question.type, 0) + 1
-    least = items_for_error(LARGEST_ERROR)
-    return tuple(sorted(counts)) if min(counts.values()) >= least else ()
+    counts = Counter(choice.question.type for choice in selected)
+    min_items = items_for_error(LARGEST_ERROR)
+    return tuple(sorted(counts)) if min(counts.values()) >= min_items else ()
 
 
 def _rows(
-    chosen: Sequence[Chosen], named: Mapping[str, str], claimed: Sequence[str]
+    selected: Sequence[SelectedQuestion], image_names: Mapping[str, str], types: Sequence[str]
 ) -> list[dict[str, Any]]:
     rows = []
-    wide = max(4, len(str(len(chosen))))
-    for number, each in enumerate(chosen, 1):
-        question = each.question
+    wide = max(4, len(str(len(selected))))
+    for number, choice in enumerate(selected, 1):
+        question = choice.question
         row: dict[str, Any] = {
             "id": f"q{number:0{wide}}",
-            "image": named[question.image],
-            "prompt": each.prompt,
+            "image": image_names[question.image],
+            "prompt": choice.prompt,
         }
         # a type that cannot be measured is no label: the item keeps it as its kind
-        row["type" if claimed else "kind"] = question.type
+        row["type" if types else "kind"] = question.type
         if question.part:
             row["part"] = question.part
         row["target"] = question.target
@@ -280,18 +289,26 @@ def _rows(
     return rows
 
 
-def _reviewed(
-    rows: Sequence[dict[str, Any]], chosen: Sequence[Chosen], review: Review | None
-) -> list[tuple[dict[str, Any], Chosen, bool]]:
-    """Apply a review: the rows that remain, corrected, and whether each is still as the recipe
-    made it.
+class _ReviewedItem(NamedTuple):
+    """The row of an item after the review, and its question."""
+
+    row: dict[str, Any]
+    choice: SelectedQuestion
+    is_unchanged: bool
+    """Whether the item is as the recipe made it."""
+
+
+def _apply_review(
+    rows: Sequence[dict[str, Any]], selected: Sequence[SelectedQuestion], review: Review | None
+) -> list[_ReviewedItem]:
+    """The items that a review leaves, corrected.
 
     Where an item is left out, the item that is answered the other way goes with it, so that its key
     stays balanced.
     """
-    paired = list(zip(rows, chosen, strict=True))
+    paired = list(zip(rows, selected, strict=True))
     if review is None:
-        return [(row, each, True) for row, each in paired]
+        return [_ReviewedItem(row, choice, True) for row, choice in paired]
     unknown = sorted(review.by_item.keys() - {row["id"] for row in rows})
     if unknown:
         raise DataError(
@@ -299,31 +316,43 @@ def _reviewed(
             location=review.path,
             remedy="Build with the arguments with which the reviewed items were built.",
         )
-    decisions = {
-        row["id"]: review.by_item.get(row["id"], Reviewed(decision="keep")) for row in rows
-    }
-    # a picture that is bad is bad for all its items
-    bad = {row["image"] for row in rows if decisions[row["id"]].decision == "bad picture"}
-    gone = {
-        row["id"]
-        for row in rows
-        if row["image"] in bad or decisions[row["id"]].decision == "ambiguous"
-    }
-    for row, each in paired:
-        if row["id"] in gone and row["target"] in ("yes", "no"):
-            partner = next(
-                (r["id"] for r, o in paired if _partners(each, o) and r["id"] not in gone), None
-            )
-            gone |= {partner} if partner else set()
-    left = [
-        _decided(row, each, decisions[row["id"]]) for row, each in paired if row["id"] not in gone
+    decisions = dict.fromkeys((row["id"] for row in rows), ItemDecision(decision="keep"))
+    decisions |= review.by_item
+    excluded = _excluded_items(paired, decisions)
+    remaining = [
+        _apply_decision(row, choice, decisions[row["id"]])
+        for row, choice in paired
+        if row["id"] not in excluded
     ]
-    if not left:
+    if not remaining:
         raise DataError("it leaves no item", location=review.path, remedy="Build more items.")
-    return left
+    return remaining
 
 
-def _partners(a: Chosen, b: Chosen) -> bool:
+def _excluded_items(
+    paired: Sequence[tuple[dict[str, Any], SelectedQuestion]],
+    decisions: Mapping[str, ItemDecision],
+) -> set[str]:
+    """The ids of the items that a review leaves out, with those that balanced them."""
+    # a picture that is bad is bad for all its items
+    bad_images = {
+        row["image"] for row, _ in paired if decisions[row["id"]].decision == "bad picture"
+    }
+    excluded = {
+        row["id"]
+        for row, _ in paired
+        if row["image"] in bad_images or decisions[row["id"]].decision == "ambiguous"
+    }
+    for row, choice in paired:
+        if row["id"] in excluded and row["target"] in ("yes", "no"):
+            for partner, other_choice in paired:
+                if partner["id"] not in excluded and _is_opposite(choice, other_choice):
+                    excluded.add(partner["id"])
+                    break
+    return excluded
+
+
+def _is_opposite(a: SelectedQuestion, b: SelectedQuestion) -> bool:
     return (
         a.question.target != b.question.target
         and a.wording == b.wording
@@ -331,37 +360,36 @@ def _partners(a: Chosen, b: Chosen) -> bool:
     )
 
 
-def _decided(
-    row: dict[str, Any], each: Chosen, decided: Reviewed
-) -> tuple[dict[str, Any], Chosen, bool]:
-    if decided.decision == "fixed text":
-        row = {**row, "prompt": decided.text}
-    if decided.target and decided.decision in ("wrong key", "fixed text"):
-        row = {
-            **row,
-            "target": decided.target.lower() if row["target"] in ("yes", "no") else decided.target,
-        }
-    elif decided.decision == "wrong key":
-        if row["target"] not in ("yes", "no"):
+def _apply_decision(
+    row: dict[str, Any], choice: SelectedQuestion, decision: ItemDecision
+) -> _ReviewedItem:
+    row = dict(row)
+    is_yes_no = row["target"] in ("yes", "no")
+    if decision.decision == "fixed text":
+        row["prompt"] = decision.text
+    if decision.target and decision.decision in ("wrong key", "fixed text"):
+        row["target"] = decision.target.lower() if is_yes_no else decision.target
+    elif decision.decision == "wrong key":
+        if not is_yes_no:
             raise DataError(
                 f"the key of {row['id']} is called wrong, and no other one is given",
                 remedy="Write the right answer in the column target.",
             )
-        row = {**row, "target": "no" if row["target"] == "yes" else "yes"}
-    return row, each, decided.decision == "keep"
+        row["target"] = "no" if row["target"] == "yes" else "yes"
+    return _ReviewedItem(row, choice, decision.decision == "keep")
 
 
 def _provenance(
     row: Mapping[str, Any],
-    each: Chosen,
+    choice: SelectedQuestion,
     source: Source,
     recipe: Recipe,
     seed: int,
     review: Review | None,
 ) -> dict[str, Any]:
-    question = each.question
-    decided = review.by_item.get(row["id"]) if review is not None else None
-    made: dict[str, Any] = {
+    question = choice.question
+    matched = choice.matched
+    record: dict[str, Any] = {
         "id": row["id"],
         "source": {
             "name": Path(source.name).name,
@@ -379,73 +407,74 @@ def _provenance(
         "statistic": question.statistic,
         "value": question.value,
         "competing": list(question.competing),
-        "wording": each.wording % len(question.prompts),
-        "matched": (
-            None
-            if each.matched is None
-            else {"key": each.matched.key, "objects": list(each.matched.objects)}
-        ),
+        "wording": choice.wording % len(question.prompts),
+        "matched": None,
         "review": None,
     }
-    if decided is not None and review is not None:
-        made["review"] = {
-            "decision": decided.decision,
-            "reviewer": decided.reviewer,
-            "note": decided.note,
+    if matched is not None:
+        record["matched"] = {"key": matched.key, "objects": list(matched.objects)}
+    if review is not None and row["id"] in review.by_item:
+        decision = review.by_item[row["id"]]
+        record["review"] = {
+            "decision": decision.decision,
+            "reviewer": decision.reviewer,
+            "note": decision.note,
             "file": review.digest,
         }
-    return made
+    return record
 
 
-def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[dict[str, Any]]]:
+def _forms(items: Sequence[_ReviewedItem]) -> dict[str, list[dict[str, Any]]]:
     """Build the forms `wording` (the next wording) and `matched` (another question on the
     picture).
     """
-    wording = [
-        {"id": row["id"], "prompt": each.reworded, "target": row["target"], "rule": "build.wording"}
-        for row, each in rows
-    ]
-    forms = (
-        {"wording": wording}
-        if any(w["prompt"] != row["prompt"] for w, (row, _) in zip(wording, rows, strict=True))
-        else {}
-    )
-    if any(each.matched is not None for _, each in rows):
-        forms["matched"] = [
-            (
-                {
-                    "id": row["id"],
-                    "prompt": each.matched.prompts[each.wording % len(each.matched.prompts)],
-                    "target": each.matched.target,
-                    "rule": "build.matched",
-                }
-                if each.matched is not None
-                else {
-                    "id": row["id"],
-                    "prompt": row["prompt"],
-                    "left_out": "the picture has no other question of this kind",
-                }
-            )
-            for row, each in rows
+    forms = {}
+    if any(choice.reworded != row["prompt"] for row, choice, _ in items):
+        forms["wording"] = [
+            {
+                "id": row["id"],
+                "prompt": choice.reworded,
+                "target": row["target"],
+                "rule": "build.wording",
+            }
+            for row, choice, _ in items
         ]
+    if any(choice.matched is not None for _, choice, _ in items):
+        forms["matched"] = [_matched_row(row, choice) for row, choice, _ in items]
     return forms
 
 
-def _notes(recipe: Recipe, draft: Draft, left_out: int = 0, attempt: int = 0) -> tuple[str, ...]:
-    """What a draft says, and what fell short of its number."""
-    made = {"": len(draft.chosen), **Counter(each.question.part for each in draft.chosen)}
-    notes = [
-        *draft.notes,
-        *(
-            f"{part}{': ' if part else ''}{made.get(part, 0)} items of {wanted}, for want of"
-            f" {recipe.lack}"
-            for part, wanted in draft.wanted.items()
-            if made.get(part, 0) < wanted
-        ),
-    ]
-    if left_out:
+def _matched_row(row: Mapping[str, Any], choice: SelectedQuestion) -> dict[str, Any]:
+    """The row of an item in the form `matched`."""
+    if choice.matched is None:
+        return {
+            "id": row["id"],
+            "prompt": row["prompt"],
+            "left_out": "the picture has no other question of this kind",
+        }
+    return {
+        "id": row["id"],
+        "prompt": choice.matched.prompts[choice.wording % len(choice.matched.prompts)],
+        "target": choice.matched.target,
+        "rule": "build.matched",
+    }
+
+
+def _notes(recipe: Recipe, draft: Draft, n_left_out: int = 0, attempt: int = 0) -> tuple[str, ...]:
+    """The notes of a draft, and a note for each part with fewer items than requested."""
+    part_counts = {
+        "": len(draft.selected),
+        **Counter(choice.question.part for choice in draft.selected),
+    }
+    notes = list(draft.notes)
+    for part, requested in draft.requested.items():
+        count = part_counts.get(part, 0)
+        if count < requested:
+            prefix = f"{part}: " if part else ""
+            notes.append(f"{prefix}{count} items of {requested}, for want of {recipe.lack}")
+    if n_left_out:
         notes.append(
-            f"{left_out} items left out by people's decisions, with those that balanced them"
+            f"{n_left_out} items left out by people's decisions, with those that balanced them"
         )
     if attempt:
         notes.append(
@@ -482,39 +511,39 @@ leak = 0.0
 class Pictures:
     """The pictures of a source: drawn, copied from a folder, or left at their web addresses."""
 
-    def __init__(self, source: Source, place: str | None) -> None:
+    def __init__(self, source: Source, location: str | None) -> None:
         self.source = source
-        self.address = place.rstrip("/") if place is not None and is_url(place) else ""
-        self.place: ImageSource | None = None
-        if place is not None and not self.address:
-            if not Path(place).exists():
+        self.address = location.rstrip("/") if location is not None and is_url(location) else ""
+        self.image_source: ImageSource | None = None
+        if location is not None and not self.address:
+            if not Path(location).exists():
                 raise UsageError(
-                    "there is no such folder or zip", location=place, remedy="Correct --images."
+                    "there is no such folder or zip", location=location, remedy="Correct --images."
                 )
-            self.place = open_images(Path(place))
+            self.image_source = open_images(Path(location))
 
     @property
-    def at_hand(self) -> bool:
+    def are_local(self) -> bool:
         """Whether the pictures are on this machine."""
-        return self.source.draw is not None or self.place is not None
+        return self.source.draw is not None or self.image_source is not None
 
     def has(self, file: str) -> bool:
         """Whether a picture can be used: it is drawn, in the folder, or no folder was named."""
         name = safe_name(file, self.source.name)
-        return self.place is None or self.place.has(name)
+        return self.image_source is None or self.image_source.has(name)
 
-    def put(self, file: str, address: str, folder: Path) -> str:
+    def save(self, file: str, address: str, folder: Path) -> str:
         """Draw or copy a picture into a folder, and return its name for the item."""
         name = safe_name(file, self.source.name)
-        if self.source.draw is None and self.place is None:
+        if self.source.draw is None and self.image_source is None:
             return f"{self.address}/{name}" if self.address else address or name
         target = folder / name
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             if self.source.draw is not None:
                 self.source.draw(name, target)
-            elif self.place is not None:
-                shutil.copyfile(self.place.path(name), target)
+            elif self.image_source is not None:
+                shutil.copyfile(self.image_source.path(name), target)
         return name
 
 
@@ -535,21 +564,20 @@ def write_folder(
     for form, rows in forms.items():
         (folder / "forms").mkdir(exist_ok=True)
         write_records(folder / "forms" / f"{form}.jsonl", rows)
-    unscored, why = 0.05, "as in the default policy"
+    unscored = 0.05
+    reason = "as in the default policy"
     if source.respondents and recipe.unread > unscored:
-        unscored, why = (
-            recipe.unread,
-            (
-                "the tiny embedded models were trained on other wordings, and do not read all of"
-                " these; write 0.05 for models of your own"
-            ),
+        unscored = recipe.unread
+        reason = (
+            "the tiny embedded models were trained on other wordings, and do not read all of"
+            " these; write 0.05 for models of your own"
         )
     write_texts(
         folder,
         {
             **{safe_name(file): text for file, text in files.items()},
             "card.toml": _card(name, recipe, source, records, types),
-            "policy.toml": POLICY.format(unscored=unscored, why=why),
+            "policy.toml": POLICY.format(unscored=unscored, why=reason),
             REVIEW: _review(records),
             "README.md": _readme(name, recipe, source, records, forms),
             ".gitignore": "out/\n",
@@ -565,7 +593,7 @@ def _card(
     records: Sequence[Mapping[str, Any]],
     types: Sequence[str],
 ) -> str:
-    card = {
+    card: dict[str, Any] = {
         "name": name,
         "title": recipe.title,
         "version": f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}",
@@ -575,40 +603,33 @@ def _card(
         "labelled": bool(types),
         "citation": source.citation,
         "licence": source.licence,
-        **({"adapter": recipe.adapter} if recipe.adapter else {}),
-        "data": {"items": ITEMS, "images": "images"},
-        **recipe.card,
-        **({"respondents": {"embedded": list(source.respondents)}} if source.respondents else {}),
-        "rai": {
-            "data_collection": f"{len(records)} items, drawn by the recipe `{recipe.name}` of"
-            f" hqm-audit {__version__} from {Path(source.name).name}; the seed fixes them.",
-            "data_annotation_protocol": "The right answers follow from the annotations;"
-            f" {PROVENANCE}"
-            " has the rule and the annotation behind each.",
-        },
+    }
+    if recipe.adapter:
+        card["adapter"] = recipe.adapter
+    card["data"] = {"items": ITEMS, "images": "images"}
+    card |= recipe.card
+    if source.respondents:
+        card["respondents"] = {"embedded": list(source.respondents)}
+    card["rai"] = {
+        "data_collection": f"{len(records)} items, drawn by the recipe `{recipe.name}` of"
+        f" hqm-audit {__version__} from {Path(source.name).name}; the seed fixes them.",
+        "data_annotation_protocol": f"The right answers follow from the annotations; {PROVENANCE}"
+        " has the rule and the annotation behind each.",
     }
     return toml_text(card)
 
 
 def _review(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the first hundred items for people to review; items are in random order."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("item", "decision", "text", "target", "question", "key", "image"))
     for record in records[:100]:
         key = record.get("target", "")
-        writer.writerow(
-            (
-                record["id"],
-                "",
-                "",
-                "",
-                record["prompt"],
-                ", ".join(map(str, key)) if isinstance(key, list) else key,
-                record.get("image", ""),
-            )
-        )
-    return out.getvalue()
+        if isinstance(key, list):
+            key = ", ".join(map(str, key))
+        writer.writerow((record["id"], "", "", "", record["prompt"], key, record.get("image", "")))
+    return buffer.getvalue()
 
 
 def _readme(
@@ -618,7 +639,7 @@ def _readme(
     records: Sequence[Mapping[str, Any]],
     forms: Mapping[str, object],
 ) -> str:
-    named = " ".join(f"--form {form}=forms/{form}.jsonl" for form in forms)
+    form_options = " ".join(f"--form {form}=forms/{form}.jsonl" for form in forms)
     return f"""# {recipe.title}
 
 {recipe.summary} {len(records)} items, built by the recipe `{recipe.name}` of hqm-audit {__version__} from {Path(source.name).name}.
@@ -630,7 +651,7 @@ def _readme(
 
 ```sh
 hqm check . --strict
-hqm audit . --out out {named}
+hqm audit . --out out {form_options}
 hqm gate out/audit.json --policy policy.toml
 ```
 

@@ -1,4 +1,4 @@
-"""The offline writer: true captions, and what can be exchanged in them.
+"""The offline writer: true captions, and the words that can be exchanged in them.
 
 A caption comes from the annotation, where it has captions; otherwise it is written from the scene
 graph by a template. A span is exchanged for a word of its own kind that another picture has, so
@@ -8,6 +8,7 @@ near to it, is in another caption of the picture or among its objects.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,15 +16,23 @@ from dataclasses import dataclass, replace
 
 from hqm.administration.rewriter import stored_replies
 from hqm.benchmark.judge_api import fill
-from hqm.builders.graph import Object, SceneGraph, Values, phrase_for, values_of, wrong_values
+from hqm.builders.graph import (
+    Object,
+    Relation,
+    SceneGraph,
+    Values,
+    phrase_for,
+    values_of,
+    wrong_values,
+)
 from hqm.builders.lexicon import KINDS as ATTRIBUTES
 from hqm.builders.lexicon import (
     POSTURES,
-    be,
-    brought_in,
     excludes,
+    first_mention,
     near_names,
     singular,
+    verb_for,
     well_formed,
     with_article,
 )
@@ -33,9 +42,10 @@ from hqm.store.database import Store, ask
 from hqm.types import Response
 
 KINDS = ("object", "attribute", "relation", "event")
-WORDS = 2
-"""So many words more or fewer than the true caption has, at most."""
+MAX_LENGTH_DIFFERENCE = 2
+"""Words that a wrong caption may have more or fewer than the true one."""
 ATTRIBUTE_KINDS = ("color", "size", "state", "material", "weather", "action")
+# without colors that are names of things, or that viewers confuse with others
 COLORS = tuple(
     color
     for color in ATTRIBUTES["color"].split()
@@ -72,15 +82,15 @@ _WORDS = {
         "flying swimming".split(),
     ),
 }
-"""Kind -> groups of words that can stand for each other in a sentence; what is exchanged stays in
-its group.
+"""Kind -> groups of words that can replace each other in a sentence; a word is only exchanged
+within its group.
 """
-_SAID = re.compile(
-    rf"\b(?:{'|'.join(word for of_kind in _WORDS.values() for group in of_kind for word in group)})"
+_LISTED_WORD = re.compile(
+    rf"\b(?:{'|'.join(word for groups in _WORDS.values() for group in groups for word in group)})"
     r"\b",
     re.IGNORECASE,
 )
-_BOTH = frozenset(
+_COMPATIBLE = frozenset(
     frozenset(pair.split(" / "))
     for pair in (
         "below / under",
@@ -97,8 +107,8 @@ _BOTH = frozenset(
         "sink / toilet",
     )
 )
-"""Pairs of words that may both be true of one thing, or that viewers take for each other: neither
-is put for the other.
+"""Pairs of words that may both be true of one object, or that viewers confuse: neither replaces the
+other.
 """
 _LIVING = frozenset(
     "man men woman women person people boy boys girl girls child children kid kids guy lady player"
@@ -106,7 +116,7 @@ _LIVING = frozenset(
     " cows sheep elephant elephants bear bears zebra zebras giraffe giraffes bird birds animal"
     " animals puppy kitten duck ducks he she".split()
 )
-"""What can do something: a table stands, and nobody can say that it sits."""
+"""Nouns that can be the subject of an action: a table stands, but it cannot sit."""
 _DETERMINER = r"(?:the|a|an|his|her|their|its|some|two|three)"
 _FOLLOWS = {
     "relation": re.compile(rf" (?:of )?{_DETERMINER} (?!while|as|and)(?P<thing>[a-z ]+)"),
@@ -120,18 +130,18 @@ _FOLLOWS = {
         r"|outside|of|to|for|from|while|sitting|standing|lying|parked|sits|stands) "
     ),
 }
-"""What may stand behind a word of this kind, so that it has the sense of its list."""
+"""What may follow a word of this kind, so that it has the sense of its list."""
 _SPOT = re.compile(
-    r" (?P<how>\w+)(?: \w+){0,3}? (?P<what>grass|field|bench|bed|couch|chair|table|street|road"
-    r"|toilet|snow|water)\b"
+    r" (?P<preposition>\w+)(?: \w+){0,3}?"
+    r" (?P<place>grass|field|bench|bed|couch|chair|table|street|road|toilet|snow|water)\b"
 )
-"""Where something is done, by the places that leave few things to do there."""
-_BEFORE_THING = frozenset(
+"""A place in which only a few actions are likely, with its preposition."""
+_NOUN_PREDECESSORS = frozenset(
     "a an the one two three his her their its large small big little old young new white black red"
     " blue green yellow brown gray dirty clean open empty wooden".split()
 )
-"""What may stand before a thing: behind "teddy" a bear is no bear."""
-_NO_PLACE = {
+"""Words that may precede a noun of the list: behind "teddy" a bear is no bear."""
+_NO_OPPOSITE = {
     "above": "umbrella umbrellas",
     "below": "",
     "inside": "",
@@ -150,10 +160,12 @@ _NO_PLACE = {
         " other crowd"
     ),
 }
-"""Word -> things for which the opposite place makes no sense, or may hold as well."""
-_NO_PLACE["behind"] = _NO_PLACE["in front of"]
-_NO_PLACE["next to"] = f"{_NO_PLACE['on top of']} river man woman boy girl person people fence tree"
-_FIXED = re.compile(
+"""Word -> nouns for which the opposite position makes no sense, or may hold as well."""
+_NO_OPPOSITE["behind"] = _NO_OPPOSITE["in front of"]
+_NO_OPPOSITE["next to"] = (
+    f"{_NO_OPPOSITE['on top of']} river man woman boy girl person people fence tree"
+)
+_COMPOUND_TAIL = re.compile(
     r"^(?: fashioned|-fashioned| way| tone| wine| bear| board| box| onions?| beans?| peppers?| tea"
     r"| rice| sauce| meat| story| level| piece| part| decker| sky| skies"
     r"|\.)"
@@ -167,12 +179,12 @@ class Slot:
 
     kind: str
     text: str
-    others: tuple[str, ...]
+    alternatives: tuple[str, ...]
     start: int = 0
-    about: str = ""
-    """Of what it is said, where the words say no more than that."""
+    subject: str = ""
+    """The object or context of the word, where its answer may depend on it."""
     objects: tuple[str, ...] = ()
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,127 +209,145 @@ class Change:
 
 def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
     """Return each picture's captions: the annotated ones, or some made from the scene graph."""
-    names = sorted({thing.name for graph in graphs for thing in graph.objects})
-    known = values_of(graphs)
-    colored = frozenset(name for name, kind in known if kind == "color")
+    names = sorted({obj.name for graph in graphs for obj in graph.objects})
+    value_counts = values_of(graphs)
+    colored = frozenset(name for name, kind in value_counts if kind == "color")
     for graph in graphs:
         if graph.captions:
-            yield from _annotated(graph)
+            yield from _annotated_captions(graph)
         else:
-            yield from _described(graph, names, colored, known)
+            yield from _template_captions(graph, names, colored, value_counts)
 
 
 def changes_of(caption: Caption) -> tuple[Change, ...]:
     """Return every wrong caption of similar length that one replacement makes of a true one."""
-    made = []
+    changes = []
     for slot in caption.slots:
-        for other in slot.others:
-            if abs(len(other.split()) - len(slot.text.split())) > WORDS:
+        for alternative in slot.alternatives:
+            if abs(len(alternative.split()) - len(slot.text.split())) > MAX_LENGTH_DIFFERENCE:
                 continue
             before, after = caption.text[: slot.start], caption.text[slot.start + len(slot.text) :]
-            text, start = _joined(before, other, after)
-            made.append(
-                Change(slot=slot, after=text[start : start + len(other)], start=start, text=text)
+            text, start = _join(before, alternative, after)
+            changes.append(
+                Change(
+                    slot=slot, after=text[start : start + len(alternative)], start=start, text=text
+                )
             )
-    return tuple(made)
+    return tuple(changes)
 
 
-def _joined(before: str, value: str, after: str) -> tuple[str, int]:
+def _join(before: str, value: str, after: str) -> tuple[str, int]:
     """Replace a word in a sentence, and adapt its article and its capital."""
     article = re.search(r"\b(an?) $", before, re.IGNORECASE)
     if article is not None:
-        right = "an" if with_article(value).startswith("an ") else "a"
-        right = right.capitalize() if article[1][0].isupper() else right
-        before = f"{before[: article.start()]}{right} "
+        new_article = "an" if with_article(value).startswith("an ") else "a"
+        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
+        before = f"{before[: article.start()]}{new_article} "
     return before + (value if before else f"{value[0].upper()}{value[1:]}") + after, len(before)
 
 
-def _annotated(graph: SceneGraph) -> Iterator[Caption]:
-    """The captions of an annotation, with the words that lists know."""
-    everything = {
-        singular(word)
-        for caption in graph.captions
-        for word in re.findall(r"[a-z]+", caption.lower())
-    }
-    there = everything | {word for name in graph.present for word in (name, *near_names(name))}
+def _annotated_captions(graph: SceneGraph) -> Iterator[Caption]:
+    """The captions of an annotation, with the listed words that can be exchanged in them."""
+    present = _present_words(graph)
     for text in graph.captions:
         clean = " ".join(text.split()).rstrip(" .")
         if not 4 <= len(clean.split()) <= 40 or not well_formed(clean):
             continue
         clean = f"{clean[0].upper()}{clean[1:]}."
         slots = []
-        for match in _SAID.finditer(clean):
-            word = match[0].lower()
-            for kind, groups in _WORDS.items():
-                own = [group for group in groups if word in group]
-                if not own or not _fits(kind, clean, match):
-                    continue
-                others = tuple(
-                    other if match[0][0].islower() else f"{other[0].upper()}{other[1:]}"
-                    for other in dict.fromkeys(other for group in own for other in group)
-                    if other != word
-                    and other not in there
-                    and not near_names(other) & there
-                    and frozenset((word, other)) not in _BOTH
-                    and (not {word, other} <= _EXCLUSIVE or excludes(word, other))
-                )
-                if others:
-                    why = "no caption and no object of the picture has it"
-                    # who walks walks through, and who sits sits on: the place says what is done
-                    spot = _SPOT.match(clean[match.end() :])
-                    where = (
-                        clean[match.end() :].split()[:1]
-                        if spot is None
-                        else [spot["how"], spot["what"]]
-                    )
+        for match in _LISTED_WORD.finditer(clean):
+            for kind in _WORDS:
+                alternatives = _alternatives(kind, match[0], present)
+                if alternatives and _fits(kind, clean, match):
                     slots.append(
                         Slot(
                             kind=kind,
                             start=match.start(),
                             text=match[0],
-                            others=others,
-                            about=" ".join(where) if kind == "event" else "",
-                            why=why,
+                            alternatives=alternatives,
+                            subject=_event_context(clean[match.end() :]) if kind == "event" else "",
+                            reason="no caption and no object of the picture has it",
                         )
                     )
         yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
+
+
+def _present_words(graph: SceneGraph) -> set[str]:
+    """The words of a picture's captions, and the names of its objects with those near to them."""
+    words = {singular(word) for word in re.findall(r"[a-z]+", " ".join(graph.captions).lower())}
+    for name in graph.present:
+        words |= {name, *near_names(name)}
+    return words
+
+
+def _alternatives(kind: str, text: str, present: set[str]) -> tuple[str, ...]:
+    """The words that can stand for a listed word and are false of the picture."""
+    word = text.lower()
+    candidates: dict[str, None] = {}
+    for group in _WORDS[kind]:
+        if word in group:
+            candidates |= dict.fromkeys(group)
+    alternatives = []
+    for candidate in candidates:
+        pair = {word, candidate}
+        if (
+            candidate != word
+            and candidate not in present
+            and not near_names(candidate) & present
+            and pair not in _COMPATIBLE
+            and (not pair <= _EXCLUSIVE or excludes(word, candidate))
+        ):
+            capital = not text[0].islower()
+            alternatives.append(f"{candidate[0].upper()}{candidate[1:]}" if capital else candidate)
+    return tuple(alternatives)
+
+
+def _event_context(following: str) -> str:
+    """The words behind an action that hint at it: people walk through, and sit on."""
+    spot = _SPOT.match(following)
+    if spot is None:
+        return " ".join(following.split()[:1])
+    return f"{spot['preposition']} {spot['place']}"
 
 
 def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
     """Whether a word is used in the sense of its list: a position, an action, or a thing and no
     brand or part of a name.
     """
-    before, behind = text[: match.start()].lower().split(), text[match.end() :]
-    word, last = match[0].lower(), before[-1] if before else ""
+    before, following = text[: match.start()].lower().split(), text[match.end() :]
+    word, previous = match[0].lower(), before[-1] if before else ""
     if kind == "relation":
-        follows = _FOLLOWS[kind].match(behind)
-        if follows is None or last == "the" or behind[follows.end() :].startswith("'"):
+        follows = _FOLLOWS[kind].match(following)
+        if follows is None or previous == "the" or following[follows.end() :].startswith("'"):
             return False
-        return _thing_in(follows["thing"]).isdisjoint(_NO_PLACE[word].split())
+        return _noun_phrase_words(follows["thing"]).isdisjoint(_NO_OPPOSITE[word].split())
     if kind == "event":
+        # with a second verb in the sentence, the wrong action may be that of somebody else
         transitive = word in _WORDS["event"][1]
-        follows = _FOLLOWS["transitive" if transitive else "event"].match(behind)
+        follows = _FOLLOWS["transitive" if transitive else "event"].match(following)
         verbs = re.findall(r"\b[a-z]{2,}ing\b", text.lower())
-        alone = len(verbs) == 1 and not re.search(r"\bair\b", text)
-        return follows is not None and alone and bool(_LIVING & set(before[-4:]))
+        has_one_verb = len(verbs) == 1 and not re.search(r"\bair\b", text)
+        return follows is not None and has_one_verb and bool(_LIVING & set(before[-4:]))
     if kind == "object":
+        # what flies may be a bird or a plane, and "another dog" speaks of two
         flies = re.search(r"\b(?:fl(?:y|ies|ying|ew)|another|other)\b", text.lower())
         return (
-            (not before or (match[0].islower() and last in _BEFORE_THING))
-            and _FOLLOWS[kind].match(behind) is not None
+            (not before or (match[0].islower() and previous in _NOUN_PREDECESSORS))
+            and _FOLLOWS[kind].match(following) is not None
             and flies is None
         )
-    near = {*before[-2:], *re.findall("[a-z]+", behind.lower())[:2]}
+    neighbours = {*before[-2:], *re.findall("[a-z]+", following.lower())[:2]}
+    # "old man" is an age; "old car" is none that a picture shows
     if word in _AGES:
-        return bool(_ADULT & set(behind.split()[:1]))
+        return bool(_ADULT & set(following.split()[:1]))
     return (
-        _FIXED.match(behind) is None
-        and last not in ("year", "month", "one", "each")
-        and near.isdisjoint(ATTRIBUTES["color"].split())
+        _COMPOUND_TAIL.match(following) is None
+        and previous not in ("year", "month", "one", "each")
+        and neighbours.isdisjoint(ATTRIBUTES["color"].split())
     )
 
 
-def _thing_in(words: str) -> set[str]:
+def _noun_phrase_words(words: str) -> set[str]:
     """The words of the noun phrase that a text begins with."""
     return set(
         re.split(r" (?:with|and|in|on|at|near|of|to|next|that|which|while) ", f"{words} ")[
@@ -326,65 +356,80 @@ def _thing_in(words: str) -> set[str]:
     )
 
 
-def _described(
-    graph: SceneGraph, names: Sequence[str], colored: frozenset[str], known: Values
+def _template_captions(
+    graph: SceneGraph, names: Sequence[str], colored: frozenset[str], value_counts: Values
 ) -> Iterator[Caption]:
-    """Captions from a scene graph: where one thing lies, what a thing looks like, and what somebody
-    does.
-    """
-    missing = tuple(
+    """Captions from a scene graph: the position of an object, its attributes, and its actions."""
+    absent = tuple(
         name for name in names if name in graph.absent and not near_names(name) & graph.present
     )
 
-    def named(thing: Object) -> list[str | Slot]:
-        return _named(graph, thing, missing, colored)
+    def object_phrase(obj: Object) -> list[str | Slot]:
+        return _noun_phrase(graph, obj, absent, colored)
 
     for relation in graph.relations:
-        a, b = graph.by_id[relation.subject], graph.by_id[relation.object]
-        pair = next((pair for pair in _OPPOSITES if relation.predicate in pair), None)
-        first, second = phrase_for(graph, a), phrase_for(graph, b)
-        if pair is None or not relation.holds or not first or not second:
+        position = _position_slot(relation)
+        a = graph.by_id[relation.subject]
+        b = graph.by_id[relation.object]
+        if position is not None and phrase_for(graph, a) and phrase_for(graph, b):
+            verb = verb_for(a.name)
+            yield _sentence(graph, *object_phrase(a), f" {verb} ", position, " ", *object_phrase(b))
+    for number, obj in enumerate(graph.objects):
+        if graph.unique_object(obj.name) is not obj or obj.name in graph.image.doubtful:
             continue
-        lies = Slot(
-            kind="relation",
-            text=relation.predicate,
-            others=tuple(word for word in pair if word != relation.predicate),
-            objects=(a.id, b.id),
-            why="the annotation says the opposite",
-        )
-        yield _sentence(graph, *named(a), f" {be(a.name)} ", lies, " ", *named(b))
-    for number, thing in enumerate(graph.objects):
-        if graph.only(thing.name) is not thing or thing.name in graph.image.doubtful:
-            continue
-        others = [
-            other
-            for other in (*graph.objects[number + 1 :], *graph.objects[:number])
-            if other.name != thing.name and phrase_for(graph, other)
-        ]
-        for kind in ATTRIBUTE_KINDS:
-            wrong = wrong_values(graph, thing, kind, known.get((thing.name, kind), ()))
-            for value in thing.values(kind):
-                slot = Slot(
-                    kind="event" if kind == "action" else "attribute",
-                    text=value,
-                    others=wrong,
-                    about=thing.name,
-                    objects=(thing.id,),
-                    why=f"the only {thing.name} is not so by the annotation",
-                )
-                beside = [", and ", *named(others[0]), " can be seen"] if others else []
-                yield _sentence(graph, f"The {thing.name} {be(thing.name)} ", slot, *beside)
-        if others:
-            yield _sentence(graph, *named(thing), " and ", *named(others[0]), " can be seen")
+        # the next object that a phrase can name is mentioned too, so that captions differ in length
+        neighbour: list[str | Slot] = []
+        for candidate in (*graph.objects[number + 1 :], *graph.objects[:number]):
+            if candidate.name != obj.name and phrase_for(graph, candidate):
+                neighbour = [*object_phrase(candidate), " can be seen"]
+                break
+        for slot in _attribute_slots(graph, obj, value_counts):
+            tail = [", and ", *neighbour] if neighbour else []
+            yield _sentence(graph, f"The {obj.name} {verb_for(obj.name)} ", slot, *tail)
+        if neighbour:
+            yield _sentence(graph, *object_phrase(obj), " and ", *neighbour)
+
+
+def _position_slot(relation: Relation) -> Slot | None:
+    """The span of a position that holds and has an opposite; None of any other relation."""
+    for pair in _OPPOSITES:
+        if relation.holds and relation.predicate in pair:
+            return Slot(
+                kind="relation",
+                text=relation.predicate,
+                alternatives=tuple(word for word in pair if word != relation.predicate),
+                objects=(relation.subject, relation.object),
+                reason="the annotation says the opposite",
+            )
+    return None
+
+
+def _attribute_slots(graph: SceneGraph, obj: Object, value_counts: Values) -> Iterator[Slot]:
+    """The attributes and actions of an object, with the values that are wrong of it."""
+    for kind in ATTRIBUTE_KINDS:
+        wrong = wrong_values(graph, obj, kind, value_counts.get((obj.name, kind), ()))
+        for value in obj.values(kind):
+            yield Slot(
+                kind="event" if kind == "action" else "attribute",
+                text=value,
+                alternatives=wrong,
+                subject=obj.name,
+                objects=(obj.id,),
+                reason=f"the only {obj.name} is not so by the annotation",
+            )
 
 
 def _sentence(graph: SceneGraph, *pieces: str | Slot) -> Caption:
     """Put words and spans together, and note where the spans are."""
-    text, slots = "", []
+    text = ""
+    slots = []
     for piece in pieces:
-        if isinstance(piece, Slot) and piece.others:
+        if isinstance(piece, str):
+            text += piece
+            continue
+        if piece.alternatives:
             slots.append(replace(piece, start=len(text)))
-        text += piece.text if isinstance(piece, Slot) else piece
+        text += piece.text
     text = f"{text[0].upper()}{text[1:]}."
     return Caption(
         image=graph.image.id,
@@ -394,31 +439,50 @@ def _sentence(graph: SceneGraph, *pieces: str | Slot) -> Caption:
     )
 
 
-def _named(
-    graph: SceneGraph, thing: Object, missing: tuple[str, ...], colored: frozenset[str]
+def _noun_phrase(
+    graph: SceneGraph, obj: Object, absent: tuple[str, ...], colored: frozenset[str]
 ) -> list[str | Slot]:
-    """A thing by its name, or by its color and name where several have the name."""
-    why = "the annotation is complete about it and has none"
-    if graph.only(thing.name) is thing:
-        others = tuple(brought_in(name) for name in missing)
-        text = brought_in(thing.name)
-        return [Slot(kind="object", text=text, others=others, objects=(thing.id,), why=why)]
-    own = thing.values("color")[0]
-    taken = {v for o in graph.objects if o.name == thing.name for v in o.values("color")}
-    wrong = tuple(color for color in COLORS if all(excludes(color, value) for value in taken))
+    """An object by its name, or by its color and name where several have the name."""
+    reason = "the annotation is complete about it and has none"
+    if graph.unique_object(obj.name) is obj:
+        alternatives = tuple(first_mention(name) for name in absent)
+        text = first_mention(obj.name)
+        return [
+            Slot(
+                kind="object",
+                text=text,
+                alternatives=alternatives,
+                objects=(obj.id,),
+                reason=reason,
+            )
+        ]
+    color_word = obj.values("color")[0]
+    present_colors: set[str] = set()
+    for namesake in graph.objects:
+        if namesake.name == obj.name:
+            present_colors |= set(namesake.values("color"))
+    wrong = tuple(
+        color for color in COLORS if all(excludes(color, value) for value in present_colors)
+    )
     color = Slot(
         kind="attribute",
-        text=own,
-        others=wrong,
-        about=thing.name,
-        objects=(thing.id,),
-        why=f"no {thing.name} of the picture has it",
+        text=color_word,
+        alternatives=wrong,
+        subject=obj.name,
+        objects=(obj.id,),
+        reason=f"no {obj.name} of the picture has it",
     )
-    others = tuple(name for name in missing if name in colored)
+    alternatives = tuple(name for name in absent if name in colored)
     name = Slot(
-        kind="object", text=thing.name, others=others, about=own, objects=(thing.id,), why=why
+        kind="object",
+        text=obj.name,
+        alternatives=alternatives,
+        subject=color_word,
+        objects=(obj.id,),
+        reason=reason,
     )
-    return [f"{with_article(own).partition(' ')[0]} ", color, " ", name]
+    article = with_article(color_word).partition(" ")[0]
+    return [f"{article} ", color, " ", name]
 
 
 # --- captions that a model writes, and a model that checks them ---
@@ -427,20 +491,20 @@ def _named(
 # writer says is taken only where it changed one span of the true caption, within two words of its
 # length; what the filter does not clearly call false is left out.
 
-LONGEST = 5
+MAX_SPAN_WORDS = 5
 """Words that the changed span may have."""
-WRITE = """The sentence below is true of a picture. Write it again with one thing changed, so that it becomes false of the
+WRITE_PROMPT = """The sentence below is true of a picture. Write it again with one thing changed, so that it becomes false of the
 picture: {what}. Change those words only, keep all others to the letter, and change no more than two or three words.
 Reply with the changed sentence alone, on one line.
 
 Sentence: {text}"""
-WHAT = {
+CHANGE_INSTRUCTIONS = {
     "object": "put another thing in the place of one that it names",
     "attribute": "give one thing another color, size, material or state",
     "relation": "let one thing lie in another place, as seen from another thing",
     "event": "let somebody or something do something else",
 }
-CHECK = """The first sentence is true of a picture that you do not see. Is the second one a sensible sentence, and false of every
+CHECK_PROMPT = """The first sentence is true of a picture that you do not see. Is the second one a sensible sentence, and false of every
 picture of which the first is true?
 Reply with one word: "false" if it is; "unclear" if it may be true as well, or makes no sense.
 
@@ -465,63 +529,69 @@ Captions = Sequence[tuple[Caption, tuple[Change, ...]]]
 
 
 def changes_written(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """Have the writer change each caption once in each way; notes say what was left out."""
+    """Have the writer change each caption once in each way; notes count the rejected replies."""
     writer = roles.writer
     if writer is None:
         return captions, ()
     asks = {
-        (i, kind): ask(fill(WRITE, what=WHAT[kind], text=caption.text))
+        (i, kind): ask(fill(WRITE_PROMPT, what=CHANGE_INSTRUCTIONS[kind], text=caption.text))
         for i, (caption, _) in enumerate(captions)
         for kind in KINDS
     }
     replies = stored_replies(asks.values(), writer, roles.store)
-    why = f"{writer.name} wrote it to be false"
-    made: list[list[Change]] = [[] for _ in captions]
-    left_out: Counter[str] = Counter()
+    reason = f"{writer.name} wrote it to be false"
+    changes_by_caption: list[list[Change]] = [[] for _ in captions]
+    rejections: Counter[str] = Counter()
     for (i, kind), question in asks.items():
-        read = _change(captions[i][0].text, replies.get(question.digest), kind, why)
+        read = _change(captions[i][0].text, replies.get(question.digest), kind, reason)
         if isinstance(read, str):
-            left_out[read] += 1
+            rejections[read] += 1
         else:
-            made[i].append(read)
-    written = [
-        (caption, tuple(changes)) for (caption, _), changes in zip(captions, made, strict=True)
+            changes_by_caption[i].append(read)
+    changed = [
+        (caption, tuple(changes))
+        for (caption, _), changes in zip(captions, changes_by_caption, strict=True)
     ]
-    return written, _notes(f"the writer {writer.name}", len(asks), left_out)
+    return changed, _notes(f"the writer {writer.name}", len(asks), rejections)
 
 
 def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """Select the changes that the filter calls false; notes say what was left out."""
+    """Select the changes that the filter calls false; notes count the others."""
     checker = roles.checker
     if checker is None:
         return captions, ()
     asks = {
-        (i, j): ask(fill(CHECK, true=caption.text, wrong=change.text))
+        (i, j): ask(fill(CHECK_PROMPT, true=caption.text, wrong=change.text))
         for i, (caption, changes) in enumerate(captions)
         for j, change in enumerate(changes)
     }
     replies = stored_replies(asks.values(), checker, roles.store)
-    reasons = {place: _objection(replies.get(question.digest)) for place, question in asks.items()}
-    accepted = [
-        (
-            caption,
-            tuple(
-                replace(c, slot=replace(c.slot, why=f"{c.slot.why}; {checker.name} calls it false"))
-                for j, c in enumerate(changes)
-                if not reasons[i, j]
-            ),
-        )
-        for i, (caption, changes) in enumerate(captions)
-    ]
+    reasons = {key: _objection(replies.get(question.digest)) for key, question in asks.items()}
+    accepted = []
+    for i, (caption, changes) in enumerate(captions):
+        passed = [
+            _with_reason(change, f"{change.slot.reason}; {checker.name} calls it false")
+            for j, change in enumerate(changes)
+            if not reasons[i, j]
+        ]
+        accepted.append((caption, tuple(passed)))
     return accepted, _notes(
         f"the filter {checker.name}", len(asks), Counter(filter(None, reasons.values()))
     )
 
 
-def _notes(who: str, asked: int, left_out: Counter[str]) -> tuple[str, ...]:
-    reasons = "; ".join(f"{count}: {reason}" for reason, count in left_out.most_common())
-    summary = f"{who} was asked {asked} times, and {asked - left_out.total()} replies are used"
-    return (f"{summary} ({reasons})" if reasons else summary,)
+def _with_reason(change: Change, reason: str) -> Change:
+    return replace(change, slot=replace(change.slot, reason=reason))
+
+
+def _notes(model: str, n_asked: int, rejections: Counter[str]) -> tuple[str, ...]:
+    reasons = "; ".join(f"{count}: {reason}" for reason, count in rejections.most_common())
+    summary = (
+        f"{model} was asked {n_asked} times, and {n_asked - rejections.total()} replies are used"
+    )
+    if reasons:
+        summary += f" ({reasons})"
+    return (summary,)
 
 
 def _objection(response: Response | None) -> str:
@@ -530,14 +600,12 @@ def _objection(response: Response | None) -> str:
         return "no reply, or a refusal"
     if _FALSE.search(response.text):
         return ""
-    return (
-        "it may be true as well"
-        if _UNCLEAR.search(response.text)
-        else "neither false nor unclear was said"
-    )
+    if _UNCLEAR.search(response.text):
+        return "it may be true as well"
+    return "neither false nor unclear was said"
 
 
-def _change(text: str, response: Response | None, kind: str, why: str) -> Change | str:
+def _change(text: str, response: Response | None, kind: str, reason: str) -> Change | str:
     """Return the single span that a reply changed, or why the reply is left out.
 
     >>> text = "A red cup is on a box."
@@ -555,24 +623,22 @@ def _change(text: str, response: Response | None, kind: str, why: str) -> Change
     old, new = text.split(), wrong.split()
     if old == new:
         return "it is the true caption"
-    if abs(len(old) - len(new)) > WORDS:
-        return f"it is over {WORDS} words longer or shorter"
-    first = _shared(old, new)
-    last = _shared(old[first:][::-1], new[first:][::-1])
+    if abs(len(old) - len(new)) > MAX_LENGTH_DIFFERENCE:
+        return f"it is over {MAX_LENGTH_DIFFERENCE} words longer or shorter"
+    first = _common_prefix_length(old, new)
+    last = _common_prefix_length(old[first:][::-1], new[first:][::-1])
     before, after = old[first : len(old) - last], new[first : len(new) - last]
     if not before or not after:
         return "words were only added or left out"
-    if max(len(before), len(after)) > LONGEST or set(before[1:-1]) & set(after[1:-1]):
+    if max(len(before), len(after)) > MAX_SPAN_WORDS or set(before[1:-1]) & set(after[1:-1]):
         return "more than one span was changed"
     values = [" ".join(words).rstrip(".,;") for words in (before, after)]
     start = len(" ".join(new[:first])) + (first > 0)
-    slot = Slot(kind=kind, start=start, text=values[0], others=(values[1],), why=why)
+    slot = Slot(kind=kind, start=start, text=values[0], alternatives=(values[1],), reason=reason)
     return Change(slot=slot, after=values[1], start=start, text=" ".join(new))
 
 
-def _shared(old: list[str], new: list[str]) -> int:
-    """How many words are the same from the beginning."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
-        min(len(old), len(new)),
-    )
+def _common_prefix_length(old: list[str], new: list[str]) -> int:
+    """The number of words at the beginning that are the same."""
+    pairs = zip(old, new, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,7 +1,7 @@
-"""The scene graph: what an annotation says of a picture, in one shape for every source.
+"""The scene graph: the annotation of a picture, in one structure for every source.
 
-What is checked on reading: boxes are finite and not negative, a relation names objects that there
-are, and a picture's name does not leave the folder of pictures.
+Checked on reading: boxes are finite and not negative, a relation names objects of its picture, and
+a picture's name does not leave the folder of pictures.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from hqm.builders.lexicon import excludes
 
 
-class _Part(BaseModel):
+class _GraphModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Box(_Part):
+class Box(_GraphModel):
     """A rectangle in pixels: left, top, width and height.
 
     >>> Box(x=0, y=0, width=2, height=2).overlap(Box(x=1, y=0, width=2, height=2))
@@ -41,24 +41,24 @@ class Box(_Part):
     def center(self) -> tuple[float, float]:
         return self.x + self.width / 2, self.y + self.height / 2
 
-    def overlap(self, other: Box) -> float:
+    def overlap(self, second: Box) -> float:
         """Intersection over union of two boxes."""
-        wide = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
-        high = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        wide = min(self.x + self.width, second.x + second.width) - max(self.x, second.x)
+        high = min(self.y + self.height, second.y + second.height) - max(self.y, second.y)
         shared = max(wide, 0.0) * max(high, 0.0)
-        union = self.area + other.area - shared
+        union = self.area + second.area - shared
         return shared / union if union > 0 else 0.0
 
 
-class Attribute(_Part):
+class Attribute(_GraphModel):
     """A property of an object and its kind (color, size, action, state; empty if unknown)."""
 
     value: str = Field(min_length=1)
     kind: str = ""
 
 
-class Object(_Part):
-    """A thing in the picture.
+class Object(_GraphModel):
+    """An object in the picture.
 
     The first of its names is its class; the others are synonyms or wider words.
     """
@@ -77,7 +77,7 @@ class Object(_Part):
         return tuple(attribute.value for attribute in self.attributes if attribute.kind == kind)
 
 
-class Relation(_Part):
+class Relation(_GraphModel):
     """A relation between two objects, by their ids; `holds` is False where the annotation says that
     it does not hold.
     """
@@ -90,23 +90,23 @@ class Relation(_Part):
     holds: bool = True
 
 
-class Text(_Part):
-    """A text that can be read in the picture, and on what it stands."""
+class Text(_GraphModel):
+    """A legible text in the picture, and the object that bears it."""
 
     id: str
     string: str = Field(min_length=1)
     carrier: str = "sign"
 
 
-class Setting(_Part):
+class Setting(_GraphModel):
     """A property of the whole picture: its kind (time of day, ground, weather) and value."""
 
     kind: str
     value: str = Field(min_length=1)
 
 
-class Image(_Part):
-    """A picture and what its annotation is complete about."""
+class Image(_GraphModel):
+    """A picture, and the classes and attributes about which its annotation is complete."""
 
     id: str
     file: str = ""
@@ -126,7 +126,7 @@ class Image(_Part):
     """The kinds of attributes of which no object has a value that is not listed."""
 
 
-class SceneGraph(_Part):
+class SceneGraph(_GraphModel):
     """One picture with its objects, relations, texts, settings and captions."""
 
     image: Image
@@ -136,15 +136,15 @@ class SceneGraph(_Part):
     settings: tuple[Setting, ...] = ()
     captions: tuple[str, ...] = ()
     denied: frozenset[tuple[str, str]] = frozenset()
-    """(class, value of an attribute): what the annotation says is not so."""
+    """(class, value of an attribute): what the annotation denies."""
 
     @model_validator(mode="after")
-    def _known_objects(self) -> Self:
-        known = {thing.id for thing in self.objects}
-        if len(known) < len(self.objects):
+    def _check_relations(self) -> Self:
+        object_ids = {obj.id for obj in self.objects}
+        if len(object_ids) < len(self.objects):
             raise ValueError(f"two objects of the picture {self.image.id} have one id")
         for relation in self.relations:
-            if not {relation.subject, relation.object} <= known:
+            if not {relation.subject, relation.object} <= object_ids:
                 raise ValueError(
                     f"the relation {relation.id} of the picture {self.image.id} names no object"
                     " of it"
@@ -154,26 +154,26 @@ class SceneGraph(_Part):
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """Class -> how many objects."""
-        return Counter(thing.name for thing in self.objects)
+        return Counter(obj.name for obj in self.objects)
 
     @cached_property
     def by_id(self) -> Mapping[str, Object]:
-        return {thing.id: thing for thing in self.objects}
+        return {obj.id: obj for obj in self.objects}
 
     @cached_property
     def present(self) -> frozenset[str]:
         """Every name of every object, wider words and synonyms too."""
-        return frozenset(name for thing in self.objects for name in thing.names)
+        return frozenset(name for obj in self.objects for name in obj.names)
 
     @property
     def absent(self) -> frozenset[str]:
         """The classes that are not there, by an annotation that is complete about them."""
         return self.image.exhaustive - self.present
 
-    def only(self, name: str) -> Object | None:
+    def unique_object(self, name: str) -> Object | None:
         """Return the only object that a name can mean, or None."""
-        named = [thing for thing in self.objects if name in thing.names]
-        return named[0] if len(named) == 1 else None
+        candidates = [obj for obj in self.objects if name in obj.names]
+        return candidates[0] if len(candidates) == 1 else None
 
 
 # --- a question that is built from a graph ---
@@ -192,7 +192,7 @@ class Promise:
 
     @property
     def excess(self) -> float:
-        """By how much it is broken; 0 where it is kept."""
+        """The distance from the limit; 0 where the promise is kept."""
         return 0.0 if self.kept else abs(self.value - self.limit)
 
 
@@ -207,7 +207,7 @@ class Question:
     """The id of the picture in its source."""
     file: str
     part: str
-    """What the recipe calls its kind: an item's part."""
+    """The item's part."""
     type: str
     """The hallucination type."""
     prompts: tuple[str, ...]
@@ -224,36 +224,39 @@ class Question:
     """Why the answer is right, in words."""
     statistic: str = ""
     value: float | None = None
-    """The number that it was chosen by, and what it is."""
+    """The statistic by which it was chosen, and its value."""
     objects: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
-    """What else could have been asked at this place."""
+    """The alternatives that could have been asked instead."""
     rivals: tuple[str, ...] = ()
-    """The answers that the question has, the right one among them."""
+    """The answers between which the question decides, the right one among them."""
     frequency: float = 0.0
-    """The share of pictures with what is asked about, by which matched items are looked for."""
+    """The share of pictures with what is asked about; matched items are near in it."""
     size: float = 0.0
-    """The share of the picture that it takes up; 0 where that is not known."""
+    """The share of the picture's area that the object covers; 0 where it is not known."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the item."""
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def identity(self) -> tuple[str, str, str]:
         """Picture, part and key: asked at most once."""
         return self.image, self.part, self.key
 
+    @property
+    def marks(self) -> frozenset[tuple[str, str]]:
+        """(picture, key) and (picture, words): two questions that share one are the same."""
+        return frozenset({(self.image, self.key), (self.image, self.prompts[0])})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class SelectedQuestion:
     """A question that became an item."""
 
     question: Question
     wording: int
     matched: Question | None = None
-    """Another question about the same picture with an equally frequent thing: item B beside item
-    A.
-    """
+    """Another question about the same picture, with an equally frequent object."""
 
     @property
     def prompt(self) -> str:
@@ -269,37 +272,37 @@ class Chosen:
 class Draft:
     """The result of a recipe: items in any order, with notes and measures."""
 
-    chosen: tuple[Chosen, ...]
-    wanted: Mapping[str, int] = field(default_factory=dict)
+    selected: tuple[SelectedQuestion, ...]
+    requested: Mapping[str, int] = field(default_factory=dict)
     """Part -> how many of its items were wanted; of all items under an empty name."""
     notes: tuple[str, ...] = ()
-    """Sentences to print: what was left out, and how much there is to choose from."""
+    """Sentences to print about left-out items and the number of candidates."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """Numbers that only the recipe knows, by their names."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Further files of the folder: name -> text."""
 
 
-def share_of_picture(graph: SceneGraph, thing: Object) -> float:
+def share_of_picture(graph: SceneGraph, obj: Object) -> float:
     """The share of the picture that an object's box takes up; 0 where it is not known."""
-    whole = graph.image.width * graph.image.height
-    return thing.box.area / whole if thing.box is not None and whole else 0.0
+    picture_area = graph.image.width * graph.image.height
+    return obj.box.area / picture_area if obj.box is not None and picture_area else 0.0
 
 
-def phrase_for(graph: SceneGraph, thing: Object) -> str:
+def phrase_for(graph: SceneGraph, obj: Object) -> str:
     """Return words that name only this object: its name, or its color and name, else empty."""
-    if graph.only(thing.name) is thing:
-        return thing.name
-    colors = thing.values("color")
+    if graph.unique_object(obj.name) is obj:
+        return obj.name
+    colors = obj.values("color")
     if len(colors) != 1:
         return ""
-    same = [
-        other
-        for other in graph.objects
-        if thing.name in other.names
-        and (colors[0] in other.values("color") or not other.values("color"))
+    namesakes = [
+        candidate
+        for candidate in graph.objects
+        if obj.name in candidate.names
+        and (colors[0] in candidate.values("color") or not candidate.values("color"))
     ]
-    return f"{colors[0]} {thing.name}" if same == [thing] else ""
+    return f"{colors[0]} {obj.name}" if namesakes == [obj] else ""
 
 
 Values = Mapping[tuple[str, str], Mapping[str, int]]
@@ -308,31 +311,31 @@ Values = Mapping[tuple[str, str], Mapping[str, int]]
 
 def values_of(graphs: Sequence[SceneGraph]) -> Values:
     """Count the attribute values of each class, from which wrong values are chosen."""
-    held: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    counts: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for graph in graphs:
         for name, kind, value in {
             (t.name, a.kind, a.value) for t in graph.objects for a in t.attributes if a.kind
         }:
-            held[name, kind][value] += 1
-    return held
+            counts[name, kind][value] += 1
+    return counts
 
 
 def wrong_values(
-    graph: SceneGraph, thing: Object, kind: str, values: Iterable[str]
+    graph: SceneGraph, obj: Object, kind: str, values: Iterable[str]
 ) -> tuple[str, ...]:
-    """Of the values that objects of a class have, those that this object does not have.
+    """The values of a class that are wrong of this object.
 
     The annotation denies them, or is complete about their kind, or the one value that it gives
-    leaves no room for them.
+    excludes them.
     """
-    own = thing.values(kind)
-    single = own[0] if len(own) == 1 else ""
+    object_values = obj.values(kind)
+    single = object_values[0] if len(object_values) == 1 else ""
     return tuple(
         value
         for value in sorted(values)
-        if value not in own
+        if value not in object_values
         and (
-            (thing.name, value) in graph.denied
+            (obj.name, value) in graph.denied
             or (single and kind in graph.image.complete)
             or (single and not graph.denied and excludes(single, value))
         )

@@ -31,7 +31,7 @@ KINDS = {
 What is in no list has no kind, and is not asked about as an attribute.
 """
 _KIND_OF = {word: kind for kind, words in KINDS.items() for word in words.split()}
-_SAME = (
+_NEAR_GROUPS = (
     "couch sofa",
     "tv television monitor screen",
     "donut doughnut",
@@ -73,19 +73,19 @@ _SAME = (
     "sea ocean water lake river",
     "hill mountain rock",
 )
-"""Names that people use for each other, or of which one is a kind of another: if one is there, the
-others are not asked about as absent.
+"""Names that people use for each other, or of which one is a kind of another: if one is present,
+the others are not asked about as absent.
 """
 
 
 @lru_cache(maxsize=1)
-def _near() -> dict[str, frozenset[str]]:
-    near: dict[str, set[str]] = {}
-    for line in _SAME:
-        names = {name.strip() for name in (line.split("|") if "|" in line else line.split())}
+def _near_name_table() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for line in _NEAR_GROUPS:
+        names = set(line.split("|") if "|" in line else line.split())
         for name in names:
-            near.setdefault(name, set()).update(names - {name})
-    return {name: frozenset(others) for name, others in near.items()}
+            table.setdefault(name, set()).update(names - {name})
+    return {name: frozenset(near_group) for name, near_group in table.items()}
 
 
 def near_names(name: str) -> frozenset[str]:
@@ -94,7 +94,7 @@ def near_names(name: str) -> frozenset[str]:
     >>> sorted(near_names("couch"))
     ['bench', 'chair', 'seat', 'sofa', 'stool']
     """
-    return _near().get(name, frozenset())
+    return _near_name_table().get(name, frozenset())
 
 
 _NEAR_COLORS = tuple(
@@ -111,8 +111,8 @@ POSTURES = (
     "sitting standing running lying jumping walking sleeping swimming flying skiing surfing riding"
     " skateboarding kneeling crouching squatting climbing".split()
 )
-"""What a body does as a whole."""
-_BOTH = frozenset(
+"""Actions of a whole body: one excludes most others."""
+_COMPATIBLE_POSTURES = frozenset(
     frozenset(pair.split())
     for pair in (
         "sitting sleeping",
@@ -154,22 +154,25 @@ _BOTH = frozenset(
 
 
 def excludes(a: str, b: str) -> bool:
-    """Whether two words cannot both be said of one thing: colors that nobody takes for each other,
-    and what a body does in one place only.
+    """Whether two words cannot both be true of one object: colors that nobody confuses, and
+    postures that exclude each other.
 
     >>> excludes("red", "blue"), excludes("red", "pink"), excludes("standing", "lying down")
     (True, False, True)
     """
-    first, second = a.split()[0], b.split()[0]
+    first = a.split()[0]
+    second = b.split()[0]
     if first == second:
         return False
     if {a, b} <= set(KINDS["color"].split()):
         return not any({a, b} <= group for group in _NEAR_COLORS)
-    return {first, second} <= set(POSTURES) and frozenset((first, second)) not in _BOTH
+    return {first, second} <= set(POSTURES) and frozenset(
+        (first, second)
+    ) not in _COMPATIBLE_POSTURES
 
 
 def kind_of_attribute(value: str) -> str:
-    """Of which kind an attribute is; empty where no list has it.
+    """The kind of an attribute; empty where no list has it.
 
     >>> kind_of_attribute("red"), kind_of_attribute("sitting"), kind_of_attribute("odd")
     ('color', 'action', '')
@@ -177,8 +180,8 @@ def kind_of_attribute(value: str) -> str:
     return _KIND_OF.get(value, "")
 
 
-_NO_VOWEL = ("uni", "use", "usu", "ute", "eu", "one", "once")
-_MUTE = ("hour", "honest", "heir", "honour", "honor")
+_CONSONANT_SOUND = ("uni", "use", "usu", "ute", "eu", "one", "once")
+_SILENT_H = ("hour", "honest", "heir", "honour", "honor")
 _PLURAL_ONLY = frozenset(
     "skis scissors pants glasses shorts trousers jeans stairs clothes sunglasses".split()
 )
@@ -188,7 +191,7 @@ _MASS = frozenset(
     " shampoo cola ginger pulp tinfoil fruit hair mud wood lettuce spray butter soup tea corn"
     " foliage gravel shrubbery pasta spinach silverware clothing jewelry pavement asphalt".split()
 )
-_ONE_OF = frozenset(
+_UNIQUE_NOUNS = frozenset(
     "sky sun moon ground horizon waterfront countryside sea ocean floor background".split()
 )
 
@@ -202,64 +205,63 @@ def with_article(name: str) -> str:
     ['any grass', 'any trees', 'the sky']
     """
     name = re.sub(r"\btv\b", "TV", name)
-    first, last = name.split()[0], name.split()[-1]
-    if last in _ONE_OF:
+    first = name.split()[0]
+    last = name.split()[-1]
+    if last in _UNIQUE_NOUNS:
         return f"the {name}"
-    if last in _PLURAL_ONLY:
-        return (
-            f"a pair of {name}"
-            if last in ("scissors", "pants", "glasses", "shorts", "skis")
-            else f"any {name}"
-        )
-    if last in _MASS or is_plural(name):
+    if last in ("scissors", "pants", "glasses", "shorts", "skis"):
+        return f"a pair of {name}"
+    if last in _PLURAL_ONLY or last in _MASS or is_plural(name):
         return f"any {name}"
-    vowel = (first[0] in "aeiou" and not first.startswith(_NO_VOWEL)) or first.startswith(_MUTE)
+    vowel = (first[0] in "aeiou" and not first.startswith(_CONSONANT_SOUND)) or first.startswith(
+        _SILENT_H
+    )
     return f"{'an' if vowel else 'a'} {name}"
 
 
 def is_mass(name: str) -> bool:
-    """Whether a name is a mass noun, such as water, which nobody counts."""
-    return name.split()[-1] in _MASS | _ONE_OF
+    """Whether a name is an uncountable noun, such as water."""
+    return name.split()[-1] in _MASS | _UNIQUE_NOUNS
 
 
-def brought_in(name: str) -> str:
+def first_mention(name: str) -> str:
     """A name with the article of a first mention: a new thing has "a" or "some".
 
-    >>> [brought_in(name) for name in ("umbrella", "grass", "trees", "sky")]
+    >>> [first_mention(name) for name in ("umbrella", "grass", "trees", "sky")]
     ['an umbrella', 'some grass', 'some trees', 'the sky']
     """
-    article, _, rest = with_article(name).partition(" ")
-    return f"{'some' if article == 'any' else article} {rest}"
+    article, _, noun = with_article(name).partition(" ")
+    return f"{'some' if article == 'any' else article} {noun}"
 
 
 _NO_ACTION = frozenset(
     "raise strike bend hold take get make put carry wear stop park start have be look seem".split()
 )
-"""Verbs that name no action, or none without what stands behind them."""
+"""Verbs that name no action, or none without a complement."""
 
 
 @lru_cache(maxsize=4096)
 def participle(action: str) -> str:
-    """What somebody is doing, as it stands behind "is"; empty where the words name no action.
+    """The participle of an action, as it follows "is"; empty where the words name no action.
 
     >>> [participle(words) for words in ("run", "play ball", "riding a bike", "horseback riding")]
     ['running', 'playing ball', 'riding a bike', 'horseback riding']
     >>> [participle(words) for words in ("open", "uneven", "upside down", "raise", "half-squat")]
     ['', '', '', '', '']
     """
-    first, _, rest = action.lower().partition(" ")
+    first, _, complement = action.lower().partition(" ")
     kinds = getAllLemmas(first)
     verb = next(iter(kinds.get("VERB", ())), "")
-    if rest.endswith("ing") and not verb:
+    if complement.endswith("ing") and not verb:
         return action.lower()
-    bare = not rest and not {first, verb}.isdisjoint(_NO_ACTION)
-    if not verb or bare or first in _VAGUE:
+    is_bare_verb = not complement and not {first, verb}.isdisjoint(_NO_ACTION)
+    if not verb or is_bare_verb or first in _VAGUE:
         return ""
     if first.endswith("ing") and verb != first:
         return action.lower()
     if verb != first or "ADJ" in kinds:
         return ""
-    return f"{next(iter(getInflection(first, 'VBG')))} {rest}".strip()
+    return f"{next(iter(getInflection(first, 'VBG')))} {complement}".strip()
 
 
 _VAGUE = frozenset(
@@ -268,19 +270,20 @@ _VAGUE = frozenset(
     " delicious loose firm hard fresh neat pristine gentle soft plain vast endless hidden"
     " lower close started starting grounded tight sturdy raw squat peaceful".split()
 )
-"""What one viewer sees and another does not."""
+"""Words on which viewers of a picture do not agree."""
 
 
 @lru_cache(maxsize=4096)
 def is_state(words: str) -> bool:
-    """Whether words can stand behind "is" and say how a thing looks, for any viewer.
+    """Whether words can follow "is" and describe an object's look in the same way for any viewer.
 
     >>> [is_state(words) for words in ("wet", "deep blue", "damaged", "shaded by trees")]
     [True, True, True, True]
     >>> [is_state(words) for words in ("rolling waves", "2", "sit", "natural wood", "lively")]
     [False, False, False, False, False]
     """
-    first, last = words.split()[0], words.split()[-1]
+    first = words.split()[0]
+    last = words.split()[-1]
     if not _VAGUE.isdisjoint(re.split("[ -]", words)) or last in _MASS or not words[0].isalpha():
         return False
     if re.match(r"\w+ed (?:by|in|with|on|from) ", words):
@@ -300,10 +303,10 @@ def is_plural(name: str) -> bool:
     return last.endswith("s") and singular(last) != last
 
 
-def be(name: str) -> str:
+def verb_for(name: str) -> str:
     """The verb that a name takes.
 
-    >>> be("dog"), be("trees"), be("scissors"), be("grass")
+    >>> verb_for("dog"), verb_for("trees"), verb_for("scissors"), verb_for("grass")
     ('is', 'are', 'are', 'is')
     """
     return "are" if is_plural(name) or name.split()[-1] in _PLURAL_ONLY else "is"
@@ -315,7 +318,7 @@ _CLOSED = frozenset(
     " trunk reflection countertop tv or amongst upon five six seven eight nine ten".split()
 )
 """Words that the dictionary of inflections does not list."""
-_MANY = frozenset(
+_PLURAL_NOUNS = frozenset(
     "people men women children sheep cattle couple group there they that which".split()
 )
 
@@ -328,8 +331,8 @@ _SLIP = re.compile(
 
 
 def well_formed(text: str) -> bool:
-    """Whether a sentence has no slip that can be told from its words: an unknown word, a wrong
-    article, a name in two parts, a verb that does not agree, a stray sign.
+    """Whether a sentence has none of these slips: an unknown word, a wrong article, a name in two
+    parts, a verb that does not agree, a stray sign.
 
     >>> well_formed("Two dogs are on a couch"), well_formed("The man in the red hat is old")
     (True, True)
@@ -364,8 +367,9 @@ def well_formed(text: str) -> bool:
 def _agrees(noun: str, verb: str, text: str) -> bool:
     if verb == "is":
         return not (is_plural(noun) and "NOUN" in kinds_of(noun) and f"of {noun} is" not in text)
-    several = is_plural(noun) or noun in _MANY or " and " in text or " of " in text
-    return several or "NOUN" not in kinds_of(noun)
+    if is_plural(noun) or noun in _PLURAL_NOUNS or " and " in text or " of " in text:
+        return True
+    return "NOUN" not in kinds_of(noun)
 
 
 @lru_cache(maxsize=65536)
@@ -398,13 +402,13 @@ def singular(name: str) -> str:
     >>> singular("red buses"), singular("people"), singular("grass")
     ('red bus', 'person', 'grass')
     """
-    *before, last = name.split()
+    *first_words, last = name.split()
     if last in _PLURAL_ONLY or last in _MASS or last.endswith(("ss", "us", "is")):
         return name
     lemma = {"people": "person", "women": "woman", "men": "man"}.get(last) or next(
         iter(getLemma(last, "NOUN")), last
     )
-    return " ".join([*before, lemma])
+    return " ".join([*first_words, lemma])
 
 
 @lru_cache(maxsize=4096)
@@ -414,7 +418,7 @@ def plural(name: str) -> str:
     >>> [plural(name) for name in ("bus", "person", "traffic light", "sheep", "scissors")]
     ['buses', 'people', 'traffic lights', 'sheep', 'scissors']
     """
-    *before, last = name.split()
+    *first_words, last = name.split()
     fixed = {
         "person": "people",
         "sheep": "sheep",
@@ -424,7 +428,7 @@ def plural(name: str) -> str:
         "sandwich": "sandwiches",
     }
     if last in fixed:
-        return " ".join([*before, fixed[last]])
+        return " ".join([*first_words, fixed[last]])
     if last in _PLURAL_ONLY or last in _MASS:
         return name
-    return " ".join([*before, next(iter(getInflection(last, "NNS")), f"{last}s")])
+    return " ".join([*first_words, next(iter(getInflection(last, "NNS")), f"{last}s")])

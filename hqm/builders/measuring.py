@@ -1,4 +1,4 @@
-"""What a build says of its result: items by part and label, leaks, duplicates, types, people's
+"""Measures of a built benchmark: items by part and label, leaks, duplicates, types, people's
 decisions, and whether the recipe's promises are kept.
 """
 
@@ -16,7 +16,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding, code_of
 from hqm.builders.graph import Draft, Promise
 from hqm.errors import DataError
-from hqm.files.records import placed_records
+from hqm.files.records import located_records
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
 from hqm.psychometrics import (
@@ -24,8 +24,8 @@ from hqm.psychometrics import (
     blind_solvability,
     items_for_error,
     length_cue,
-    own_words,
     stream,
+    unshared_word_counts,
 )
 from hqm.signature import digest_file
 from hqm.types import Form, Item
@@ -50,7 +50,7 @@ _SYNONYMS: Mapping[str, Decision] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
+class ItemDecision:
     """What was decided about one item."""
 
     decision: Decision
@@ -67,10 +67,10 @@ class Review:
 
     path: str
     digest: str
-    by_item: Mapping[str, Reviewed]
+    by_item: Mapping[str, ItemDecision]
 
     @property
-    def sound(self) -> int:
+    def n_kept(self) -> int:
         """How many items were kept as they are."""
         return sum(reviewed.decision == "keep" for reviewed in self.by_item.values())
 
@@ -84,14 +84,14 @@ def read_review(path: Path) -> Review:
         A row has no item or no decision, an item stands twice with different decisions, or a fixed
         text is empty.
     """
-    decided: dict[str, Reviewed] = {}
-    for place, record in placed_records(path):
+    decisions: dict[str, ItemDecision] = {}
+    for location, record in located_records(path):
         item = str(record.get("item") or "").strip()
         if not item:
-            there = ", ".join(map(repr, record)) or "none"
+            field_names = ", ".join(map(repr, record)) or "none"
             raise DataError(
-                f"the field 'item' is missing or empty (there are {there})",
-                location=place,
+                f"the field 'item' is missing or empty (there are {field_names})",
+                location=location,
                 remedy="Fill it.",
             )
         text = str(record.get("text") or record.get("fixed_text") or "").strip()
@@ -103,7 +103,7 @@ def read_review(path: Path) -> Review:
         if decision not in DECISIONS:
             raise DataError(
                 f"the decision on {item} is {mark!r:.40}",
-                location=place,
+                location=location,
                 remedy=f"Write {', '.join(DECISIONS)}.",
                 name=mark,
                 choices=DECISIONS,
@@ -111,10 +111,10 @@ def read_review(path: Path) -> Review:
         if decision == "fixed text" and not text:
             raise DataError(
                 f"the text of {item} is fixed, and none is given",
-                location=place,
+                location=location,
                 remedy="Write it in 'text'.",
             )
-        reviewed = Reviewed(
+        reviewed = ItemDecision(
             decision=decision,
             target=str(record.get("target") or "").strip(),
             text=text,
@@ -122,21 +122,21 @@ def read_review(path: Path) -> Review:
             note=str(record.get("note") or "").strip(),
         )
         # who decided, and the note, may differ
-        if item in decided and _core(decided[item]) != _core(reviewed):
+        if item in decisions and _decided_values(decisions[item]) != _decided_values(reviewed):
             raise DataError(
                 f"the item {item!r} has two different decisions",
-                location=place,
+                location=location,
                 remedy="Adjudicate them, and keep one row.",
             )
-        decided[item] = reviewed
-    if not decided:
+        decisions[item] = reviewed
+    if not decisions:
         raise DataError(
             "it decides on no item", location=str(path), remedy="Write the columns item,decision."
         )
-    return Review(path=path.name, digest=digest_file(path), by_item=decided)
+    return Review(path=path.name, digest=digest_file(path), by_item=decisions)
 
 
-def _core(reviewed: Reviewed) -> tuple[Any, ...]:
+def _decided_values(reviewed: ItemDecision) -> tuple[Any, ...]:
     return reviewed.decision, reviewed.target, reviewed.text
 
 
@@ -144,8 +144,8 @@ def _core(reviewed: Reviewed) -> tuple[Any, ...]:
 
 _FOLDS = 5
 """Parts into which items are cut, to predict each part's answers from the other parts."""
-_REVIEWED = 100
-"""Items that people must have reviewed before the share that they kept says something."""
+MIN_REVIEWED = 100
+"""Reviewed items from which the share of kept ones is worth a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,18 +173,18 @@ class PartLength:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """The share of reviewed items that were kept, with its 95% interval (Wilson 1927)."""
+    """The share of reviewed items that were kept, with its 95% Wilson (1927) interval."""
 
-    kept: int
-    reviewed: int
+    n_kept: int
+    n_reviewed: int
     value: float
     low: float
     high: float
 
     @property
-    def enough(self) -> bool:
+    def is_sufficient(self) -> bool:
         """Whether 100 items were reviewed, as the recipes ask for."""
-        return self.reviewed >= _REVIEWED
+        return self.n_reviewed >= MIN_REVIEWED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +212,7 @@ class Measured:
         return tuple(sorted(code_of(finding.name).code for finding in self.findings))
 
     @cached_property
-    def by_part(self) -> Mapping[str, int]:
+    def part_counts(self) -> Mapping[str, int]:
         """Part -> how many items."""
         return Counter(item.part for item in self.form.items)
 
@@ -234,7 +234,9 @@ class Measured:
         """Return the accuracy of the words alone, part by part; open answers count as labels."""
         if self.benchmark.card.task == "caption":
             return ()
-        return tuple(_words(part, self._of(part)) for part in self.by_part)
+        return tuple(
+            _measure_words(part_name, self._items_of(part_name)) for part_name in self.part_counts
+        )
 
     @cached_property
     def lengths(self) -> tuple[PartLength, ...]:
@@ -242,7 +244,9 @@ class Measured:
         if not can_leak(self.form.items):
             return ()
         return tuple(
-            length for part in self.by_part if (length := _length(part, self._of(part))) is not None
+            length
+            for part_name in self.part_counts
+            if (length := _measure_length(part_name, self._items_of(part_name))) is not None
         )
 
     @property
@@ -252,25 +256,25 @@ class Measured:
         """
         if not can_leak(self.form.items):
             return None
-        tried = [
+        cues = [
             stratum
             for stratum in leaks_in(self.form).cues.strata
             if stratum.status == "ok" and math.isfinite(stratum.gain)
         ]
-        return max(tried, key=lambda stratum: stratum.gain, default=None)
+        return max(cues, key=lambda stratum: stratum.gain, default=None)
 
     @property
     def measurable(self) -> tuple[str, ...]:
         """The types with enough items for a score of their own."""
-        least = items_for_error(LARGEST_ERROR)
-        return tuple(kind for kind, items in self.by_type.items() if kind and items >= least)
+        min_items = items_for_error(LARGEST_ERROR)
+        return tuple(kind for kind, items in self.by_type.items() if kind and items >= min_items)
 
     def count(self, name: str) -> int:
         """Return the number of items or pictures that a finding concerns."""
         return sum(finding.count for finding in self.findings if finding.name == name)
 
-    def _of(self, part: str) -> list[Item]:
-        return [item for item in self.form.items if item.part == part]
+    def _items_of(self, part_name: str) -> list[Item]:
+        return [item for item in self.form.items if item.part == part_name]
 
 
 def _label(item: Item) -> str:
@@ -279,16 +283,16 @@ def _label(item: Item) -> str:
     return str(item.target)
 
 
-def _words(part: str, items: Sequence[Item]) -> PartWords:
+def _measure_words(part_name: str, items: Sequence[Item]) -> PartWords:
     study = blind_solvability(
         [item.prompt for item in items],
         [_label(item) for item in items],
-        rng=stream(0, f"build.words.{part}"),
+        rng=stream(0, f"build.words.{part_name}"),
         clusters=clusters_of(items),
         folds=_FOLDS,
     )
     return PartWords(
-        part=part,
+        part=part_name,
         items=len(items),
         accuracy=study.accuracy.value if study.status == "ok" else math.nan,
         baseline=study.baseline,
@@ -296,18 +300,18 @@ def _words(part: str, items: Sequence[Item]) -> PartWords:
     )
 
 
-def _length(part: str, items: Sequence[Item]) -> PartLength | None:
+def _measure_length(part_name: str, items: Sequence[Item]) -> PartLength | None:
     study = length_cue(
-        own_words([item.prompt for item in items]),
+        unshared_word_counts([item.prompt for item in items]),
         [str(item.target) for item in items],
-        rng=stream(0, f"build.length.{part}"),
+        rng=stream(0, f"build.length.{part_name}"),
         clusters=clusters_of(items),
         folds=_FOLDS,
     )
     if not study.rules:
         return None
     return PartLength(
-        part=part, accuracy=study.strongest.accuracy.value, sentence=study.strongest.sentence
+        part=part_name, accuracy=study.strongest.accuracy.value, sentence=study.strongest.sentence
     )
 
 
@@ -317,10 +321,15 @@ def precision_of(review: Review | None) -> Precision | None:
         return None
     from scipy.stats import binomtest
 
-    kept, reviewed = review.sound, len(review.by_item)
-    low, high = binomtest(kept, reviewed).proportion_ci(method="wilson")
+    n_kept = review.n_kept
+    n_reviewed = len(review.by_item)
+    low, high = binomtest(n_kept, n_reviewed).proportion_ci(method="wilson")
     return Precision(
-        kept=kept, reviewed=reviewed, value=kept / reviewed, low=float(low), high=float(high)
+        n_kept=n_kept,
+        n_reviewed=n_reviewed,
+        value=n_kept / n_reviewed,
+        low=float(low),
+        high=float(high),
     )
 
 

@@ -1,7 +1,7 @@
-"""A source of annotations: which reader knows it, and what it holds.
+"""A source of annotations, and the readers of their layouts.
 
-A reader is a `Reader` in a module of `hqm.builders.readers`. Which one is meant is told from the
-content of the file or folder, or said in front of it: `coco:annotations/`.
+A reader is a `Reader` in a module of `hqm.builders.readers`. The content of the file or folder
+determines which one reads it, or a prefix does: `coco:annotations/`.
 """
 
 from __future__ import annotations
@@ -68,58 +68,58 @@ def readers() -> dict[str, Reader]:
     }
 
 
-def open_annotations(place: str) -> Source:
-    """Read the annotations at a place.
+def open_annotations(location: str) -> Source:
+    """Read the annotations at a location.
 
     Parameters
     ----------
-    place
-        `shapes` (drawn scenes, embedded), a file or a folder; `READER:PLACE` where its layout is
-        not to be told from it.
+    location
+        `shapes` (drawn scenes, embedded), a file or a folder; `READER:PATH` where the content does
+        not determine the layout.
 
     Raises
     ------
     UsageError
-        There is no such place or reader.
+        There is no such location or reader.
     DataError
         The annotations cannot be read, or say what cannot be.
     """
-    known = readers()
-    if place == "shapes":
-        return known["shapes"].read(Path())
-    prefix, colon, rest = place.partition(":")
-    if colon and prefix in known:
-        if not Path(rest).exists():
+    all_readers = readers()
+    if location == "shapes":
+        return all_readers["shapes"].read(Path())
+    prefix, colon, named_path = location.partition(":")
+    if colon and prefix in all_readers:
+        if not Path(named_path).exists():
             raise UsageError(
-                "there is no such file or folder", location=rest, remedy="Correct --from."
+                "there is no such file or folder", location=named_path, remedy="Correct --from."
             )
-        return _read(known[prefix], Path(rest))
-    path = Path(place)
+        return _read(all_readers[prefix], Path(named_path))
+    path = Path(location)
     if not path.exists():
         raise UsageError(
-            f"there is no source {place!r:.200}",
+            f"there is no source {location!r:.200}",
             remedy=(
-                f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
+                f"Name a file or folder, or one of {', '.join(all_readers)} with what it reads:"
                 " coco:annotations/."
             ),
-            name=place,
+            name=location,
             choices=["shapes"],
         )
-    for reader in known.values():
-        with _sentences(path):
+    for reader in all_readers.values():
+        with _readable_errors(path):
             fits = reader.knows(path)
         if fits:
             return _read(reader, path)
-    layouts = "; ".join(f"{reader.name}: {reader.layout}" for reader in known.values())
+    layouts = "; ".join(f"{reader.name}: {reader.layout}" for reader in all_readers.values())
     raise DataError(
         "it is in none of the layouts of annotations",
-        location=place,
+        location=location,
         remedy=f"Known are {layouts}.",
     )
 
 
 def _read(reader: Reader, path: Path) -> Source:
-    with _sentences(path):
+    with _readable_errors(path):
         source = reader.read(path)
     if not source.graphs:
         raise DataError(
@@ -131,16 +131,18 @@ def _read(reader: Reader, path: Path) -> Source:
 
 
 @contextmanager
-def _sentences(path: Path) -> Iterator[None]:
-    """Turn any error in reading an annotation into one sentence that names the file."""
+def _readable_errors(path: Path) -> Iterator[None]:
+    """Raise any error in reading an annotation as one sentence that names the file."""
     try:
         yield
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        what = str(first["msg"]).removeprefix("Value error, ")
-        what = f"{where}: {what}, given {first['input']!r:.60}" if where else what
-        raise DataError(what, location=str(path), remedy="Correct the annotation.") from None
+        field_path = ".".join(map(str, first["loc"]))
+        message = str(first["msg"]).removeprefix("Value error, ")
+        message = (
+            f"{field_path}: {message}, given {first['input']!r:.60}" if field_path else message
+        )
+        raise DataError(message, location=str(path), remedy="Correct the annotation.") from None
     except RecursionError:
         raise DataError("it is nested too deeply", location=str(path)) from None
     except OverflowError as error:
@@ -156,33 +158,33 @@ def digest_of(files: list[Path]) -> str:
     return digest([(path.name, digest_file(path)) for path in sorted(files)])
 
 
-def table(value: Any, what: str, place: Path) -> dict[str, Any]:
+def table(value: Any, subject: str, path: Path) -> dict[str, Any]:
     """Return a JSON object, or raise an error that names the file."""
     if not isinstance(value, dict):
         raise DataError(
-            f"{what} is {value!r:.60}, which is no object",
-            location=str(place),
+            f"{subject} is {value!r:.60}, which is no object",
+            location=str(path),
             remedy="Correct the file.",
         )
     return value
 
 
-def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
+def rows(value: Any, subject: str, path: Path) -> list[dict[str, Any]]:
     """Return a list of JSON objects, or raise an error that names the file."""
     if not isinstance(value, list):
         raise DataError(
-            f"{what} is {value!r:.60}, which is no list",
-            location=str(place),
+            f"{subject} is {value!r:.60}, which is no list",
+            location=str(path),
             remedy="Correct the file.",
         )
-    return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
+    return [table(row, f"row {i} of {subject}", path) for i, row in enumerate(value, 1)]
 
 
-def words(value: Any, what: str, place: Path) -> list[str]:
-    """A list of texts without the empty ones; `what` is the subject and its verb."""
+def words(value: Any, subject: str, path: Path) -> list[str]:
+    """A list of texts without the empty ones; `subject` is the subject and its verb."""
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise DataError(
-            f"{what} {value!r:.60}", location=str(place), remedy="Write a list of words."
+            f"{subject} {value!r:.60}", location=str(path), remedy="Write a list of words."
         )
     return [" ".join(word.split()) for word in value if word.strip()]
 
@@ -191,31 +193,32 @@ def first_value(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any
     """Return the first value of a JSON file with an object or a list, or None."""
     if not path.is_file() or path.suffix != ".json":
         return None
-    held = read_json(path)
-    if not isinstance(held, kind):
+    content = read_json(path)
+    if not isinstance(content, kind):
         return None
-    return next(iter(held.values() if isinstance(held, dict) else held), None)
+    return next(iter(content.values() if isinstance(content, dict) else content), None)
 
 
-def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:
+def text(record: Mapping[str, Any], name: str, subject: str, path: Path) -> str:
     """A field that is a text or a number, as a text."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
         raise DataError(
-            f"the field {name!r} of {what} is {value!r:.60}",
-            location=str(place),
+            f"the field {name!r} of {subject} is {value!r:.60}",
+            location=str(path),
             remedy="Write a text or a whole number.",
         )
     return " ".join(str(value).split())
 
 
-def number(record: Mapping[str, Any], name: str, what: str, place: Path) -> float:
+def number(record: Mapping[str, Any], name: str, subject: str, path: Path) -> float:
     """A field that is a finite number."""
     value = record.get(name)
+    # NaN fails the comparison too
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
         raise DataError(
-            f"the field {name!r} of {what} is {value!r:.60}",
-            location=str(place),
+            f"the field {name!r} of {subject} is {value!r:.60}",
+            location=str(path),
             remedy="Write a number of pixels.",
         )
     return float(value)
@@ -268,8 +271,8 @@ class Recipe:
 
 def recipe_names() -> tuple[str, ...]:
     """The names of all recipes, those of HQM first."""
-    others = sorted({point.name for point in entry_points(group=GROUP)} - set(SHIPPED))
-    return (*SHIPPED, *others)
+    external = sorted({point.name for point in entry_points(group=GROUP)} - set(SHIPPED))
+    return (*SHIPPED, *external)
 
 
 def recipe_named(name: str) -> Recipe:
@@ -283,33 +286,33 @@ def recipe_named(name: str) -> Recipe:
         Several packages bring one, or what an entry point names is no recipe.
     """
     if name in SHIPPED:
-        made: Recipe = importlib.import_module(f"hqm.builders.recipes.{name}").RECIPE
-        return made
+        recipe: Recipe = importlib.import_module(f"hqm.builders.recipes.{name}").RECIPE
+        return recipe
     points = [point for point in entry_points(group=GROUP) if point.name == name]
     if not points:
-        known = recipe_names()
+        known_names = recipe_names()
         raise UsageError(
             f"there is no recipe {name!r:.60}",
-            remedy=f"Known are {', '.join(known)}.",
+            remedy=f"Known are {', '.join(known_names)}.",
             name=name,
-            choices=known,
+            choices=known_names,
         )
     if len(points) > 1:
         raise CardError(
             f"{len(points)} packages call a recipe {name!r}", remedy="Uninstall all but one."
         )
     try:
-        brought = points[0].load()
+        recipe = points[0].load()
     except Exception as error:
         raise CardError(
             f"its entry point cannot be loaded: {type(error).__name__}: {error}",
             location=name,
             remedy="Ask the maker of the package.",
         ) from error
-    if not isinstance(brought, Recipe):
+    if not isinstance(recipe, Recipe):
         raise CardError(
-            f"its entry point is {type(brought).__name__}, which is no recipe",
+            f"its entry point is {type(recipe).__name__}, which is no recipe",
             location=name,
             remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE.",
         )
-    return brought
+    return recipe

@@ -18,7 +18,7 @@ import typer
 from hqm.commands import show
 from hqm.commands.interrupt import interruption, report_failure
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import HOW_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import (
     benchmarks_named,
     command,
@@ -63,8 +63,8 @@ _FIRST = (
 
 
 @with_options(
-    "what",
-    "who",
+    "material",
+    "answering",
     "asking",
     "reading",
     "judging",
@@ -90,13 +90,13 @@ def audit(
     offline: Annotated[
         bool,
         typer.Option(
-            "--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds."
+            "--offline", rich_help_panel=HOW_PANEL, help="Ask nobody: audit what the store holds."
         ),
     ] = False,
     columns: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FIELD=COLUMN,...",
             help=(
                 "Which columns of a table of answers or scores are model, item, score, run, form,"
@@ -107,16 +107,18 @@ def audit(
     no_report: Annotated[
         bool,
         typer.Option(
-            "--no-report", rich_help_panel=HOW, help="Ask and store the answers, and end there."
+            "--no-report",
+            rich_help_panel=HOW_PANEL,
+            help="Ask and store the answers, and end there.",
         ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder to write into; out/<name> unless given."),
     ] = None,
-    every: Annotated[
+    coefficients: Annotated[
         bool,
-        typer.Option("--all", rich_help_panel=OUTPUT, help="Print the coefficients too."),
+        typer.Option("--all", rich_help_panel=OUTPUT_PANEL, help="Print the coefficients too."),
     ] = False,
     options: RunOptions,
 ) -> None:
@@ -127,47 +129,56 @@ def audit(
     """
     from hqm.auditing.auditor import audit as audit_of
 
-    wanted = options.output
+    output = options.output
     judged = bool(options.judging.judgements)
-    chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial, judged=judged)
-    names = [each if isinstance(each, str) else each.name for each in chosen]
+    chosen_benchmarks = benchmarks_named(
+        benchmarks, columns, partial=options.answering.partial, judged=judged
+    )
+    names = [
+        benchmark if isinstance(benchmark, str) else benchmark.name
+        for benchmark in chosen_benchmarks
+    ]
     folder = out or Path("out") / stem(names[:3])
-    path = store_path(names, wanted.store, folder)
+    path = store_path(names, output.store, folder)
     if not offline:
         _expect_workers(path, options)
-    show.logs_taken(chosen)
+    show.log_benchmarks(chosen_benchmarks)
     with _store(path, options, offline) as opened:
-        session = session_of(chosen, opened, options, offline=offline)
+        session = session_of(chosen_benchmarks, opened, options, offline=offline)
         session.check()
         tell(*session.notes)
-        if not wanted.quiet:
-            matched = (f"{name}: {taken.sentence}" for name, taken in session.taken.items())
+        if not output.quiet:
+            matched = (
+                f"{name}: {answers.sentence}" for name, answers in session.imported_answers.items()
+            )
             print_lines(*matched, to=sys.stderr)
         complete, errors = (True, []) if offline else _administer(session)
-        if no_report and options.asking.expected and not wanted.dry_run:
+        if no_report and options.asking.expected and not output.dry_run:
             show.probability_counts(session)
-        if not no_report and not wanted.dry_run:
+        if not no_report and not output.dry_run:
             audits = []
             for benchmark in session.benchmarks:
                 with waiting(f"scoring and estimating {benchmark.name}"):
                     audits.append(audit_of(session.evidence(benchmark)))
-            _conclude(session, audits, folder, every=every)
+            _conclude(session, audits, folder, print_coefficients=coefficients)
     tell(*errors)
     if not complete:
         raise typer.Exit(1)
 
 
-def _conclude(session: Session, audits: list[BenchmarkAudit], folder: Path, *, every: bool) -> None:
+def _conclude(
+    session: Session, audits: list[BenchmarkAudit], folder: Path, *, print_coefficients: bool
+) -> None:
     """Write what was audited, and print it."""
     for benchmark in session.benchmarks:
-        show.judgements(session.judged.get(benchmark.name))
+        show.judgements(session.judging.imported.get(benchmark.name))
     effects = _by_corrected_key(session, audits)
     audited = session.joined(audits, command())
     _write(audited, folder)
     if session.options.output.as_json:
         print(audited.to_json(), end="")
         return
-    if every:
+    if print_coefficients:
         show.coefficients(audited)
     print_summary(audited, folder)
     if session.options.asking.expected:
@@ -190,7 +201,9 @@ def _write(audited: Audit, folder: Path) -> None:
     """Write audit.json and the findings, both or none; then the report."""
     from hqm.benchmark.findings import findings_csv
 
-    lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
+    lists = findings_csv(
+        (benchmark_audit.benchmark, benchmark_audit.findings) for benchmark_audit in audited.audits
+    )
     write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists})
     try:
         with waiting("drawing the report"):
@@ -198,8 +211,8 @@ def _write(audited: Audit, folder: Path) -> None:
     except HQMError:
         raise
     except Exception as error:  # what is audited is written, whatever a figure makes of it
-        what = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
-        print(f"hqm: {what}. {report_failure(error)}", file=sys.stderr)
+        message = f"the report cannot be drawn; audit.json and findings.csv are in {folder}"
+        print(f"hqm: {message}. {report_failure(error)}", file=sys.stderr)
         return
     write_together(pages)
 
@@ -208,16 +221,19 @@ def _expect_workers(path: Path, options: RunOptions) -> None:
     """Start importing what the embedded models need, where an empty store says that they will be
     asked.
     """
-    who, compute = options.who, options.compute
+    respondent_options, compute = options.answering, options.compute
+    # importing takes seconds, which the reading of the data hides
     if (
         path.exists()
         or options.output.dry_run
-        or who.recorded
+        or respondent_options.recorded
         or compute.engine != "local"
         or compute.workers
     ):
         return
-    if all(name.startswith("hf/shapes:") for name in who.respondents) and compute.device in (
+    if all(
+        name.startswith("hf/shapes:") for name in respondent_options.respondents
+    ) and compute.device in (
         "auto",
         "cpu",
     ):
@@ -235,15 +251,15 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
             from hqm.auditing.auditor import audit as audit_of
             from hqm.comparison.compare import key_effect
 
-            key = session.keys[benchmark.name].within(benchmark.original)
+            key = session.keys[benchmark.name].restricted_to(benchmark.original)
             after = audit_of(evidence)
             effects.append(key_effect(before, after, key))
-            named = Path(key.path).stem
+            key_name = Path(key.path).stem
             audits.append(
                 replace(
                     after,
-                    benchmark=f"{after.benchmark} by {named}",
-                    title=f"{after.title}, by the key {named}",
+                    benchmark=f"{after.benchmark} by {key_name}",
+                    title=f"{after.title}, by the key {key_name}",
                 )
             )
     return effects
@@ -254,10 +270,11 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
     that were not.
     """
     from hqm.administration.administering import administer
+    from hqm.commands.run_plan import plan_run
 
     output = session.options.output
     if output.dry_run:
-        show.plan(session.plan(), output.as_json)
+        show.plan(plan_run(session), output.as_json)
         return True, []
     session.get_ready()
     session.fetch_images()
@@ -277,8 +294,8 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
         )
     complete, errors = _tell(session, outcome, jobs, stop, f", {outcome.left} are left")
     if complete:
-        complete, further = _judge(session)
-        errors += further
+        complete, judge_errors = _judge(session)
+        errors += judge_errors
     return complete, errors
 
 
@@ -290,10 +307,10 @@ def _administer_until(session: Session) -> tuple[bool, list[str]]:
     with interruption(quiet, is_idle) as stop:
         runs = run_until(session, stop, quiet=quiet)
     complete, errors = True, list[str]()
-    for each in runs:
-        all_answered, further = _tell(session, each.outcome, each.jobs, stop, " so far")
-        complete, errors = complete and all_answered, errors + further
-        stopped_run(each)
+    for run in runs:
+        all_answered, run_errors = _tell(session, run.outcome, run.jobs, stop, " so far")
+        complete, errors = complete and all_answered, errors + run_errors
+        stopped_run(run)
     return complete, errors
 
 
@@ -313,6 +330,7 @@ def _tell(
     )
     if advice := advice_on_cut(outcome.states):
         tell(f"{advice}.")
+    # jobs were planned before anything was asked: `stored` is what the store had then
     stored = sum(job.stored for job in jobs)
     recorded = [isinstance(job.assignment.respondent, RecordedRespondent) for job in jobs]
     counts = [f"read {outcome.read}"] if any(recorded) else []
@@ -336,10 +354,10 @@ def _tell(
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
     """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
-    again = "in" if budget.is_hopeless else "or go on with as much again by"
+    advice = "in" if budget.is_hopeless else "or go on with as much again by"
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
-        f"Raise the bound{'' if budget.is_hopeless else ','} {again}\n  {command()}",
+        f"Raise the bound{'' if budget.is_hopeless else ','} {advice}\n  {command()}",
         file=sys.stderr,
     )
     raise typer.Exit(1)
@@ -348,34 +366,36 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 def _judge(session: Session) -> tuple[bool, list[str]]:
     """Ask the judges about the answers; the result is that of `_administer`."""
 
-    if not any(session.panels(benchmark) for benchmark in session.benchmarks):
+    if not any(session.judging.panels(benchmark) for benchmark in session.benchmarks):
         return True, []
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
-        outcome = session.judge(progress, stop)
+        outcome = session.judging.ask(progress, stop)
     tell(*(f"the judge {name} was given up: {error}" for name, error in outcome.failed))
     print(f"judges asked {outcome.asked}, errors {outcome.errors}")
     if stop():
-        what = f"the judges' replies are stored in {session.store.path}"
-        print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
+        state = f"the judges' replies are stored in {session.store.path}"
+        print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
-        left = sum(session.pending_judgements().values())
+        left = sum(session.judging.pending().values())
         _end_at_the_bound(
             session,
             f"the judges' replies are stored in {session.store.path}, {left} known ones are left",
         )
-    again = outcome.errors - outcome.refused
-    return not outcome.failed and again == 0, show.errors(again, outcome.refused, outcome.reasons)
+    n_failed = outcome.errors - outcome.refused
+    return not outcome.failed and n_failed == 0, show.errors(
+        n_failed, outcome.refused, outcome.reasons
+    )
 
 
 # --- the end of the output ---
 
 # The end of `hqm audit`: the verdict, seven questions, what was written, and the next command.
 
-_FEW = 4
+_MAX_VERDICTS = 4
 """Benchmarks of which each has its verdict in the terminal; of more, each has a line of marks."""
-_MOST = 20
+_MAX_BENCHMARKS = 20
 """Benchmarks that are listed at most."""
 
 
@@ -389,43 +409,45 @@ def print_summary(result: Audit, folder: Path) -> None:
     cards = importlib.import_module("hqm.reports.benchmark_card")
     advice = sorted(
         {
-            f"{audited.title}, {cell}: {said}."
+            f"{audited.title}, {cell}: {sentence}."
             for audited in result.audits
             for cell, counts in audited.state_counts.items()
-            if (said := advice_on_cut(counts))
+            if (sentence := advice_on_cut(counts))
         }
     )
-    more = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
+    suffix = f" So with {len(advice) - 1} other administrations." if len(advice) > 1 else ""
     single = len(result.audits) == 1
     print_lines(
-        f"\n{cards.brief(result.audits[0], width())}" if single else _several(result.audits),
-        *(f"{line}{more}" for line in advice[:1]),
+        f"\n{cards.brief(result.audits[0], width())}"
+        if single
+        else _benchmarks_summary(result.audits),
+        *(f"{line}{suffix}" for line in advice[:1]),
         f"wrote  {folder / 'report.html'}  evidence.html  audit.json  findings.csv",
         f"next:  hqm report {shlex.quote(str(folder))} --to table.tex",
     )
 
 
-def _several(audits: Sequence[BenchmarkAudit]) -> str:
-    """What several benchmarks come to, and each of them."""
-    room, sentences = width(), importlib.import_module("hqm.reports.sentences")
+def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
+    """Return the headline of several benchmarks together, and a line or verdict for each."""
+    line_width, sentences = width(), importlib.import_module("hqm.reports.sentences")
     cards = importlib.import_module("hqm.reports.benchmark_card")
-    heads = [sentences.headline(audited) for audited in audits]
-    lines = [textwrap.fill(sentences.several_benchmarks(audits, heads), room)]
-    longest = max(len(audited.title) for audited in audits)
-    shown = len(audits) if len(audits) <= _MOST else _MOST - 1
-    for audited, head in zip(audits[:shown], heads, strict=False):
+    headlines = [sentences.headline(audited) for audited in audits]
+    lines = [textwrap.fill(sentences.joint_sentence(audits, headlines), line_width)]
+    title_width = max(len(audited.title) for audited in audits)
+    n_shown = len(audits) if len(audits) <= _MAX_BENCHMARKS else _MAX_BENCHMARKS - 1
+    for audited, head in zip(audits[:n_shown], headlines, strict=False):
         marks = "  ".join(
-            f"{sentences.MARKS[answer.code]} {cards.IN_A_WORD[answer.question]}"
-            for answer in sentences.seven(audited)
+            f"{sentences.STATUS_SYMBOLS[answer.code]} {cards.QUESTION_SHORT_NAMES[answer.question]}"
+            for answer in sentences.answer_questions(audited)
         )
-        if len(audits) <= _FEW:
-            verdict = f"{sentences.MARKS[head.code]} {audited.title}: {head.text}"
-            lines += ["", textwrap.fill(verdict, room, subsequent_indent="  "), f"  {marks}"]
+        if len(audits) <= _MAX_VERDICTS:
+            verdict = f"{sentences.STATUS_SYMBOLS[head.code]} {audited.title}: {head.text}"
+            lines += ["", textwrap.fill(verdict, line_width, subsequent_indent="  "), f"  {marks}"]
         else:
-            title = audited.title.ljust(min(longest, max(room - len(marks) - 4, 20)))
-            lines.append(f"{sentences.MARKS[head.code]} {title}  {marks}"[:room])
-    if shown < len(audits):
-        lines.append(f"... and {len(audits) - shown} more, in the report")
+            title = audited.title.ljust(min(title_width, max(line_width - len(marks) - 4, 20)))
+            lines.append(f"{sentences.STATUS_SYMBOLS[head.code]} {title}  {marks}"[:line_width])
+    if n_shown < len(audits):
+        lines.append(f"... and {len(audits) - n_shown} more, in the report")
     return "\n".join(lines)
 
 
@@ -441,24 +463,24 @@ def run_until(
         A benchmark has no metric, form or respondents that the rule could be about; nobody was
         asked then.
     """
-    from hqm.administration.engines import never
+    from hqm.administration.engines import never_stop
     from hqm.decisions.stopping import StoppingRule, ask_until, deciding_metric
 
-    stop = stop or never
+    stop = stop or never_stop
     rule = StoppingRule.parse(session.options.asking.until)
     for benchmark in session.benchmarks:
         deciding_metric(benchmark, rule.metric)
         session.check_respondents(benchmark)
-        named = session.options.what.form_names(benchmark.card.task)
-        if named and ORIGINAL not in named:
+        form_names = session.options.material.form_names(benchmark.card.task)
+        if form_names and ORIGINAL not in form_names:
             raise DesignError(
                 "--until looks at the original form", remedy="Name it too: --forms original,..."
             )
     asking, compute = session.options.asking, session.options.compute
     # processes of their own are worth starting for a look only where somebody asked for them
-    spread: Engine | None = None
+    look_engine: Engine | None = None
     if compute.workers > 1 or compute.engine != "local":
-        spread = session.engine()
+        look_engine = session.engine()
 
     def say(text: str) -> None:
         if not quiet:
@@ -476,7 +498,7 @@ def run_until(
                 session.assignments(benchmark),
                 partial(session.administrations, benchmark),
                 engine=session.engine(),
-                each_look=spread,
+                each_look=look_engine,
                 stop=stop,
                 budget=session.budget,
                 seed=asking.seed or 0,

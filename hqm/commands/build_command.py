@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, WHAT, WHO, RunOptions
+from hqm.commands.options import HOW_PANEL, WHAT_PANEL, WHO_PANEL, RunOptions
 from hqm.commands.shared import store_path, writable
 from hqm.commands.terminal import print_lines, print_table
 from hqm.respondents.base import waiting
@@ -20,6 +21,7 @@ from hqm.types import finite
 
 if TYPE_CHECKING:
     from hqm.builders.building import Build
+    from hqm.builders.measuring import Measured
 
 
 @with_options("store", "as_json")
@@ -28,14 +30,16 @@ def build(
     recipe: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, metavar="RECIPE", help="A recipe: `hqm list recipes` names them."
+            rich_help_panel=WHAT_PANEL,
+            metavar="RECIPE",
+            help="A recipe: `hqm list recipes` names them.",
         ),
     ],
     source: Annotated[
         str,
         typer.Option(
             "--from",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="SOURCE",
             help=(
                 "The annotations: shapes (drawn scenes), or a file or folder of COCO,"
@@ -48,7 +52,7 @@ def build(
         Path,
         typer.Option(
             "--out",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FOLDER",
             help="The folder to make; its last part is the name.",
         ),
@@ -57,7 +61,7 @@ def build(
         int,
         typer.Option(
             "--items",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             min=2,
             max=200_000,
             metavar="N",
@@ -68,7 +72,7 @@ def build(
         int,
         typer.Option(
             "--seed",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             min=0,
             metavar="N",
             help="The same seed gives the same bytes.",
@@ -78,7 +82,7 @@ def build(
         str | None,
         typer.Option(
             "--images",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="PLACE",
             help=(
                 "The pictures: a folder, a zip, or a web address to which their names are appended."
@@ -89,7 +93,7 @@ def build(
         Path | None,
         typer.Option(
             "--reviewed",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help=(
                 "People's decisions about the items of this build: CSV or JSON lines with item and"
@@ -101,7 +105,7 @@ def build(
         str,
         typer.Option(
             "--writer",
-            rich_help_panel=WHO,
+            rich_help_panel=WHO_PANEL,
             metavar="NAME",
             help=(
                 "Who writes wrong captions: offline (templates), or a model, named"
@@ -113,7 +117,7 @@ def build(
         str,
         typer.Option(
             "--filter",
-            rich_help_panel=WHO,
+            rich_help_panel=WHO_PANEL,
             metavar="NAME",
             help=(
                 "Who checks that they are wrong: offline (rules) or a model; what may"
@@ -149,15 +153,15 @@ def build(
             store=store,
         )
     if options.output.as_json:
-        print(json.dumps(_data(built), indent=2, ensure_ascii=False))
+        print(json.dumps(_build_data(built), indent=2, ensure_ascii=False))
     else:
-        _show(built)
-    if not built.kept:
+        _print_build(built)
+    if not built.keeps_promises:
         raise typer.Exit(1)
 
 
-def _data(built: Build) -> dict[str, Any]:
-    """What was built and measured, as JSON data."""
+def _build_data(built: Build) -> dict[str, Any]:
+    """Return what was built and measured, as JSON data."""
     measured, cue = built.measured, built.measured.cue
     return {
         "recipe": built.recipe.name,
@@ -169,7 +173,7 @@ def _data(built: Build) -> dict[str, Any]:
             "pictures": len(built.source.graphs),
         },
         "items": len(measured.form),
-        "parts": dict(measured.by_part),
+        "parts": dict(measured.part_counts),
         "types": dict(measured.by_type),
         "labels": {part: dict(labels) for part, labels in measured.by_label.items()},
         "claimed": list(built.claimed),
@@ -178,17 +182,21 @@ def _data(built: Build) -> dict[str, Any]:
         "matched": built.matched,
         "words_alone": [
             {
-                "part": w.part,
-                "items": w.items,
-                "accuracy": finite(w.accuracy),
-                "baseline": finite(w.baseline),
-                "reason": w.reason,
+                "part": word_rule.part,
+                "items": word_rule.items,
+                "accuracy": finite(word_rule.accuracy),
+                "baseline": finite(word_rule.baseline),
+                "reason": word_rule.reason,
             }
-            for w in measured.words
+            for word_rule in measured.words
         ],
         "lengths": [
-            {"part": each.part, "accuracy": finite(each.accuracy), "rule": each.sentence}
-            for each in measured.lengths
+            {
+                "part": length_rule.part,
+                "accuracy": finite(length_rule.accuracy),
+                "rule": length_rule.sentence,
+            }
+            for length_rule in measured.lengths
         ],
         "strongest_cue": (
             None
@@ -201,8 +209,8 @@ def _data(built: Build) -> dict[str, Any]:
             None
             if measured.precision is None
             else {
-                "kept": measured.precision.kept,
-                "reviewed": measured.precision.reviewed,
+                "kept": measured.precision.n_kept,
+                "reviewed": measured.precision.n_reviewed,
                 "value": measured.precision.value,
                 "low": measured.precision.low,
                 "high": measured.precision.high,
@@ -210,85 +218,32 @@ def _data(built: Build) -> dict[str, Any]:
         ),
         "must_not": [
             {
-                "name": p.name,
-                "measured": p.sentence,
-                "value": finite(p.value),
-                "limit": p.limit,
-                "kept": p.kept,
-                "excess": finite(p.excess),
+                "name": promise.name,
+                "measured": promise.sentence,
+                "value": finite(promise.value),
+                "limit": promise.limit,
+                "kept": promise.kept,
+                "excess": finite(promise.excess),
             }
-            for p in built.promises
+            for promise in built.promises
         ],
-        "kept": built.kept,
+        "kept": built.keeps_promises,
     }
 
 
-def _show(built: Build) -> None:
-
+def _print_build(built: Build) -> None:
     measured = built.measured
     pictures = len({item.image for item in measured.form.items})
     print(
         f"{built.folder}: {len(measured.form)} items about {pictures} pictures, by"
         f" {built.recipe.name} from {built.source.name}"
     )
-    labels = measured.by_label
-    words = {each.part: each for each in measured.words}
-    lengths = {each.part: each for each in measured.lengths}
-    rows = []
-    for part, count in measured.by_part.items():
-        answers = ", ".join(
-            f"{label} {number}" for label, number in sorted(labels.get(part, {}).items())
-        )
-        alone, length = words.get(part), lengths.get(part)
-        rows.append(
-            (
-                part or "all",
-                f"{count:,}",
-                answers or "open",
-                _share(alone.accuracy) if alone else "not asked",
-                _share(alone.baseline) if alone else "",
-                _share(length.accuracy) if length else "",
-            )
-        )
     columns = ("part", "items", "answers", "words alone", "commonest answer", "counting words")
-    print_table("", columns, rows)
-    _show_types(built)
-    cue, precision = measured.cue, measured.precision
-    repeats = ", ".join(
-        f"{measured.count(name)} {words}"
-        for name, words in (
-            ("duplicate-question", "repeated questions"),
-            ("near-duplicate-question", "near-duplicates"),
-        )
-    )
-    alike = measured.count("near-duplicate-image") + measured.count("image-twice")
-    of_pictures = f"{alike} pictures alike"
-    if not measured.pictures_checked:
-        of_pictures = "pictures not at hand, not compared"
-    reviewed = "not measured; decide on review.csv and name it with --reviewed"
-    if precision is not None:
-        asked = "" if precision.enough else " (100 are asked for)"
-        reviewed = (
-            f"{precision.kept} of {precision.reviewed} reviewed items{asked}:"
-            f" {precision.value:.3f} [{precision.low:.3f}, {precision.high:.3f}]"
-        )
+    print_table("", columns, _part_rows(measured))
+    _print_types(built)
     folder = shlex.quote(str(built.folder))
     print_lines(
-        f"strongest cue of position, numbering or surface: {cue.cue} in {cue.name}, gain"
-        f" {cue.gain:+.3f}, {'more' if cue.shown else 'no more'} than chance explains"
-        if cue is not None
-        else "",
-        f"duplicates: {repeats}; {of_pictures}",
-        f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
-        " have a matched item",
-        f"people kept{' ' if precision is not None else ': '}{reviewed}",
-        *(f"note: {note}" for note in measured.notes),
-        f"findings of a check: {', '.join(measured.codes) or 'none'}",
-        *(
-            f"promise {'kept' if promise.kept else f'BROKEN by {promise.excess:.3f}'}:"
-            f" {promise.sentence}; the limit is {promise.limit:g}"
-            for promise in built.promises
-        ),
+        *_measured_lines(built),
         f"next:\n  hqm check {folder} --strict\n  hqm audit {folder} -r hf/MODEL --out {folder}/out"
         f"\n  hqm gate {folder}/out/audit.json --policy {folder}/policy.toml",
         f"whether {len(measured.form):,} items are enough:",
@@ -296,21 +251,73 @@ def _show(built: Build) -> None:
     )
 
 
-def _show_types(built: Build) -> None:
+def _part_rows(measured: Measured) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each part: its answers, and how many are right without the pictures."""
+    word_results = {result.part: result for result in measured.words}
+    length_results = {result.part: result for result in measured.lengths}
+    for part, count in measured.part_counts.items():
+        labels = sorted(measured.by_label.get(part, {}).items())
+        answers = ", ".join(f"{label} {number}" for label, number in labels)
+        words = ("not asked", "")
+        if part in word_results:
+            words = (_share(word_results[part].accuracy), _share(word_results[part].baseline))
+        length = _share(length_results[part].accuracy) if part in length_results else ""
+        yield (part or "all", f"{count:,}", answers or "open", *words, length)
+
+
+def _measured_lines(built: Build) -> Iterator[str]:
+    """Yield what was measured of a build, and which promises of its recipe were kept."""
+    measured = built.measured
+    cue = measured.cue
+    if cue is not None:
+        yield (
+            f"strongest cue of position, numbering or surface: {cue.cue} in {cue.name}, gain"
+            f" {cue.gain:+.3f}, {'more' if cue.shown else 'no more'} than chance explains"
+        )
+    repeats = (
+        f"{measured.count('duplicate-question')} repeated questions,"
+        f" {measured.count('near-duplicate-question')} near-duplicates"
+    )
+    n_similar = measured.count("near-duplicate-image") + measured.count("image-twice")
+    pictures = f"{n_similar} pictures alike"
+    if not measured.pictures_checked:
+        pictures = "pictures not at hand, not compared"
+    yield f"duplicates: {repeats}; {pictures}"
+    yield (
+        f"forms: {', '.join(built.forms) or 'none'}; {built.matched} of {len(measured.form)} items"
+        " have a matched item"
+    )
+    precision = measured.precision
+    if precision is None:
+        yield "people kept: not measured; decide on review.csv and name it with --reviewed"
+    else:
+        requirement = "" if precision.is_sufficient else " (100 are asked for)"
+        yield (
+            f"people kept {precision.n_kept} of {precision.n_reviewed} reviewed items{requirement}:"
+            f" {precision.value:.3f} [{precision.low:.3f}, {precision.high:.3f}]"
+        )
+    for note in measured.notes:
+        yield f"note: {note}"
+    yield f"findings of a check: {', '.join(measured.codes) or 'none'}"
+    for promise in built.promises:
+        outcome = "kept" if promise.kept else f"BROKEN by {promise.excess:.3f}"
+        yield f"promise {outcome}: {promise.sentence}; the limit is {promise.limit:g}"
+
+
+def _print_types(built: Build) -> None:
     from hqm.lint.answer_leaks import LARGEST_ERROR
     from hqm.psychometrics import items_for_error
 
-    least = items_for_error(LARGEST_ERROR)
-    types = ", ".join(
-        f"{kind} {count}" for kind, count in sorted(built.measured.by_type.items()) if kind
-    )
-    alone = (
-        f"each has the {least} items for a score of its own (standard error .03)"
-        if built.claimed
-        else f"a score of its own takes {least} items (standard error .03), so that the card claims"
+    min_items = items_for_error(LARGEST_ERROR)
+    counts = sorted(built.measured.by_type.items())
+    types = ", ".join(f"{kind} {count}" for kind, count in counts if kind)
+    claim = (
+        f"a score of its own takes {min_items} items (standard error .03), so that the card claims"
         " no type and the items have it as `kind`"
     )
-    print(f"types: {types}; {alone}")
+    if built.claimed:
+        claim = f"each has the {min_items} items for a score of its own (standard error .03)"
+    print(f"types: {types}; {claim}")
 
 
 def _share(value: float) -> str:

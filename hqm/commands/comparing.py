@@ -12,7 +12,7 @@ import typer
 
 from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, JUDGES, WHAT, EveryTable, RunOptions, To
+from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled
 from hqm.commands.terminal import print_lines, print_report_table
 from hqm.errors import UsageError
@@ -50,14 +50,17 @@ def compare(
     what: Annotated[
         list[str],
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help="Files audit.json, or their folders; or, with --store, benchmarks.",
         ),
     ],
     store: Annotated[
         Path | None,
         typer.Option(
-            "--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."
+            "--store",
+            rich_help_panel=WHAT_PANEL,
+            metavar="FILE",
+            help="A store to read in several ways.",
         ),
     ] = None,
     to: To = Path("compare.html"),
@@ -65,7 +68,7 @@ def compare(
         list[str] | None,
         typer.Option(
             "--scoring",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="NAME",
             help=(
                 "official, paper, or recorded (the score of the tool whose log brought the"
@@ -77,7 +80,7 @@ def compare(
         list[str] | None,
         typer.Option(
             "--parser",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="NAME",
             help="A reader of yes/no answers; repeat it to compare readers.",
         ),
@@ -86,7 +89,7 @@ def compare(
         list[str] | None,
         typer.Option(
             "--judge",
-            rich_help_panel=JUDGES,
+            rich_help_panel=JUDGES_PANEL,
             metavar="NAME",
             help="A model that judged the answers; repeat it to compare judges.",
         ),
@@ -95,7 +98,7 @@ def compare(
     length: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             min=1,
             metavar="N",
             help="The common number of items; that of the shortest measure unless given.",
@@ -105,16 +108,16 @@ def compare(
         bool,
         typer.Option(
             "--forecast",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             help=("Forecast which of two measures to trust at equal cost."),
         ),
     ] = False,
     prices: PricesFile = None,
-    every: EveryTable = False,
+    all_tables: EveryTable = False,
     scores: Annotated[
         list[Path] | None,
         typer.Option(
-            rich_help_panel=JUDGES,
+            rich_help_panel=JUDGES_PANEL,
             metavar="FILE",
             help=(
                 "Scores of single answers by any metrics: item, respondent, a column each; with"
@@ -128,9 +131,10 @@ def compare(
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
+    # labels without a store compare metrics with people, not benchmarks with each other
     labelled_alone = options.judging.criterion is not None and store is None
     if scores or (labelled_alone and options.reading.metrics):
-        _beside_people(what, scores or (), scorings or (), options, to)
+        _print_people_comparison(what, scores or (), scorings or (), options, to)
         return
     readings = Readings(tuple(scorings or ()), tuple(parsers or ()), tuple(judges or ()))
     comparison = comparison_of(
@@ -143,11 +147,11 @@ def compare(
         prices=prices,
         command=command(),
     )
-    _write(comparison, to, every=every)
+    _write(comparison, to, all_tables=all_tables)
 
 
-def _beside_people(
-    what: Sequence[str],
+def _print_people_comparison(
+    benchmarks: Sequence[str],
     scores: Sequence[Path],
     scorings: Sequence[str],
     options: RunOptions,
@@ -158,14 +162,14 @@ def _beside_people(
     from hqm.comparison.beside_people import compare_with_people
 
     criterion = options.judging.criterion
-    if criterion is None or len(what) != 1 or len(scorings) > 1:
+    if criterion is None or len(benchmarks) != 1 or len(scorings) > 1:
         raise UsageError(
             "--scores takes one benchmark in one scoring, and people's labels",
             remedy="Write `hqm compare NAME --criterion LABELS --scores FILE`.",
         )
     scoring: Any = next(iter(scorings), "official")
-    benchmark = load(what[0], data=options.what.data, scoring=scoring)
-    recorded = [Path(path) for path in options.who.recorded]
+    benchmark = load(benchmarks[0], data=options.material.data, scoring=scoring)
+    recorded = [Path(path) for path in options.answering.recorded]
     study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
     tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
     for table in tables:
@@ -173,7 +177,7 @@ def _beside_people(
         print_lines(*table.notes)
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_text(to, layout.formatted(tables, to.suffix))
+        write_text(to, layout.format_tables(tables, to.suffix))
         print(f"wrote  {to}")
 
 
@@ -186,7 +190,7 @@ class Readings(NamedTuple):
 
 
 def comparison_of(
-    what: Sequence[Audit | BenchmarkAudit | str | Path],
+    sources: Sequence[Audit | BenchmarkAudit | str | Path],
     options: RunOptions,
     readings: Readings,
     *,
@@ -205,14 +209,14 @@ def comparison_of(
         raise UsageError(
             "--prices is for a forecast, and none is asked for", remedy="Add --forecast."
         )
-    families = options.who.families
+    families = options.answering.families
     if store is not None:
-        names = [str(name) for name in what]
-        audits = _read_again(names, store, options, readings)
+        names = [str(name) for name in sources]
+        audits = _reread_store(names, store, options, readings)
         metrics: Sequence[str] = ()
     else:
         _need_no_answers(options, readings)
-        audits = [_loaded(each) for each in what]
+        audits = [_loaded(source) for source in sources]
         metrics = options.reading.metrics
     return compare_audits(
         audits,
@@ -231,15 +235,15 @@ def _loaded(audit: Audit | BenchmarkAudit | str | Path) -> Audit | BenchmarkAudi
     return Audit.load(find_audit(Path(audit))) if isinstance(audit, (str, Path)) else audit
 
 
-def _read_again(
+def _reread_store(
     names: Sequence[str], store: Path, options: RunOptions, readings: Readings
 ) -> Sequence[Audit | BenchmarkAudit]:
-    from hqm.commands.rescoring import read_again
+    from hqm.commands.rescoring import audit_readings
 
     judging = options.judging
     path = existing(store, names)
     with labelled(path, judging.criterion, options.output.no_wait, judging.judgements) as opened:
-        return read_again(
+        return audit_readings(
             names,
             opened,
             replace(options, judging=replace(judging, judges=readings.judges)),
@@ -252,7 +256,7 @@ def _read_again(
 def _need_no_answers(options: RunOptions, readings: Readings) -> None:
     """Refuse the options that need single answers, because an audit.json has only scores."""
     judging = options.judging
-    needed = {
+    answer_options = {
         "--scoring": readings.scorings,
         "--parser": readings.parsers,
         "--judge": readings.judges,
@@ -262,7 +266,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         "--level": judging.levels,
         "--stale": judging.stale != "refuse",
     }
-    extra = [name for name, value in needed.items() if value]
+    extra = [name for name, value in answer_options.items() if value]
     if extra:
         raise UsageError(
             f"{extra[0]} needs the answers, and an audit.json has only scores",
@@ -270,7 +274,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         )
 
 
-def _write(comparison: Comparison, to: Path, *, every: bool) -> None:
+def _write(comparison: Comparison, to: Path, *, all_tables: bool) -> None:
     reports = importlib.import_module("hqm.reports.compare_page")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
@@ -279,29 +283,29 @@ def _write(comparison: Comparison, to: Path, *, every: bool) -> None:
         write_text(to, comparison.to_json())
     else:
         # a paper prints Table 1; other formats are read by programs
-        tables = reports.comparison_tables(comparison, every=every or suffix != ".tex")
+        tables = reports.comparison_tables(comparison, include_all=all_tables or suffix != ".tex")
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_text(to, layout.formatted(tables, suffix))
-    _show(comparison)
+        write_text(to, layout.format_tables(tables, suffix))
+    _print_comparison(comparison)
     print(f"wrote  {to}")
 
 
-_LARGEST = 5
+_MAX_DIFFERENCES = 5
 """Differences that a terminal shows."""
 
 
-def _show(comparison: Comparison) -> None:
+def _print_comparison(comparison: Comparison) -> None:
     """Print the largest difference, Table 1, and the differences that are shown."""
     reports = importlib.import_module("hqm.reports.compare_page")
-    print(reports.strongest(comparison))
-    (made,) = reports.comparison_tables(comparison, every=False)
-    print_report_table(replace(made, caption=""))
+    print(reports.strongest_claim(comparison))
+    (table,) = reports.comparison_tables(comparison, include_all=False)
+    print_report_table(replace(table, caption=""))
     differences = reports.beyond_chance(comparison)
-    more = len(differences) - _LARGEST
+    n_hidden = len(differences) - _MAX_DIFFERENCES
     print_lines(
-        *reports.tests_said(comparison),
-        *(f"  {sentence}" for sentence in differences[:_LARGEST]),
-        f"  and {more} smaller ones: --to FILE.html shows all" if more > 0 else "",
-        *reports.forecasts_said(comparison),
+        *reports.test_sentences(comparison),
+        *(f"  {sentence}" for sentence in differences[:_MAX_DIFFERENCES]),
+        f"  and {n_hidden} smaller ones: --to FILE.html shows all" if n_hidden > 0 else "",
+        *reports.forecast_sentences(comparison),
         *comparison.notes,
     )

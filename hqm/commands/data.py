@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hqm.commands import show
-from hqm.commands.option_decorators import FILE, files_in_force, user_file, with_options
+from hqm.commands.option_decorators import FILE, settings_files, user_settings_file, with_options
 from hqm.commands.options import (
-    HOW,
+    HOW_PANEL,
     OPTIONS,
-    OUTPUT,
-    WHAT,
-    WHO,
+    OUTPUT_PANEL,
+    WHAT_PANEL,
+    WHO_PANEL,
     Benchmarks,
     GitHub,
     PolicyFile,
@@ -40,23 +40,25 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help="benchmarks, respondents, parsers, indicators, recipes or settings.",
         ),
     ] = "benchmarks",
 ) -> None:
     """List what HQM knows: benchmarks, respondents, parsers, indicators, recipes, settings."""
-    show_known(what)
+    list_kind(what)
 
 
 @with_options("as_json", "quiet")
 def fetch_(
     *,
-    benchmarks: Annotated[list[str], typer.Argument(rich_help_panel=WHAT, help="Names, or all.")],
+    benchmarks: Annotated[
+        list[str], typer.Argument(rich_help_panel=WHAT_PANEL, help="Names, or all.")
+    ],
     data: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FOLDER",
             help="The folder to write into; the variable HQM_DATA, else ./data, unless given.",
         ),
@@ -65,7 +67,7 @@ def fetch_(
         Path | None,
         typer.Option(
             "--from",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FOLDER",
             help="A folder that has the files already, in place of the network.",
         ),
@@ -73,7 +75,7 @@ def fetch_(
     mirror: Annotated[
         str,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="URL",
             help=(
                 "Fetch https://HOST/FILE from URL/HOST/FILE; the variable HQM_MIRROR unless given."
@@ -83,7 +85,7 @@ def fetch_(
     checksums: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help=(
                 "Checksums in place of the card's, as sha256sum prints them: for a mirror of"
@@ -142,7 +144,7 @@ def check(
     select: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="CODES",
             help=(
                 "Only these findings: codes, beginnings of codes, or names, joined by commas;"
@@ -153,14 +155,16 @@ def check(
     ignore: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=HOW, metavar="CODES", help="All but these findings, named the same way."
+            rich_help_panel=HOW_PANEL,
+            metavar="CODES",
+            help="All but these findings, named the same way.",
         ),
     ] = None,
     lists: Annotated[
         Path | None,
         typer.Option(
             "--lists",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help=(
                 "Write the complete list of every finding here as CSV: ids, twins, both keys,"
@@ -171,13 +175,15 @@ def check(
     strict: Annotated[
         bool,
         typer.Option(
-            "--strict", rich_help_panel=HOW, help="End with status 1 when a warning is left, too."
+            "--strict",
+            rich_help_panel=HOW_PANEL,
+            help="End with status 1 when a warning is left, too.",
         ),
     ] = False,
     exit_zero: Annotated[
         bool,
         typer.Option(
-            "--exit-zero", rich_help_panel=HOW, help="End with status 0, whatever is found."
+            "--exit-zero", rich_help_panel=HOW_PANEL, help="End with status 0, whatever is found."
         ),
     ] = False,
     github: GitHub = False,
@@ -192,19 +198,19 @@ def check(
     from hqm.benchmark.findings import findings_csv
     from hqm.lint import Selection, lint_benchmarks
 
-    selection = Selection.of(select, ignore)
-    what, key = options.what, options.reading.key
+    selection = Selection.from_options(select, ignore)
+    item_options, key = options.material, options.reading.key
     if key is not None and len(benchmarks) != 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
             remedy="Name that benchmark alone with --key.",
         )
     settings = options.loading | {
-        "forms": what.form_files,
-        "part": what.part,
-        "limit": what.limit,
+        "forms": item_options.form_files,
+        "part": item_options.part,
+        "limit": item_options.limit,
         "key": key,
-        "private": what.allow_private_images,
+        "private": item_options.allow_private_images,
     }
     linted = []
     for name in benchmarks:
@@ -212,18 +218,19 @@ def check(
             linted += lint_benchmarks(name, selection=selection, **settings)
     show.findings(linted, selection, options.output.as_json)
     if github:
-        for each in linted:
-            show.github_annotations(each, selection, _items_file(benchmarks, each.benchmark))
+        for report in linted:
+            show.github_annotations(report, selection, _items_file(benchmarks, report.benchmark))
+    rows_by_benchmark = []
+    severities: set[str] = set()
+    for report in linted:
+        rows = [finding.to_dict() for finding in report.selected_findings(selection)]
+        rows_by_benchmark.append((report.benchmark, rows))
+        severities.update(row["severity"] for row in rows)
     if lists is not None:
-        write_text(
-            lists,
-            findings_csv((c.benchmark, [f.to_dict() for f in c.wanted(selection)]) for c in linted),
-        )
-    stopping = ("error", "warning") if strict else ("error",)
-    grave = any(
-        f.to_dict()["severity"] in stopping for checked in linted for f in checked.wanted(selection)
-    )
-    if (grave or not all(checked.readable for checked in linted)) and not exit_zero:
+        write_text(lists, findings_csv(rows_by_benchmark))
+    # notes never end a check with a failure
+    has_failures = "error" in severities or (strict and "warning" in severities)
+    if (has_failures or not all(report.readable for report in linted)) and not exit_zero:
         raise typer.Exit(1)
 
 
@@ -245,13 +252,13 @@ def forms(
     benchmark: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+            rich_help_panel=WHAT_PANEL, help="A name, a folder with a card.toml, or a Python file."
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help="Write the parallel form here as JSON lines, for review.",
         ),
@@ -259,7 +266,7 @@ def forms(
     examples: Annotated[
         int,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             min=0,
             metavar="N",
             help="How many examples of each rule are shown.",
@@ -268,7 +275,7 @@ def forms(
     form: Annotated[
         str,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="Which form: parallel, parallel2, ... parallel9, or one of its own.",
         ),
@@ -276,7 +283,7 @@ def forms(
     number: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="N",
             help="So many rewordings that keep the right answers, in place of --form.",
         ),
@@ -284,7 +291,7 @@ def forms(
     rewriter: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHO,
+            rich_help_panel=WHO_PANEL,
             metavar="NAME",
             help="A model that rephrases what no rule fits, for review; named like a respondent.",
         ),
@@ -297,29 +304,29 @@ def forms(
     mode, and what the linter finds in the wordings.
     """
     from hqm.administration.stored_answers import form_named
-    from hqm.benchmark.items import one_part
+    from hqm.benchmark.items import select_part
     from hqm.benchmark.registry import load_all
     from hqm.forms.make_forms import wordings_of, write_form
     from hqm.lint.question_checks import check_wordings
 
-    loaded = load_all(benchmark, data=options.what.data)
+    loaded = load_all(benchmark, data=options.material.data)
     for member in loaded:
         names = [form] if number is None else wordings_of(member.card.task, number)[1:]
         for name in names:
             parallel = form_named(member, name)
-            original, part = member.original, options.what.part
+            original, part = member.original, options.material.part
             if part:
-                original = one_part(original, part, member.name)
-                of_part = original.by_id
-                left_out = tuple(each for each in parallel.left_out if each.id in of_part)
+                original = select_part(original, part, member.name)
+                part_items = original.by_id
+                left_out_items = tuple(item for item in parallel.left_out if item.id in part_items)
                 parallel = replace(
                     parallel,
-                    items=tuple(i for i in parallel.items if i.id in of_part),
-                    left_out=left_out,
+                    items=tuple(item for item in parallel.items if item.id in part_items),
+                    left_out=left_out_items,
                 )
             if rewriter is not None:
                 store = options.output.store
-                parallel = _rewritten(member.name, original, parallel, rewriter, store)
+                parallel = _rephrase(member.name, original, parallel, rewriter, store)
             show.forms(member.name, original, parallel, examples)
             show.wordings(list(check_wordings(original, parallel)))
             if out is not None:
@@ -329,9 +336,7 @@ def forms(
                 print(f"wrote  {path}")
 
 
-def _rewritten(
-    name: str, original: Form, parallel: Form, rewriter: str, store: Path | None
-) -> Form:
+def _rephrase(name: str, original: Form, parallel: Form, rewriter: str, store: Path | None) -> Form:
     from hqm.administration.rewriter import rephrase_left_out
     from hqm.respondents import make_respondent
 
@@ -342,10 +347,10 @@ def _rewritten(
 # --- hqm list ---
 
 
-def show_known(what: str) -> None:
+def list_kind(kind: str) -> None:
     """`hqm list`."""
-    check_known(what, KNOWN, f"there are no {what!r} to list", "List {}.")
-    KNOWN[what]()
+    check_known(kind, LISTINGS, f"there are no {kind!r} to list", "List {}.")
+    LISTINGS[kind]()
 
 
 def _benchmarks() -> None:
@@ -355,8 +360,15 @@ def _benchmarks() -> None:
         "",
         ("name", "task", "version", "types", "licence", "what"),
         (
-            (name, of.task, of.version, ", ".join(of.types), of.licence, of.summary)
-            for name, of in ((name, card(name)) for name in names())
+            (
+                name,
+                benchmark_card.task,
+                benchmark_card.version,
+                ", ".join(benchmark_card.types),
+                benchmark_card.licence,
+                benchmark_card.summary,
+            )
+            for name, benchmark_card in ((name, card(name)) for name in names())
         ),
     )
     print_all(*(f"{group} = {' + '.join(members)}" for group, members in groups().items()))
@@ -378,11 +390,11 @@ def _respondents() -> None:
     shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
     rows = []
     for family in FAMILIES:
-        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
-        asked = "" if family.refusal else "chat template"
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.reason)))
+        asking_method = "" if family.refusal else "chat template"
         if family.form:
-            asked += f", else {json.dumps(family.form)}"
-        rows.append((family.name, ", ".join(family.types), shared, asked))
+            asking_method += f", else {json.dumps(family.form)}"
+        rows.append((family.name, ", ".join(family.types), shared, asking_method))
     columns = ("family", "model_type", "questions share", "asked by")
     print_table("Families of hf/ models", columns, rows)
     print_all(
@@ -412,8 +424,8 @@ def _parsers() -> None:
 def _indicators() -> None:
     from hqm.indicators import INDICATOR_FAMILIES, statistics
 
-    known = ((indicator.name, indicator.meaning) for indicator in statistics().values())
-    print_table("", ("statistic", "what"), known)
+    rows = ((indicator.name, indicator.meaning) for indicator in statistics().values())
+    print_table("", ("statistic", "what"), rows)
     families = ", ".join(
         f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()
     )
@@ -435,18 +447,20 @@ def _recipes() -> None:
 
 def _settings() -> None:
     """Print the settings with their defaults, and the files that change them here."""
-    settings = (o for o in OPTIONS.values() if o.setting is not None)
-    rows = ((o.name, str(o.keyword.default), o.help) for o in settings)
+    settings = (option for option in OPTIONS.values() if option.setting is not None)
+    rows = ((option.name, str(option.keyword.default), option.help) for option in settings)
     print_table("", ("setting", "default", "what"), rows)
-    files = files_in_force()
-    print_all(
-        f"Read from {', '.join(map(str, files))}."
-        if files
-        else f"Write them into {FILE} here, or into {user_file()}; --set NAME=VALUE sets one."
-    )
+    files = settings_files()
+    if files:
+        print_all(f"Read from {', '.join(map(str, files))}.")
+    else:
+        print_all(
+            f"Write them into {FILE} here, or into {user_settings_file()}; --set NAME=VALUE sets"
+            " one."
+        )
 
 
-KNOWN: Mapping[str, Callable[[], None]] = {
+LISTINGS: Mapping[str, Callable[[], None]] = {
     "benchmarks": _benchmarks,
     "respondents": _respondents,
     "parsers": _parsers,
@@ -465,14 +479,15 @@ def new(
     name: Annotated[
         Path,
         typer.Argument(
-            rich_help_panel=WHAT, help="The folder to make; its last part is the benchmark's name."
+            rich_help_panel=WHAT_PANEL,
+            help="The folder to make; its last part is the benchmark's name.",
         ),
     ],
     questions: Annotated[
         str | None,
         typer.Option(
             "--from",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="SOURCE",
             help=(
                 "Questions: CSV, TSV, JSON (lines), Parquet or Arrow, a pattern of files, a folder"
@@ -487,7 +502,7 @@ def new(
         str | None,
         typer.Option(
             "--images",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="PLACE",
             help=("The folder or zip of the pictures; by default the folder of the questions."),
         ),
@@ -495,7 +510,7 @@ def new(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FIELD=COLUMN,...",
             help=(
                 "The columns of question, answer, image, id, type, options, part and"
@@ -507,7 +522,7 @@ def new(
     split: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAMES",
             help=("The splits to take, joined by commas; by default all. Each becomes a part."),
         ),
@@ -515,7 +530,7 @@ def new(
     task: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="yes_no, choice, vqa or caption; by default guessed from the answers.",
         ),
@@ -524,30 +539,32 @@ def new(
         bool,
         typer.Option(
             "--keep-going",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             help="Leave out rows of which no item can be made, and list them in left_out.csv.",
         ),
     ] = False,
     title: Annotated[
         str,
-        typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What reports call the benchmark."),
+        typer.Option(
+            rich_help_panel=WHAT_PANEL, metavar="TEXT", help="What reports call the benchmark."
+        ),
     ] = "",
     summary: Annotated[
         str,
         typer.Option(
-            rich_help_panel=WHAT, metavar="TEXT", help="What it measures, in one sentence."
+            rich_help_panel=WHAT_PANEL, metavar="TEXT", help="What it measures, in one sentence."
         ),
     ] = "",
     licence: Annotated[
         str,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="The licence of the data, by its SPDX name (CC-BY-4.0).",
         ),
     ] = "",
     citation: Annotated[
-        str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What to cite.")
+        str, typer.Option(rich_help_panel=WHAT_PANEL, metavar="TEXT", help="What to cite.")
     ] = "",
 ) -> None:
     """Make the folder of a new benchmark.
@@ -557,14 +574,14 @@ def new(
     """
     from hqm.commands import new_benchmark
 
-    about = new_benchmark.About(title, licence, citation, summary)
+    description = new_benchmark.Description(title, licence, citation, summary)
     new_benchmark.print_new(
         new_benchmark.write_new_benchmark(
             name,
             questions,
             images,
             task,
-            about,
+            description,
             columns=columns or (),
             split=split,
             keep_going=keep_going,
@@ -578,7 +595,7 @@ def gate(
     audit_file: Annotated[
         Path,
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="AUDIT",
             help="An audit.json, or the folder that it lies in.",
         ),
@@ -588,7 +605,7 @@ def gate(
     junit: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="FILE", help="Write the result here as JUnit XML."
+            rich_help_panel=OUTPUT_PANEL, metavar="FILE", help="Write the result here as JUnit XML."
         ),
     ] = None,
     github: GitHub = False,
@@ -599,9 +616,9 @@ def gate(
     every failure says what to do.
     """
     from hqm.auditing.audit import Audit
-    from hqm.auditing.gate import Policy, hold_against
+    from hqm.auditing.gate import Policy, check_against
 
-    outcome = hold_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
+    outcome = check_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
     if junit is not None:
         write_text(junit, outcome.junit())
     show.gate(outcome, github, options.output.as_json)

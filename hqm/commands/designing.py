@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import HOW_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import find_audit
 from hqm.commands.terminal import print_lines, print_table
 from hqm.files.whole import write_text
@@ -31,13 +31,13 @@ def shorten(
     benchmark: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+            rich_help_panel=WHAT_PANEL, help="A name, a folder with a card.toml, or a Python file."
         ),
     ],
     audit: Annotated[
         Path,
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help="The audit.json whose answers choose the items; its store lies beside it.",
         ),
     ],
@@ -45,7 +45,7 @@ def shorten(
         str,
         typer.Option(
             "--items",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="SHARE|N",
             help="How many items a form has: 10% or a number.",
         ),
@@ -54,7 +54,7 @@ def shorten(
         Path,
         typer.Option(
             "--out",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FOLDER",
             help="The folder to make; its last part is the name.",
         ),
@@ -63,7 +63,7 @@ def shorten(
         int,
         typer.Option(
             "--forms",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             min=1,
             max=2,
             metavar="N",
@@ -74,7 +74,7 @@ def shorten(
         int,
         typer.Option(
             "--seed",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             min=0,
             metavar="N",
             help="The same seed gives the same forms.",
@@ -84,7 +84,7 @@ def shorten(
         Path | None,
         typer.Option(
             "--store",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help="The audit's store; store.sqlite beside it unless given.",
         ),
@@ -97,19 +97,19 @@ def shorten(
     respondents that did not choose. The result is the folder of a benchmark whose report has the
     full benchmark's scale.
     """
-    from hqm.commands.rescoring import from_audit, settings_of
+    from hqm.commands.rescoring import from_audit, shortened_data
 
     options = replace(options, output=replace(options.output, store=store))
     with waiting(f"choosing items of {benchmark}"):
-        made = from_audit(benchmark, find_audit(audit), options, items, out, forms, seed)
+        shortened = from_audit(benchmark, find_audit(audit), options, items, out, forms, seed)
     if options.output.as_json:
-        print(json.dumps(settings_of(made), indent=2, ensure_ascii=False))
+        print(json.dumps(shortened_data(shortened), indent=2, ensure_ascii=False))
     else:
-        _show(made)
+        _print_shortened(shortened)
 
 
-def _gain_said(gain: float, error: float) -> str:
-    """What choosing the items gains over drawing as many at random."""
+def _gain_sentence(gain: float, error: float) -> str:
+    """Return the sentence on the gain over as many items drawn at random."""
     if not math.isfinite(gain):
         return "gain over random items: not measured"
     if gain <= 0:
@@ -120,22 +120,22 @@ def _gain_said(gain: float, error: float) -> str:
     )
 
 
-def _show(made: Shortened) -> None:
+def _print_shortened(shortened: Shortened) -> None:
     from hqm.decisions.item_choice import METHODS
 
-    chosen = made.shortening
-    several = "" if len(made.forms) == 1 else " in each of two forms without a common item"
+    shortening = shortened.shortening
+    forms_text = "" if len(shortened.forms) == 1 else " in each of two forms without a common item"
     errors = ", ".join(
         f"{name} {error:.4f}"
-        for name, error in sorted(chosen.errors.items(), key=lambda pair: pair[1])
+        for name, error in sorted(shortening.errors.items(), key=lambda pair: pair[1])
     )
     print_lines(
-        f"{made.folder}: {chosen.items:,} of the {chosen.of_items:,} items of"
-        f" {made.benchmark}{several}, chosen by {len(chosen.respondents)} respondents of"
-        f" {len(set(chosen.families))} families",
-        f"method: {chosen.method}, {METHODS[chosen.method].words} (errors on families left out:"
-        f" {errors})",
-        _gain_said(chosen.gain_over_random, chosen.errors.get("random", math.nan)),
+        f"{shortened.folder}: {shortening.items:,} of the {shortening.full_items:,} items of"
+        f" {shortened.benchmark}{forms_text}, chosen by {len(shortening.respondents)} respondents"
+        f" of {len(set(shortening.families))} families",
+        f"method: {shortening.method}, {METHODS[shortening.method].words} (errors on families left"
+        f" out: {errors})",
+        _gain_sentence(shortening.gain_over_random, shortening.errors.get("random", math.nan)),
         "what is lost, on families that did not choose the items:",
     )
     print_table(
@@ -150,24 +150,29 @@ def _show(made: Shortened) -> None:
                 f"{loss.coverage:.0%} (95% wanted)",
                 f"{loss.half_width:.4f}",
             )
-            for calibration in made.calibrations
+            for calibration in shortened.calibrations
             for name, loss in calibration.loss.items()
         ),
     )
-    reliable = {name: of["reliability"] for name, of in made.calibrations[0].parallel.items()}
-    folder = shlex.quote(str(made.folder))
-    second = f" --form b={folder}/forms/b.jsonl --forms original,b" if len(made.forms) > 1 else ""
+    reliabilities = {
+        name: estimates["reliability"]
+        for name, estimates in shortened.calibrations[0].parallel.items()
+    }
+    folder = shlex.quote(str(shortened.folder))
+    form_options = (
+        f" --form b={folder}/forms/b.jsonl --forms original,b" if len(shortened.forms) > 1 else ""
+    )
     print_lines(
         *(
             f"reliability of the two forms in {name}, on the same families:"
             f" {'not determined' if value is None else f'{value:.3f}'}"
-            for name, value in reliable.items()
+            for name, value in reliabilities.items()
         ),
-        f"note: {made.without_pictures} pictures are not there to be copied; put them into"
-        f" {made.folder}/images"
-        if made.without_pictures
+        f"note: {shortened.missing_pictures} pictures are not there to be copied; put them into"
+        f" {shortened.folder}/images"
+        if shortened.missing_pictures
         else "",
-        f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{second}",
+        f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{form_options}",
     )
 
 
@@ -175,7 +180,7 @@ PricesFile = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        rich_help_panel=HOW,
+        rich_help_panel=HOW_PANEL,
         metavar="FILE",
         help=(
             "Prices, in a prices.toml; else those that the audit measured, else answers are"
@@ -191,14 +196,14 @@ def design(
     audit_file: Annotated[
         Path,
         typer.Argument(
-            rich_help_panel=WHAT, metavar="AUDIT", help="A file audit.json, or its folder."
+            rich_help_panel=WHAT_PANEL, metavar="AUDIT", help="A file audit.json, or its folder."
         ),
     ],
     targets: Annotated[
         list[str],
         typer.Option(
             "--target",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="TEXT",
             help=(
                 'What the study must reach, such as "mdd<=.02", "rho_g>=.95" or'
@@ -210,7 +215,7 @@ def design(
     free: Annotated[
         str,
         typer.Option(
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="NAMES",
             help=(
                 "What may vary: items, pictures, runs, forms, judges, labels,"
@@ -221,7 +226,7 @@ def design(
     benchmark: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="Which benchmark of the audit, where it has several.",
         ),
@@ -229,7 +234,7 @@ def design(
     metric: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="Which metric of the audit; the first of its card unless given.",
         ),
@@ -237,7 +242,9 @@ def design(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="FILE", help="Write the answer here as design.json."
+            rich_help_panel=OUTPUT_PANEL,
+            metavar="FILE",
+            help="Write the answer here as design.json.",
         ),
     ] = None,
     options: RunOptions,
@@ -249,18 +256,18 @@ def design(
     """
     from hqm.decisions.cheapest_study import design as find_design
 
-    wanted = [name.strip() for name in free.split(",") if name.strip()]
-    made = find_design(
+    free_facets = [name.strip() for name in free.split(",") if name.strip()]
+    cheapest = find_design(
         find_audit(audit_file),
         targets=targets,
         prices=prices,
-        free=wanted,
+        free=free_facets,
         benchmark=benchmark,
         metric=metric,
     )
     if out is not None:
-        write_text(out, made.to_json())
+        write_text(out, cheapest.to_json())
     if options.output.as_json:
-        print(made.to_json(), end="")
+        print(cheapest.to_json(), end="")
     else:
-        print_lines(str(made), f"wrote  {out}" if out is not None else "")
+        print_lines(str(cheapest), f"wrote  {out}" if out is not None else "")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from hqm.commands.interrupt import Interrupted
-from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT
-from hqm.commands.terminal import telling_of_waits
+from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT_PANEL
+from hqm.commands.terminal import report_waits
 from hqm.errors import UsageError, check_known, meant
 from hqm.respondents.kinds import all_kinds, embedded
 
@@ -48,8 +48,8 @@ def completion_script(shell: str) -> str:
     UsageError
         There is none for this shell.
     """
-    ways = tuple(f"`hqm --completion {known}`" for known in SHELLS)
-    remedy = f"Write one of {', '.join(ways)}."
+    commands = tuple(f"`hqm --completion {shell_name}`" for shell_name in SHELLS)
+    remedy = f"Write one of {', '.join(commands)}."
     check_known(shell, SHELLS, f"there is no completion for the shell {shell!r}", remedy)
     if shell == "bash":
         return _BASH
@@ -97,12 +97,12 @@ def completions(
     command: str, name: str, flags: Sequence[str]
 ) -> Callable[[], list[Candidate]] | None:
     """Return the possible values of an argument or option; None where only files are possible."""
-    keys = (*(f"{command} {each}" for each in (name, *flags)), name, *flags)
+    keys = (*(f"{command} {parameter_name}" for parameter_name in (name, *flags)), name, *flags)
     values = next((_VALUES[key] for key in keys if key in _VALUES), None)
     if values is None:
         return None
     return lambda: [
-        Candidate(*each) if isinstance(each, tuple) else Candidate(each) for each in values()
+        Candidate(*value) if isinstance(value, tuple) else Candidate(value) for value in values()
     ]
 
 
@@ -116,10 +116,10 @@ def _respondents() -> Iterable[Any]:
     return [*embedded(), *((f"{kind.name}/", kind.meaning) for kind in all_kinds())]
 
 
-def _listed() -> Iterable[Any]:
-    from hqm.commands.data import KNOWN
+def _list_kinds() -> Iterable[Any]:
+    from hqm.commands.data import LISTINGS
 
-    return KNOWN
+    return LISTINGS
 
 
 def _parsers() -> Iterable[Any]:
@@ -155,7 +155,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--scoring": lambda: ("official", "paper"),
     "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],
     "--figure": lambda: ("error_budget", "leaderboard"),
-    "list what": _listed,
+    "list what": _list_kinds,
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
 }
@@ -171,7 +171,7 @@ class CommandGroup(TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""
-        ctx.terminal_width = _room()
+        ctx.terminal_width = _page_width()
         return super().get_help(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -192,12 +192,14 @@ def every_command(program: Any) -> dict[str, Any]:
     """
     commands: dict[str, Any] = {}
     for name, command in program.commands.items():
-        inside = every_command(command) if hasattr(command, "commands") else {}
-        commands |= {f"{name} {other}": each for other, each in inside.items()} or {name: command}
+        subcommands = every_command(command) if hasattr(command, "commands") else {}
+        commands |= {
+            f"{name} {subname}": subcommand for subname, subcommand in subcommands.items()
+        } or {name: command}
     return commands
 
 
-def _room() -> int:
+def _page_width() -> int:
     """Return the width of a help page: that of the terminal, but at most `WIDTH`."""
     return max(min(shutil.get_terminal_size().columns, WIDTH) - 2, 30)
 
@@ -225,7 +227,7 @@ class GroupedCommand(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""
-        ctx.terminal_width = _room()
+        ctx.terminal_width = _page_width()
         return super().get_help(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -234,23 +236,24 @@ class GroupedCommand(TyperCommand):
         """
         flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
         try:
+            # click keeps the last of two values without a word: the arguments are read once more here
             values, _, order = self.make_parser(ctx).parse_args(list(args))
-            for option, times in Counter(order).items():
+            for option, count in Counter(order).items():
                 if not isinstance(option, TyperOption) or option.is_flag:
                     continue
-                given = values[option.name]
-                if times > 1 and not option.multiple:
-                    what = f"{option.opts[0]} is given {times} times, and takes one value"
-                    raise UsageError(what, remedy="Give it once.")
-                for value in given if option.multiple else [given]:
+                option_value = values[option.name]
+                if count > 1 and not option.multiple:
+                    message = f"{option.opts[0]} is given {count} times, and takes one value"
+                    raise UsageError(message, remedy="Give it once.")
+                for value in option_value if option.multiple else [option_value]:
                     if value in flags:
-                        what = f"{option.opts[0]} takes a value, and {value} stands in its place"
-                        raise UsageError(what, remedy="`--help` says which value.")
+                        message = f"{option.opts[0]} takes a value, and {value} stands in its place"
+                        raise UsageError(message, remedy="`--help` says which value.")
             return super().parse_args(ctx, args)
         except Exception as error:
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
                 flag = str(error.option_name)
-                remedy = _as_a_setting(flag) or meant(flag, flags)
+                remedy = _setting_hint(flag) or meant(flag, flags)
                 vars(error).update(
                     message=f"{getattr(error, 'message', error)}. {remedy}".rstrip(),
                     possibilities=None,
@@ -261,7 +264,7 @@ class GroupedCommand(TyperCommand):
         """Run the command; typer would end without a word at Ctrl-C."""
 
         try:
-            with telling_of_waits(bool(ctx.params.get("quiet"))):
+            with report_waits(bool(ctx.params.get("quiet"))):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted(self.name) from None
@@ -274,7 +277,7 @@ class GroupedCommand(TyperCommand):
                 formatter.write_dl(records, col_max=min(30, formatter.width // 3))
 
 
-def _as_a_setting(flag: str) -> str:
+def _setting_hint(flag: str) -> str:
     """Say how a setting is written that somebody takes for an option; empty for what is none."""
     option = OPTIONS.get(flag.removeprefix("--").replace("-", "_"))
     if option is None or option.setting is None:
@@ -288,15 +291,13 @@ def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:
 
 def _record(parameter: Any, ctx: Any) -> tuple[str, str]:
     """Return how a parameter is written, and its help text."""
-    written, text = parameter.get_help_record(ctx)
-    return (
-        written.partition(" <")[0] if parameter.param_type_name == "argument" else written
-    ), text
+    syntax, text = parameter.get_help_record(ctx)
+    return (syntax.partition(" <")[0] if parameter.param_type_name == "argument" else syntax), text
 
 
 def _heading(parameter: Any) -> str:
     # `--help` is typer's own and names no group
-    return getattr(parameter, "rich_help_panel", None) or OUTPUT
+    return getattr(parameter, "rich_help_panel", None) or OUTPUT_PANEL
 
 
 def _position(parameter: Any) -> tuple[int, bool]:

@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hqm.administration.administering import Outcome, added, administer
+from hqm.administration.administering import Outcome, administer, sum_outcomes
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit as audit_of
 from hqm.auditing.evidence import Evidence
-from hqm.auditing.gate import Gate, Policy, hold_against
+from hqm.auditing.gate import Gate, Policy, check_against
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
 from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
-from hqm.commands.session import Plan, Session
+from hqm.commands.run_plan import Plan, plan_run
+from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # A script that is no module of its own cannot start worker processes.
-ALONE: dict[str, Any] = {"workers": 1}
+SCRIPT_DEFAULTS: dict[str, Any] = {"workers": 1}
 
 
 def audit(
@@ -80,8 +81,8 @@ def audit(
     [0.5, 0.0]
     """
     if not isinstance(benchmark, Evidence):
-        return audit_of(_gathered(benchmark, store, options, columns))
-    if store is not None or columns or options != RunOptions.of(ALONE):
+        return audit_of(_gather_evidence(benchmark, store, options, columns))
+    if store is not None or columns or options != RunOptions.from_values(SCRIPT_DEFAULTS):
         raise UsageError(
             "the evidence is gathered, and files or settings are given beside it",
             remedy="Give them to hqm.gather or hqm.evidence_of.",
@@ -117,32 +118,34 @@ def evidence_of(
     AnswerError
         A file does not belong to the benchmark.
     """
-    return _gathered(benchmark, store, options)
+    return _gather_evidence(benchmark, store, options)
 
 
-def _gathered(
+def _gather_evidence(
     benchmark: Benchmark | str | Path | pd.DataFrame,
     store: Store | str | Path | None,
     options: RunOptions,
     columns: Mapping[str, str] | None = None,
 ) -> Evidence:
-    who, judging = options.who, options.judging
-    loaded, part = _loaded(benchmark, options, columns)
-    answered = bool(who.recorded or who.respondents or loaded.brought)
-    if not answered and store is None:
+    respondent_options, judging = options.answering, options.judging
+    loaded, part = _load_full(benchmark, options, columns)
+    has_answers = bool(
+        respondent_options.recorded or respondent_options.respondents or loaded.included_recordings
+    )
+    if not has_answers and store is None:
         raise UsageError(
             "there are no answers to look at", remedy="Give recorded=FILE, or store=FILE."
         )
-    options = replace(options, what=replace(options.what, part=part))
-    writes = bool(answered or judging.judges or judging.criterion or judging.judgements)
-    with _opened(store, writes) as opened:
-        session = Session([loaded], opened, options, offline=not answered)
+    options = replace(options, material=replace(options.material, part=part))
+    writes = bool(has_answers or judging.judges or judging.criterion or judging.judgements)
+    with _open_store(store, writes) as opened:
+        session = Session([loaded], opened, options, offline=not has_answers)
         session.check()
-        if answered:
+        if has_answers:
             session.fetch_images()
             administer(opened, session.jobs(), engine=session.engine(), budget=session.budget)
         if judging.judges:
-            session.judge()
+            session.judging.ask()
         (member,) = session.benchmarks
         return session.by_corrected_key(member) or session.evidence(member)
 
@@ -194,8 +197,8 @@ def run(
     >>> [(pair.state, pair.pictures < 252) for pair in asked.stopped[0].pairs]
     [('separated', True)]
     """
-    with _opened(store, True) as opened:
-        session = Session([_named(benchmark)], opened, options)
+    with _open_store(store, True) as opened:
+        session = Session([_benchmark_or_name(benchmark)], opened, options)
         session.fetch_images()
         if not options.asking.until:
             return RunResult(
@@ -206,7 +209,7 @@ def run(
         from hqm.commands.asking import run_until
 
         stopped = tuple(run_until(session))
-        return RunResult(outcome=added([each.outcome for each in stopped]), stopped=stopped)
+        return RunResult(outcome=sum_outcomes([run.outcome for run in stopped]), stopped=stopped)
 
 
 def plan(
@@ -232,12 +235,12 @@ def plan(
     >>> made.forecasts[name, "shapes_yesno"].requests
     1008
     """
-    with _opened(store, False) as opened:
-        return Session([_named(benchmark)], opened, options).plan()
+    with _open_store(store, False) as opened:
+        return plan_run(Session([_benchmark_or_name(benchmark)], opened, options))
 
 
 def compare(
-    *what: Audit | BenchmarkAudit | str | Path,
+    *sources: Audit | BenchmarkAudit | str | Path,
     store: str | Path | None = None,
     scorings: Sequence[str] = (),
     parsers: Sequence[str] = (),
@@ -251,7 +254,7 @@ def compare(
 
     Parameters
     ----------
-    what
+    sources
         Audits, their files or folders; or, with a store, benchmarks.
     store
         A store to read in several ways.
@@ -265,7 +268,7 @@ def compare(
         A prices.toml, for the forecast.
     """
     return comparison_of(
-        what,
+        sources,
         options,
         Readings(tuple(scorings), tuple(parsers), tuple(judges)),
         store=None if store is None else Path(store),
@@ -285,7 +288,7 @@ def gate(audit: Audit | BenchmarkAudit | str | Path, policy: str | Path | None =
     policy
         A file, or `release-small`; the default policy unless given.
     """
-    return hold_against(_whole(audit), Policy.load(None if policy is None else Path(policy)))
+    return check_against(_as_audit(audit), Policy.load(None if policy is None else Path(policy)))
 
 
 def report(
@@ -302,24 +305,24 @@ def report(
     to
         The page.
     """
-    held = Policy.load(None if policy is None else Path(policy))
-    pages = report_files(_whole(audit), Path(to), held)
+    loaded_policy = Policy.load(None if policy is None else Path(policy))
+    pages = report_files(_as_audit(audit), Path(to), loaded_policy)
     write_together(pages)
     return tuple(pages)
 
 
-def _whole(audit: Audit | BenchmarkAudit | str | Path) -> Audit:
+def _as_audit(audit: Audit | BenchmarkAudit | str | Path) -> Audit:
     if isinstance(audit, BenchmarkAudit):
         return Audit((audit,))
     return audit if isinstance(audit, Audit) else Audit.load(find_audit(Path(audit)))
 
 
-def _named(benchmark: Benchmark | str | Path) -> Benchmark | str:
+def _benchmark_or_name(benchmark: Benchmark | str | Path) -> Benchmark | str:
     return benchmark if isinstance(benchmark, Benchmark) else str(benchmark)
 
 
 def from_logs(
-    what: pd.DataFrame | str | Path | Sequence[str | Path],
+    logs: pd.DataFrame | str | Path | Sequence[str | Path],
     columns: Mapping[str, str] | None = None,
     *,
     partial: bool = False,
@@ -329,7 +332,7 @@ def from_logs(
 
     Parameters
     ----------
-    what
+    logs
         Files or folders; or a frame with a row an answer (model, item, score) or a row a model.
     columns
         Field -> column of a table, where the names do not say it.
@@ -343,48 +346,50 @@ def from_logs(
     >>> import pandas as pd
     >>> rows = [("a", 1, 0.5), ("a", 2, 1.0), ("b", 1, 0.0), ("b", 2, 0.5)]
     >>> (made,) = from_logs(pd.DataFrame(rows, columns=["model", "item", "f1"]))
-    >>> [metric.name for metric in made.metrics], len(made.original), len(made.brought)
+    >>> [metric.name for metric in made.metrics], len(made.original), len(made.included_recordings)
     (['f1'], 2, 2)
     """
     settings = LogSettings(partial=partial, judged=judged)
-    if isinstance(what, (str, Path, Sequence)):
-        paths = [what] if isinstance(what, (str, Path)) else what
+    if isinstance(logs, (str, Path, Sequence)):
+        paths = [logs] if isinstance(logs, (str, Path)) else logs
         return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
     # a named index holds models or items, as after a pivot
-    frame = what.reset_index() if any(what.index.names) else what
+    frame = logs.reset_index() if any(logs.index.names) else logs
     # frames that were put together have whole numbers as floats where others have none
     cells = frame.convert_dtypes().astype(object)
     cells = cells.where(frame.notna(), None)
     records = [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.to_numpy()]
     if lacking := fields_lacking(records, columns):
-        there = ", ".join(map(repr, records[0])) if records else "none"
+        column_names = ", ".join(map(repr, records[0])) if records else "none"
         raise AnswerError(
-            f"the frame has no column of {', '.join(lacking)} (its columns: {there:.300})",
+            f"the frame has no column of {', '.join(lacking)} (its columns: {column_names:.300})",
             remedy="A row is an answer, with the columns model, item and score, and where they vary"
             f" run, form and judge. Rename yours, or write columns={{{lacking[0]!r}: NAME}}.",
         )
     return benchmarks_of_logs([read_table("table", records, columns)], settings)
 
 
-def _loaded(
+def _load_full(
     benchmark: Benchmark | str | Path | pd.DataFrame,
     options: RunOptions,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[Benchmark, str | None]:
     """The whole benchmark and the part that is asked for: logs are matched against all items."""
-    part = options.what.part
+    part = options.material.part
     if not isinstance(benchmark, (Benchmark, str, Path)) or (
         not isinstance(benchmark, Benchmark) and is_log(str(benchmark))
     ):
         judged = bool(options.judging.judgements)
-        made = from_logs(benchmark, columns, partial=options.who.partial, judged=judged)
-        if len(made) > 1:
-            names = ", ".join(each.name for each in made)
+        log_benchmarks = from_logs(
+            benchmark, columns, partial=options.answering.partial, judged=judged
+        )
+        if len(log_benchmarks) > 1:
+            names = ", ".join(log_benchmark.name for log_benchmark in log_benchmarks)
             raise UsageError(
-                f"the logs hold {len(made)} benchmarks ({names})",
+                f"the logs hold {len(log_benchmarks)} benchmarks ({names})",
                 remedy="Audit each of hqm.from_logs(...).",
             )
-        return made[0], part
+        return log_benchmarks[0], part
     if not isinstance(benchmark, Benchmark):
         return load(benchmark, **options.loading), part
     default: dict[str, Any] = RunOptions().loading
@@ -394,13 +399,14 @@ def _loaded(
             f"{benchmark.name} is loaded, and {changed[0]} is given beside it",
             remedy=f"Give {changed[0]} to hqm.load.",
         )
-    whole = copy.copy(benchmark)
+    # the caller's benchmark stays as it is; `original` is cached, and is read anew without it
+    full_benchmark = copy.copy(benchmark)
     if benchmark.part is not None:
-        del whole.original
-    return whole, part or benchmark.part
+        del full_benchmark.original
+    return full_benchmark, part or benchmark.part
 
 
-def _opened(store: Store | str | Path | None, writes: bool) -> AbstractContextManager[Store]:
+def _open_store(store: Store | str | Path | None, writes: bool) -> AbstractContextManager[Store]:
     if isinstance(store, Store):
         return nullcontext(store)
     if store is None:

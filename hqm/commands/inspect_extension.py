@@ -53,15 +53,15 @@ def benchmark(
     graders
         Models that judge each answer beside one another; HQM's own scoring unless given.
     """
-    whole = load(name)
-    asked = form_named(whole, form)
-    whole.prepare_images(whole.original)
-    samples = [_sample(whole, item, asked) for item in asked.items]
+    loaded = load(name)
+    asked_form = form_named(loaded, form)
+    loaded.prepare_images(loaded.original)
+    samples = [_sample(loaded, item, asked_form) for item in asked_form.items]
     models = graders.split(",") if isinstance(graders, str) else graders
-    config = whole.card.generation
+    config = loaded.card.generation
     return Task(
-        name=whole.name,
-        dataset=MemoryDataset(samples, name=whole.name),
+        name=loaded.name,
+        dataset=MemoryDataset(samples, name=loaded.name),
         solver=generate(),
         scorer=[grader(model) for model in models if model] or verdict(name, form),
         epochs=epochs,
@@ -74,31 +74,31 @@ def benchmark(
     )
 
 
-def _sample(whole: Benchmark, item: Item, form: Form) -> Sample:
-    row = asked_row(whole, item, form)
+def _sample(loaded: Benchmark, item: Item, form: Form) -> Sample:
+    row = asked_row(loaded, item, form)
     content: list[ContentImage | ContentText] = [ContentText(text=row["prompt"])]
     if item.image:
-        content.insert(0, ContentImage(image=str(picture_path(whole, item.image))))
-    about = {"item": item.id, "form": form.name, "image": item.image or "", "type": row["type"]}
+        content.insert(0, ContentImage(image=str(picture_path(loaded, item.image))))
+    metadata = {"item": item.id, "form": form.name, "image": item.image or "", "type": row["type"]}
     return Sample(
         id=item.id,
         input=[ChatMessageUser(content=content)],
         target=row["target"],
-        metadata=about,
+        metadata=metadata,
     )
 
 
 @scorer(metrics=[mean(), stderr()])
 def verdict(name: str, form: str = "original") -> Scorer:
     """Score answers as HQM scores the benchmark; what cannot be read has no score."""
-    whole = load(name)
-    items = form_named(whole, form).by_id
+    loaded = load(name)
+    items = form_named(loaded, form).by_id
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion
-        made = whole.verdict(items[str(state.sample_id)], Response(text))
-        value = math.nan if made.value is None else made.value
-        return Score(value=value, answer=made.read, explanation=made.reason or text)
+        scored = loaded.verdict(items[str(state.sample_id)], Response(text))
+        value = math.nan if scored.value is None else scored.value
+        return Score(value=value, answer=scored.read, explanation=scored.reason or text)
 
     return score
 
@@ -109,10 +109,10 @@ def grader(model: str | Model, template: str | None = None, partial_credit: bool
     judge = model_graded_qa(template=template, model=model, partial_credit=partial_credit)
 
     async def score(state: TaskState, target: Target) -> Score | None:
-        made = await judge(state, target)
-        if made is not None:
-            made.metadata = {**(made.metadata or {}), "grader": str(model)}
-        return made
+        grade = await judge(state, target)
+        if grade is not None:
+            grade.metadata = {**(grade.metadata or {}), "grader": str(model)}
+        return grade
 
     return score
 

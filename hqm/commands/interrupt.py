@@ -40,25 +40,27 @@ class Interruption:
     False
     """
 
-    wanted: bool = False
-    by: int = 0
+    is_requested: bool = False
+    signal_number: int = 0
     """The number of the signal."""
 
     def __call__(self) -> bool:
-        return self.wanted
+        return self.is_requested
 
     @property
     def status(self) -> int:
         """The exit status of a program that a signal ended: 130 for SIGINT, 143 for SIGTERM."""
-        return 128 + (self.by or signal.SIGINT)
+        return 128 + (self.signal_number or signal.SIGINT)
 
 
-def _never() -> bool:
+def _is_never_idle() -> bool:
     return False
 
 
 @contextmanager
-def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iterator[Interruption]:
+def interruption(
+    quiet: bool = False, is_idle: Callable[[], bool] = _is_never_idle
+) -> Iterator[Interruption]:
     """Take SIGINT and SIGTERM as a wish to stop while the block runs.
 
     In a thread other than the main one, where Python lets nobody handle signals, they keep their
@@ -68,16 +70,16 @@ def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iter
     ----------
     quiet
         Say nothing about the wish.
-    idle
+    is_idle
         Whether this process is only waiting, as for a model that is loaded here: then there is no
         batch to finish, and the first SIGINT ends the command.
     """
-    asked = Interruption()
+    request = Interruption()
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGINT and (asked.wanted or idle()):
+        if number == signal.SIGINT and (request.is_requested or is_idle()):
             raise KeyboardInterrupt
-        asked.wanted, asked.by = True, number
+        request.is_requested, request.signal_number = True, number
         if not quiet:
             print(
                 "hqm: stopping after the batch in hand; Ctrl-C again stops at once.",
@@ -86,13 +88,15 @@ def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iter
             )
 
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield request
         return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous_handlers = {
+        number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        yield asked
+        yield request
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
@@ -156,24 +160,24 @@ def report_failure(error: Exception) -> str:
             "".join(traceback.format_exception(error)),
         ]
     )
-    first = (str(error).strip().splitlines() or ["no message"])[0]
-    what = _without_secrets(
-        f"HQM failed where it should not have: {type(error).__name__}: {first[:300]}"
+    first_line = (str(error).strip().splitlines() or ["no message"])[0]
+    message = _remove_secrets(
+        f"HQM failed where it should not have: {type(error).__name__}: {first_line[:300]}"
     )
     try:
         # private to the user: a traceback may quote what a file holds
         descriptor, path = tempfile.mkstemp(prefix="hqm-failure-", suffix=".txt", text=True)
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(_without_secrets(text))
+            file.write(_remove_secrets(text))
     except OSError as unwritten:
         return (
-            f"{what}. The traceback could not be kept ({unwritten.strerror}). Please report it with"
-            " the command."
+            f"{message}. The traceback could not be kept ({unwritten.strerror}). Please report it"
+            " with the command."
         )
-    return f"{what}. Please report it with {path}, which holds the traceback and the command."
+    return f"{message}. Please report it with {path}, which holds the traceback and the command."
 
 
-def _without_secrets(text: str) -> str:
+def _remove_secrets(text: str) -> str:
     for name, value in os.environ.items():
         if _SECRET.search(name.upper()) and len(value) >= 8:
             text = text.replace(value, f"<{name}>")

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import HOW_PANEL, MACHINE_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.terminal import print_lines, print_report_table, tell
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
     from hqm.labels.page import Links
-    from hqm.labels.study import Measured, PeopleBeside, Study
+    from hqm.labels.study import IntervalEstimate, PeopleComparison, Study
 
 
 PlanFile = Annotated[
     Path,
     typer.Argument(
-        rich_help_panel=WHAT,
+        rich_help_panel=WHAT_PANEL,
         metavar="plan",
         help="The plan of the study, which `hqm label plan` wrote.",
     ),
@@ -45,7 +45,7 @@ def serve(
         str,
         typer.Option(
             "--group",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="WHAT",
             help=(
                 "none (answers about one picture never follow each other) or picture (they stand in"
@@ -56,7 +56,7 @@ def serve(
     facts: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help=(
                 "Facts of the answers from which raters begin: records of item,"
@@ -67,7 +67,7 @@ def serve(
     port: Annotated[
         int,
         typer.Option(
-            rich_help_panel=MACHINE,
+            rich_help_panel=MACHINE_PANEL,
             min=0,
             max=65535,
             metavar="N",
@@ -77,7 +77,7 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            rich_help_panel=MACHINE,
+            rich_help_panel=MACHINE_PANEL,
             metavar="ADDRESS",
             help=("The address to listen on; 0.0.0.0 lets other machines reach the page."),
         ),
@@ -86,7 +86,7 @@ def serve(
         bool,
         typer.Option(
             "--new-links",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             help="Make new links; those given out before stop working.",
         ),
     ] = False,
@@ -113,8 +113,9 @@ def serve(
     links = read_links(plan, study.plan.raters, renew=new_links)
     with _listening(host, port) as listener:
         address = f"http://{_in_url(host)}:{listener.getsockname()[1]}"
+        # on this machine alone, other host names are refused (DNS rebinding)
         hosts = set(LOOPBACK) if host in LOOPBACK else None
-        _say_links(study, links, address, host)
+        _print_links(study, links, address, host)
         serve_until_stopped(make_app(study, links, hosts), listener)
     study.close()
     print(f"\nStopped. The labels are in {study.labels.path}; `hqm label serve {plan}` goes on.")
@@ -143,6 +144,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
+        # a server that was just stopped may be started again on its port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(64)
@@ -156,13 +158,13 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def _say_links(study: Study, links: Links, address: str, host: str) -> None:
+def _print_links(study: Study, links: Links, address: str, host: str) -> None:
     width = max(map(len, [*study.plan.raters, "owner"]))
     raters = ", ".join(study.plan.raters)
     print_lines(
         f"{len(study.plan.rows)} to label by {raters} ({study.schema.title}).",
         "A link for each rater; who has it can label under this name:",
-        *(f"  {who:{width}}  {address}/r/{links.raters[who]}" for who in study.plan.raters),
+        *(f"  {rater:{width}}  {address}/r/{links.raters[rater]}" for rater in study.plan.raters),
         "Yours, with progress, agreement and disagreements:",
         f"  {'owner':{width}}  {address}/owner/{links.owner}",
     )
@@ -178,13 +180,13 @@ def status(
     *,
     plan: PlanFile,
     as_json: Annotated[
-        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")
+        bool, typer.Option("--json", rich_help_panel=OUTPUT_PANEL, help="Print JSON.")
     ] = False,
     to: Annotated[
         Path | None,
         typer.Option(
             "--to",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help="Write people's scores and the raters' errors: .tex, .md, .csv or .json.",
         ),
@@ -197,14 +199,16 @@ def status(
     Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
     from hqm.commands.show import study_status
-    from hqm.labels.study import Study, people_beside, status_of
+    from hqm.labels.study import Study, compare_people, status_of
 
     study = Study(plan, readonly=True)
-    state, beside = status_of(study), people_beside(study)
+    state, comparison = status_of(study), compare_people(study)
     study.close()
-    tables = _beside_tables(beside) if beside is not None else []
+    tables = _comparison_tables(comparison) if comparison is not None else []
     if as_json:
-        data = state.to_dict() | {"people_beside": asdict(beside) if beside is not None else None}
+        data = state.to_dict() | {
+            "people_beside": asdict(comparison) if comparison is not None else None
+        }
         print(json.dumps(data, indent=1, ensure_ascii=False))
     else:
         study_status(state)
@@ -215,43 +219,43 @@ def status(
         if not tables:
             raise UsageError("there is no label yet", location=str(plan), remedy="Label first.")
         layout = importlib.import_module("hqm.reports.latex_tables")
-        write_together({to: layout.formatted(tables, to.suffix)})
+        write_together({to: layout.format_tables(tables, to.suffix)})
 
 
-def _beside_tables(beside: PeopleBeside) -> list[Any]:
+def _comparison_tables(comparison: PeopleComparison) -> list[Any]:
     """The tables of HQM's own protocol: respondents by people and by the benchmark, and raters."""
     tables = importlib.import_module("hqm.reports.tables")
 
-    def row(measured: Measured, *more: str) -> tuple[Any, ...]:
-        number = tables.number(measured.value)
-        ends = f"[{tables.number(measured.low)}, {tables.number(measured.high)}]"
-        texts = (measured.name, str(measured.n), number, ends, *more)
+    def row(estimate: IntervalEstimate, *extra_texts: str) -> tuple[Any, ...]:
+        number = tables.number(estimate.value)
+        interval = f"[{tables.number(estimate.low)}, {tables.number(estimate.high)}]"
+        texts = (estimate.name, str(estimate.n), number, interval, *extra_texts)
         return tuple(tables.Text(text) for text in texts)
 
-    r = beside.correlation
+    r = comparison.correlation
     correlated = (
         ""
         if r is None
         else f" Pearson's r over {r.n} respondents: {tables.number(r.value)}"
         f" [{tables.number(r.low)}, {tables.number(r.high)}]."
     )
-    respondents = tables.Table.of(
+    respondents = tables.Table.for_page(
         "People beside the benchmark",
         ("respondent", "answers", "people", "95% interval", "benchmark"),
-        [row(each, tables.number(each.score)) for each in beside.respondents],
+        [row(respondent, tables.number(respondent.score)) for respondent in comparison.respondents],
         right=(1, 2, 4),
         notes=(
             "The benchmark's score is the mean of its verdicts on the same answers." + correlated,
         ),
     )
-    raters = tables.Table.of(
+    raters = tables.Table.for_page(
         "How often each rater errs",
         ("rater", "labels", "wrong", "95% interval"),
-        [row(each) for each in beside.raters],
+        [row(rater) for rater in comparison.raters],
         right=(1, 2),
         notes=("Estimated from the raters' agreement (Dawid and Skene).",),
     )
-    return [respondents, *([raters] if beside.raters else [])]
+    return [respondents, *([raters] if comparison.raters else [])]
 
 
 def items(
@@ -261,7 +265,7 @@ def items(
         Path,
         typer.Option(
             "--out",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="PLACE",
             help=(
                 "The folder of the corrected benchmark; the file of a form, where a form was"
@@ -284,7 +288,8 @@ def items(
     reviewed = write_reviewed(study, out)
     study.close()
     print_lines(
-        f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}",
+        f"kept {reviewed.n_kept}, changed {len(reviewed.changed)}, left out"
+        f" {len(reviewed.dropped)}",
         f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they"
         " are)",
         f"wrote  {out}",
@@ -302,7 +307,7 @@ def export(
         Path,
         typer.Option(
             "--to",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help="The file to write; pictures of tasks go into a folder beside it.",
         ),
@@ -311,7 +316,7 @@ def export(
         str,
         typer.Option(
             "--as",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="LAYOUT",
             help=(
                 "labels, for --criterion of an audit; or tasks for label-studio,"
@@ -323,7 +328,7 @@ def export(
         str | None,
         typer.Option(
             "--pictures",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="ADDRESS",
             help=(
                 "Where the other tool will find the pictures' folder; beside the file unless given."
@@ -339,20 +344,20 @@ def export(
     """
     from hqm.labels.label_export import LAYOUTS, export_labels, export_tasks
 
-    known = ("labels", *LAYOUTS)
-    check_known(layout, known, f"there is no layout {layout!r}", "There are {}.")
+    layouts = ("labels", *LAYOUTS)
+    check_known(layout, layouts, f"there is no layout {layout!r}", "There are {}.")
     if layout == "labels":
-        written = export_labels(plan)
-        write_together({to: written.text})
+        exported = export_labels(plan)
+        write_together({to: exported.text})
         summary: dict[str, Any] = {
             "file": str(to),
-            "labels": written.labels,
-            "answers": written.answers,
-            "raters": list(written.raters),
+            "labels": exported.labels,
+            "answers": exported.answers,
+            "raters": list(exported.raters),
         }
         line = (
-            f"{written.labels:,} labels of {written.answers:,} answers by"
-            f" {', '.join(written.raters) or 'nobody'}: {to}"
+            f"{exported.labels:,} labels of {exported.answers:,} answers by"
+            f" {', '.join(exported.raters) or 'nobody'}: {to}"
         )
     else:
         tasks = export_tasks(plan, layout, to, pictures)
@@ -369,17 +374,21 @@ def import_(
     *,
     file: Annotated[
         Path,
-        typer.Argument(rich_help_panel=WHAT, metavar="FILE", help="What the other tool wrote."),
+        typer.Argument(
+            rich_help_panel=WHAT_PANEL, metavar="FILE", help="What the other tool wrote."
+        ),
     ],
     plan: Annotated[
         Path,
-        typer.Option("--plan", rich_help_panel=WHAT, metavar="FILE", help="The plan of the study."),
+        typer.Option(
+            "--plan", rich_help_panel=WHAT_PANEL, metavar="FILE", help="The plan of the study."
+        ),
     ] = Path("plan.jsonl"),
     layout: Annotated[
         str,
         typer.Option(
             "--from",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="LAYOUT",
             help="label-studio, potato, argilla, mturk or csv.",
         ),
@@ -388,7 +397,7 @@ def import_(
         str | None,
         typer.Option(
             "--columns",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="NAMES",
             help=(
                 "Which fields hold what, where they have other names:"
@@ -400,7 +409,7 @@ def import_(
         str | None,
         typer.Option(
             "--values",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             metavar="NAMES",
             help=(
                 "What the tool's words mean in labels: Faithful=1,Hallucinated=0; the words of the"
@@ -413,33 +422,33 @@ def import_(
     """Take the labels that another tool collected into the study."""
     from hqm.labels.label_import import import_labels
 
-    taken = import_labels(
+    imported = import_labels(
         file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values")
     )
     if options.output.as_json:
         print(
             json.dumps(
                 {
-                    "labels": taken.labels,
-                    "undecided": taken.undecided,
-                    "raters": list(taken.raters),
+                    "labels": imported.labels,
+                    "undecided": imported.undecided,
+                    "raters": list(imported.raters),
                 },
                 ensure_ascii=False,
             )
         )
     else:
-        undecided = f", {taken.undecided:,} of them undecided" if taken.undecided else ""
+        undecided = f", {imported.undecided:,} of them undecided" if imported.undecided else ""
         print(
-            f"{taken.labels:,} labels by {', '.join(taken.raters)}{undecided}; look at them with"
-            f" `hqm label status {plan}`"
+            f"{imported.labels:,} labels by {', '.join(imported.raters)}{undecided}; look at them"
+            f" with `hqm label status {plan}`"
         )
 
 
 def _pairs(text: str | None, option: str) -> dict[str, str]:
     pairs = {}
-    for part in filter(None, (text or "").split(",")):
-        name, equals, value = part.partition("=")
+    for pair in filter(None, (text or "").split(",")):
+        name, equals, value = pair.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise UsageError(f"{option} has {part!r}", remedy="Write NAME=VALUE, joined by commas.")
+            raise UsageError(f"{option} has {pair!r}", remedy="Write NAME=VALUE, joined by commas.")
         pairs[name.strip()] = value.strip()
     return pairs

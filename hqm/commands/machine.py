@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import WHO, RunOptions
+from hqm.commands.options import WHO_PANEL, RunOptions
 from hqm.commands.terminal import print_json, width
 from hqm.errors import StoreError
 from hqm.respondents.base import waiting
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
 """The extras that a command may ask for."""
-_SHOWN = ("numpy", "scipy", "openai", "transformers")
+_SCREEN_LIBRARIES = ("numpy", "scipy", "openai", "transformers")
 """The libraries whose versions stand on the screen; `--json` has all."""
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
 """Default port -> the server that listens on it."""
-_PATIENCE = 3.0
+_TIMEOUT_SECONDS = 3.0
 """Seconds that a server has to answer; one that nobody named has less."""
-_LEAST_ROOM = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 """Bytes of free disk below which a run may end for lack of room."""
 
 
 @dataclass
 class Report:
-    """What the doctor saw, as lines for the screen and as data, and the problems with their
-    remedies.
+    """The findings of `hqm doctor`, as lines for the screen and as data, with the problems and
+    their remedies.
     """
 
     lines: list[tuple[str, str]] = field(default_factory=list)
@@ -59,7 +59,7 @@ def doctor(
         list[str] | None,
         typer.Option(
             "--server",
-            rich_help_panel=WHO,
+            rich_help_panel=WHO_PANEL,
             metavar="URL",
             help=(
                 "A server to check, besides those of this machine (http://HOST:PORT/v1). Repeat it."
@@ -77,7 +77,7 @@ def doctor(
     report = Report()
     _libraries(report)
     _models(report)
-    _data(report, options.what.data)
+    _data(report, options.material.data)
     _servers(report, servers or ())
     _store(report, options.output.store)
     if options.output.as_json:
@@ -89,13 +89,13 @@ def doctor(
 
 
 def _print(report: Report) -> None:
-    room = max(width(), 30)
+    screen_width = max(width(), 30)
     problems = [("PROBLEM", problem) for problem in report.problems]
     for heading, text in [*report.lines, *problems]:
         print(
             textwrap.fill(
                 text,
-                room,
+                screen_width,
                 initial_indent=f"{heading:11} ",
                 subsequent_indent=" " * 12,
                 break_on_hyphens=False,
@@ -112,6 +112,7 @@ def _libraries(report: Report) -> None:
     """The requirements of HQM and of its extras, as the installed package states them."""
     folder, python = str(Path(__file__).resolve().parent.parent), platform.python_version()
     required = _requirements()
+    # what is declared is compared with what is installed, without importing anything
     versions = {
         name: installed_version(name) for libraries in required.values() for name in libraries
     }
@@ -120,7 +121,7 @@ def _libraries(report: Report) -> None:
         for extra, libraries in required.items()
     }
     complete = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
-    shown = (f"{name} {versions[name]}" for name in _SHOWN if versions.get(name))
+    version_texts = (f"{name} {versions[name]}" for name in _SCREEN_LIBRARIES if versions.get(name))
     report.data |= {
         "hqm": {"version": __version__, "place": folder},
         "python": {"version": python, "place": sys.executable},
@@ -134,13 +135,13 @@ def _libraries(report: Report) -> None:
     report.lines += [
         ("hqm", f"{__version__} in {folder}"),
         ("python", f"{python}, {platform.system()} {platform.machine()}"),
-        ("libraries", ", ".join(shown)),
+        ("libraries", ", ".join(version_texts)),
         ("extras", ", ".join(complete) or "none"),
     ]
     for extra, names in unmet.items():
         if extra and names:
-            how = f'pip install "hqm-audit[{extra}]"'
-            report.lines.append(("", f"without {extra} ({', '.join(names)}): {how}"))
+            install_command = f'pip install "hqm-audit[{extra}]"'
+            report.lines.append(("", f"without {extra} ({', '.join(names)}): {install_command}"))
     for name in unmet.get("", ()):
         state = "is not installed"
         if versions[name]:
@@ -161,8 +162,8 @@ def _requirements() -> dict[str, dict[str, bool]]:
         marker, installed = requirement.marker, installed_version(requirement.name)
         fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         for extra in ("", *EXTRAS):
-            of_extra = marker is not None and "extra" in str(marker)
-            if of_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
+            needs_extra = marker is not None and "extra" in str(marker)
+            if needs_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
                 required.setdefault(extra, {})[requirement.name] = fits
     return required
 
@@ -173,8 +174,8 @@ def _requirements() -> dict[str, dict[str, bool]]:
 def _models(report: Report) -> None:
     version, device, gpus = _torch()
     report.data["torch"] = {"version": version, "device": device, "gpus": gpus}
-    seen = [f"{count} x {name}" for name, count in Counter(gpus).items()]
-    runs = ", ".join(seen) or f"no GPU: models run on {device}"
+    gpu_counts = [f"{count} x {name}" for name, count in Counter(gpus).items()]
+    runs = ", ".join(gpu_counts) or f"no GPU: models run on {device}"
     state = f"{version}, {runs}" if version else "not installed, so no hf/ model runs here"
     program = os.environ.get("HQM_VLLM") or shutil.which("vllm")
     report.data["vllm"] = program
@@ -221,33 +222,40 @@ def _data(report: Report, option: Path | None) -> None:
     from hqm.benchmark.registry import card, names
 
     root = data_root(option)
-    rows = {name: _state(card(name), root) for name in names()}
+    rows = {name: _release_state(card(name), root) for name in names()}
     report.data["data"] = {
         "root": str(root.absolute()),
         "exists": root.is_dir(),
         "benchmarks": rows,
     }
-    how = "--data" if option else "HQM_DATA"
-    if option is None and not os.environ.get(how):
-        how = "neither HQM_DATA nor --data is given"
+    root_source = "--data" if option else "HQM_DATA"
+    if option is None and not os.environ.get(root_source):
+        root_source = "neither HQM_DATA nor --data is given"
     elif not root.is_dir():
-        report.problems.append(f"{root} is no folder: correct {how}")
-    report.lines.append(("data", f"{root} ({how}{'' if root.is_dir() else ', no such folder'})"))
-    of_state = {
-        state: [name for name, row in rows.items() if row["state"] == state]
-        for state in ("with HQM", "complete", "incomplete", "missing")
-    }
-    of_state["without pictures"] = [name for name, row in rows.items() if not row["pictures"]]
-    report.lines += [("", f"{state}: {', '.join(of)}") for state, of in of_state.items() if of]
-    lacking = [*of_state["incomplete"], *of_state["missing"]]
+        report.problems.append(f"{root} is no folder: correct {root_source}")
+    report.lines.append(
+        ("data", f"{root} ({root_source}{'' if root.is_dir() else ', no such folder'})")
+    )
+    states = ("with HQM", "complete", "incomplete", "missing", "without pictures")
+    names_by_state: dict[str, list[str]] = {state: [] for state in states}
+    for name, row in rows.items():
+        if row["state"] in names_by_state:
+            names_by_state[row["state"]].append(name)
+        if not row["pictures"]:
+            names_by_state["without pictures"].append(name)
+    for state, benchmark_names in names_by_state.items():
+        if benchmark_names:
+            report.lines.append(("", f"{state}: {', '.join(benchmark_names)}"))
+    lacking = [*names_by_state["incomplete"], *names_by_state["missing"]]
     if lacking:
-        names_ = " ".join(lacking) if len(lacking) < 4 else "all"
-        report.lines.append(("", f"get them: `hqm fetch {names_}`"))
+        fetch_names = " ".join(lacking) if len(lacking) < 4 else "all"
+        report.lines.append(("", f"get them: `hqm fetch {fetch_names}`"))
 
 
-def _state(card: Card, root: Path) -> dict[str, Any]:
-    """What of a benchmark's release lies below the data root; sizes are compared, checksums are
-    left to `hqm fetch`.
+def _release_state(card: Card, root: Path) -> dict[str, Any]:
+    """Return the state of a benchmark's release below the data root.
+
+    Sizes are compared; checksums are left to `hqm fetch`.
     """
     from hqm.files.datasets import is_hub
 
@@ -258,48 +266,53 @@ def _state(card: Card, root: Path) -> dict[str, Any]:
     missing = []
     for file in card.source.files:
         path = folder / file.path
-        beside = path.with_name(file.instead or path.name)
-        if not (file.optional or _whole(path, file.size) or _whole(beside, file.size)):
+        alternative = path.with_name(file.instead or path.name)
+        if not (
+            file.optional or _is_complete(path, file.size) or _is_complete(alternative, file.size)
+        ):
             missing.append(file.path)
     if not folder.is_dir():
         return {"state": "missing", "folder": str(folder), "missing": missing, "pictures": True}
     pictures = folder / card.data.images
-    seen = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
+    has_pictures = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
     state = "incomplete" if missing else "complete"
-    return {"state": state, "folder": str(folder), "missing": missing, "pictures": seen}
+    return {"state": state, "folder": str(folder), "missing": missing, "pictures": has_pictures}
 
 
-def _whole(path: Path, size: int) -> bool:
-    whole = not size or path.suffix == ".parquet"
-    return path.is_file() and (whole or path.stat().st_size == size)
+def _is_complete(path: Path, size: int) -> bool:
+    any_size = not size or path.suffix == ".parquet"
+    return path.is_file() and (any_size or path.stat().st_size == size)
 
 
 # --- servers ---
 
 
 def _servers(report: Report, urls: Sequence[str]) -> None:
-    named = dict.fromkeys(filter(None, [*urls, os.environ.get("OPENAI_BASE_URL")]))
+    named_urls = dict.fromkeys(filter(None, [*urls, os.environ.get("OPENAI_BASE_URL")]))
     local = [f"http://127.0.0.1:{port}/v1" for port in PORTS]
-    seen = [{**_ask(url, _PATIENCE), "named": True} for url in named]
-    unnamed = (_ask(url, 0.5) for url in local if url not in named)
-    seen += [{**row, "named": False} for row in unnamed if row["reachable"]]
-    report.data["servers"] = seen
+    servers = [{**_probe_server(url, _TIMEOUT_SECONDS), "named": True} for url in named_urls]
+    unnamed = (_probe_server(url, 0.5) for url in local if url not in named_urls)
+    servers += [{**row, "named": False} for row in unnamed if row["reachable"]]
+    report.data["servers"] = servers
     report.data["keys"] = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
-    for row in seen:
+    for row in servers:
         report.lines.append(("server", f"{row['url']}: {row['said']}"))
         if not row["reachable"]:
             report.problems.append(
                 f"{row['url']} cannot be reached ({row['said']}): start the server, or correct the"
                 " address"
             )
-    if not seen:
+    if not servers:
         ports = ", ".join(map(str, PORTS))
-        none = f"none at ports {ports} of this machine; look at others with --server URL"
-        report.lines.append(("servers", none))
+        message = f"none at ports {ports} of this machine; look at others with --server URL"
+        report.lines.append(("servers", message))
 
 
-def _ask(url: str, patience: float) -> dict[str, Any]:
-    """Which models a server has; no key is sent, so that one which wants a key says so."""
+def _probe_server(url: str, timeout: float) -> dict[str, Any]:
+    """Return which models a server has.
+
+    No key is sent, so that a server which needs a key says so.
+    """
     import http.client
     import json
     from urllib.error import HTTPError
@@ -309,19 +322,19 @@ def _ask(url: str, patience: float) -> dict[str, Any]:
     # a server is reached directly, as respondents reach it, and not by the proxy of a browser
     opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(f"{url.rstrip('/')}/models", timeout=patience) as reply:
+        with opener.open(f"{url.rstrip('/')}/models", timeout=timeout) as reply:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
-        more = f" and {len(models) - 3} more" if len(models) > 3 else ""
-        reachable, said = True, f"it has {', '.join(models[:3]) or 'no model'}{more}"
+        suffix = f" and {len(models) - 3} more" if len(models) > 3 else ""
+        reachable, state = True, f"it has {', '.join(models[:3]) or 'no model'}{suffix}"
     except HTTPError as error:
-        reachable, said = error.code in (401, 403), "it is there, and wants a key"
+        reachable, state = error.code in (401, 403), "it is there, and wants a key"
         if not reachable:
-            said = f"it answers {error.code}: does the address end in /v1?"
+            state = f"it answers {error.code}: does the address end in /v1?"
     except (OSError, http.client.HTTPException) as error:
-        said = f"no answer: {getattr(error, 'reason', error)}"
+        state = f"no answer: {getattr(error, 'reason', error)}"
     except (ValueError, KeyError, TypeError, AttributeError):
-        said = "what answers there is no server of models"
-    return {"url": url, "reachable": reachable, "models": models, "said": said}
+        state = "what answers there is no server of models"
+    return {"url": url, "reachable": reachable, "models": models, "said": state}
 
 
 # --- room for answers ---
@@ -333,24 +346,25 @@ def _store(report: Report, option: Path | None) -> None:
 
     from hqm.store.sqlite import writing
 
-    wanted = (option.parent if option else Path("out")).absolute()
-    folder = next(parent for parent in (wanted, *wanted.parents) if parent.is_dir())
+    store_folder = (option.parent if option else Path("out")).absolute()
+    # the folder of a store is made when needed: the nearest one that exists is tried
+    folder = next(parent for parent in (store_folder, *store_folder.parents) if parent.is_dir())
     writable, free = True, shutil.disk_usage(folder).free
-    room = f"{free / 2**30:.1f} GiB free"
-    elsewhere = "name a store elsewhere with --store FILE"
+    free_space = f"{free / 2**30:.1f} GiB free"
+    advice = "name a store elsewhere with --store FILE"
     try:
         with (
-            tempfile.TemporaryDirectory(dir=folder, prefix=".hqm-doctor-") as inside,
-            writing(Path(inside, "store.sqlite"), wait=False),
+            tempfile.TemporaryDirectory(dir=folder, prefix=".hqm-doctor-") as probe_folder,
+            writing(Path(probe_folder, "store.sqlite"), wait=False),
         ):
             pass
     except (OSError, StoreError) as error:
         writable = False
         report.problems.append(
-            f"{folder} cannot be written, or files in it cannot be locked ({error}): {elsewhere}"
+            f"{folder} cannot be written, or files in it cannot be locked ({error}): {advice}"
         )
-    if free < _LEAST_ROOM:
-        report.problems.append(f"{folder} has only {room}: make room, or {elsewhere}")
-    report.data["store"] = {"folder": str(wanted), "writable": writable, "free_bytes": free}
+    if free < _MIN_FREE_BYTES:
+        report.problems.append(f"{folder} has only {free_space}: make room, or {advice}")
+    report.data["store"] = {"folder": str(store_folder), "writable": writable, "free_bytes": free}
     state = "writable" if writable else "not writable"
-    report.lines.append(("answers", f"{wanted}/: {state}, {room}"))
+    report.lines.append(("answers", f"{store_folder}/: {state}, {free_space}"))

@@ -22,12 +22,12 @@ from hqm.benchmark.card import Card, RaiSection
 from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
-from hqm.benchmark.new_sources import Gathered, open_source
+from hqm.benchmark.new_sources import GatheredPictures, open_source
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, toml_value, write_records
-from hqm.files.whole import name_for, whole_folder, write_texts
+from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
 
@@ -50,15 +50,15 @@ class NewBenchmark:
     """The splits of the source that became parts."""
     web: int = 0
     """Pictures that are web addresses; they are fetched when they are first shown."""
-    without: int = 0
+    without_picture: int = 0
     """Items without a picture, where others have one."""
-    left_out: int = 0
+    n_left_out: int = 0
     """Rows of which no item could be made."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What the card says beyond the items."""
+class Description:
+    """The texts of a benchmark's card."""
 
     title: str = ""
     licence: str = ""
@@ -71,7 +71,7 @@ def write_new_benchmark(
     questions: str | None = None,
     images: str | None = None,
     task: str | None = None,
-    about: About | None = None,
+    description: Description | None = None,
     *,
     columns: Sequence[str] = (),
     split: str | None = None,
@@ -114,63 +114,64 @@ def write_new_benchmark(
     if task is not None:
         check_known(task, get_args(Task), f"there is no task {task!r}", "The tasks are {}.")
     options = {"pictures": images, "columns": ", ".join(columns), "a split": split}
-    without = next((what for what, value in options.items() if value), None)
-    if questions is None and without:
+    extra_option = next((option for option, value in options.items() if value), None)
+    if questions is None and extra_option:
         raise UsageError(
-            f"{without} without questions",
-            location=options[without] or "",
+            f"{extra_option} without questions",
+            location=options[extra_option] or "",
             remedy="Name a file with --from.",
         )
-    about = about or About()
-    with whole_folder(folder) as beside:
+    description = description or Description()
+    with atomic_folder(folder) as draft_folder:
         if questions is not None:
-            made, rows, about = _from_source(
-                beside, questions, images, task, about, columns, split, keep_going
+            new, rows, description = _from_source(
+                draft_folder, questions, images, task, description, columns, split, keep_going
             )
             respondents: tuple[str, ...] = ()
         else:
-            chosen = cast(Task, task) if task else "yes_no"
-            rows, respondents = _samples(chosen, beside / "images")
-            made = NewBenchmark(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
-        _write(beside, name, made, rows, about, respondents)
-    return replace(made, folder=folder)
+            sample_task = cast(Task, task) if task else "yes_no"
+            rows, respondents = _samples(sample_task, draft_folder / "images")
+            new = NewBenchmark(folder=folder, task=sample_task, items=len(rows), pictures=_SCENES)
+        _write_files(draft_folder, name, new, rows, description, respondents)
+    return replace(new, folder=folder)
 
 
 def _from_source(
-    beside: Path,
+    draft_folder: Path,
     questions: str,
     images: str | None,
     task: str | None,
-    about: About,
+    description: Description,
     columns: Sequence[str],
     split: str | None,
     keep_going: bool,
-) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], About]:
+) -> tuple[NewBenchmark, Sequence[Mapping[str, Any]], Description]:
     named_columns = parse_columns(columns)
     source = questions_of_logs(questions, with_pictures=images is not None)
     source = source or open_source(questions)
     if split:
-        source = source.only([part.strip() for part in split.split(",")])
-    (beside / "images").mkdir()
-    gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
+        source = source.select_splits([split_name.strip() for split_name in split.split(",")])
+    # all is written beside the folder, which is there whole or not at all
+    (draft_folder / "images").mkdir()
+    gathered = GatheredPictures(draft_folder / "images", _open_pictures(images) if images else None)
     read = read_questions(
         source, named_columns, gathered, cast("Task | None", task), keep_going=keep_going
     )
     if read.faults:
-        with (beside / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
+        with (draft_folder / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
             table.writerow(("place", "fault"))
             table.writerows((fault.location, fault.message) for fault in read.faults.values())
-    shown = sum("image" in row for row in read.rows)
-    if images and not shown:
+    n_pictured = sum("image" in row for row in read.rows)
+    if images and not n_pictured:
         raise UsageError(
             "no column names the pictures"
             f" (not read: {', '.join(map(repr, read.unused)) or 'none'})",
             location=questions,
             remedy="Say which it is, --columns image=NAME, or leave out --images.",
         )
-    made = NewBenchmark(
-        folder=beside,
+    new = NewBenchmark(
+        folder=draft_folder,
         task=read.task,
         items=len(read.rows),
         pictures=len(gathered),
@@ -178,19 +179,21 @@ def _from_source(
         unused=read.unused,
         parts=read.parts,
         web=len(gathered.web),
-        without=len(read.rows) - shown if shown else 0,
-        left_out=len(read.faults),
+        without_picture=len(read.rows) - n_pictured if n_pictured else 0,
+        n_left_out=len(read.faults),
     )
-    given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
-    about = replace(
-        about,
-        citation=about.citation or given_there["citation"],
-        licence=about.licence or given_there["license"],
+    source_values = {
+        key: str(source.dataset_info.get(key) or "").strip() for key in ("citation", "license")
+    }
+    description = replace(
+        description,
+        citation=description.citation or source_values["citation"],
+        licence=description.licence or source_values["license"],
     )
-    return made, read.rows, about
+    return new, read.rows, description
 
 
-def _place_of_pictures(images: str) -> ImageSource:
+def _open_pictures(images: str) -> ImageSource:
     if is_url(images):
         raise UsageError(
             "pictures are copied from this machine only",
@@ -205,12 +208,12 @@ def _place_of_pictures(images: str) -> ImageSource:
     return open_images(Path(images))
 
 
-def _write(
+def _write_files(
     folder: Path,
     name: str,
-    made: NewBenchmark,
+    new: NewBenchmark,
     rows: Sequence[Mapping[str, Any]],
-    about: About,
+    description: Description,
     respondents: Sequence[str],
 ) -> None:
     write_records(folder / "items.jsonl", rows)
@@ -219,8 +222,8 @@ def _write(
     write_texts(
         folder,
         {
-            "card.toml": _card(name, made.task, rows, about, respondents),
-            "README.md": _readme(name, made.task, rows, about),
+            "card.toml": _card(name, new.task, rows, description, respondents),
+            "README.md": _readme(name, new.task, rows, description),
             "policy.toml": default_text(),
             ".gitignore": "out/\n",
             ".github/workflows/hqm.yml": workflow,
@@ -239,12 +242,15 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
     images.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     by_picture = groupby(read_records(shapes.data / "items.jsonl"), itemgetter("image"))
-    for k, (picture, asked) in enumerate(islice(by_picture, _SCENES), 1):
-        scene, name = shapes.scenes[picture], f"sample-{k}.png"
+    for number, (picture, picture_rows) in enumerate(islice(by_picture, _SCENES), 1):
+        scene, name = shapes.scenes[picture], f"sample-{number}.png"
         scenes.draw(scene).save(images / name)
-        about = {"image": name, **({"target": scene.things[0].name} if task == "caption" else {})}
-        for row in islice(asked, 2):
-            rows.append({**row, "id": f"q{len(rows) + 1:04}", **about})
+        picture_fields = {
+            "image": name,
+            **({"target": scene.things[0].name} if task == "caption" else {}),
+        }
+        for row in islice(picture_rows, 2):
+            rows.append({**row, "id": f"q{len(rows) + 1:04}", **picture_fields})
     return rows, tuple(registry.card("shapes_yesno").respondents.embedded)
 
 
@@ -263,7 +269,7 @@ def _card(
     name: str,
     task: Task,
     rows: Sequence[Mapping[str, Any]],
-    about: About,
+    description: Description,
     respondents: Sequence[str],
 ) -> str:
     types = _types(rows)
@@ -274,14 +280,15 @@ def _card(
     ]
     lines = [
         f"name = {toml_value(name)}",
-        f"title = {toml_value(about.title or _title(name))}",
+        f"title = {toml_value(description.title or _title(name))}",
         'version = "1.0.0"            # change it whenever the items change',
         f"task = {toml_value(task)}",
-        f"summary = {toml_value(about.summary)}                # one sentence: what is measured?",
+        f"summary = {toml_value(description.summary)}                # one sentence: what is"
+        " measured?",
         f"types = {toml_value(types)}",
         f"labelled = {toml_value(bool(types))}",
-        f"citation = {toml_value(about.citation)}",
-        f"licence = {toml_value(about.licence)}",
+        f"citation = {toml_value(description.citation)}",
+        f"licence = {toml_value(description.licence)}",
         "",
         "[data]",
         'items = "items.jsonl"',
@@ -298,14 +305,16 @@ def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _readme(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About) -> str:
+def _readme(
+    name: str, task: Task, rows: Sequence[Mapping[str, Any]], description: Description
+) -> str:
     return _template("README.md").format(
-        title=about.title or _title(name),
-        summary=about.summary or "What is measured, in one sentence.",
+        title=description.title or _title(name),
+        summary=description.summary or "What is measured, in one sentence.",
         task=task,
         types=", ".join(_types(rows)) or "not labelled",
-        licence=about.licence or "not chosen yet",
-        citation=about.citation or "not written yet",
+        licence=description.licence or "not chosen yet",
+        citation=description.citation or "not written yet",
     )
 
 
@@ -318,13 +327,15 @@ def print_new(new: NewBenchmark) -> None:
     pictures = f", {new.pictures} pictures" if new.pictures else ""
     print(f"{new.folder}: {new.items} {new.task} items{pictures}")
     words = {"prompt": "question", "target": "answer"}
-    read = ", ".join(f"{words.get(name, name)} from {of}" for name, of in new.columns.items())
+    columns_read = ", ".join(
+        f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
+    )
     sentences = {
-        f"read: {read}": new.columns,
+        f"read: {columns_read}": new.columns,
         f"not read: {', '.join(new.unused)}": new.unused,
         f"the splits {', '.join(new.parts)} are parts; --split takes some of them": new.parts,
-        f"{new.without} items have no picture": new.without,
-        f"{new.left_out} rows are left out, with the reasons in left_out.csv": new.left_out,
+        f"{new.without_picture} items have no picture": new.without_picture,
+        f"{new.n_left_out} rows are left out, with the reasons in left_out.csv": new.n_left_out,
         f"{new.web} pictures are web addresses, which are fetched when they are first"
         " shown": new.web,
     }
@@ -332,8 +343,10 @@ def print_new(new: NewBenchmark) -> None:
         if holds:
             print(sentence)
     folder = shlex.quote(str(new.folder))
-    who = " -r hf/MODEL" if new.columns else ""
-    print(f"next:\n  hqm check {folder}\n  hqm audit {folder}{who} --out {folder}/out")
+    respondent_option = " -r hf/MODEL" if new.columns else ""
+    print(
+        f"next:\n  hqm check {folder}\n  hqm audit {folder}{respondent_option} --out {folder}/out"
+    )
     print(f"  hqm gate {folder}/out/audit.json")
-    if who:
+    if respondent_option:
         print("hf/MODEL is a folder or an id of the hub; openai/MODEL@ADDRESS asks a server")

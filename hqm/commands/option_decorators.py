@@ -17,20 +17,20 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
-from hqm.commands.options import FIRST, MACHINE, OPTIONS, Option, RunOptions
+from hqm.commands.options import FIRST_PANEL, MACHINE_PANEL, OPTIONS, Option, RunOptions
 from hqm.errors import DataError, UsageError
 
 FILE = "hqm.toml"
 """The name of a settings file, in the current folder or in the user's configuration."""
 
 
-def user_file() -> Path:
+def user_settings_file() -> Path:
     """The settings file of this user, whether it exists or not."""
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home) / "hqm" / FILE
 
 
-def files_in_force(machine: Path | None = None) -> list[Path]:
+def settings_files(machine: Path | None = None) -> list[Path]:
     """Return the settings files that a command reads; later files override earlier ones.
 
     Raises
@@ -40,12 +40,12 @@ def files_in_force(machine: Path | None = None) -> list[Path]:
     """
     if machine is not None and not machine.is_file():
         raise DataError("there is no such file", location=str(machine), remedy="Correct --machine.")
-    files = [path for path in (user_file(), Path(FILE)) if path.is_file()]
+    files = [path for path in (user_settings_file(), Path(FILE)) if path.is_file()]
     return [*files, *([] if machine is None else [machine])]
 
 
-def settings_in_force(
-    machine: Path | None, assigned: Sequence[str], known: Collection[str]
+def read_command_settings(
+    machine: Path | None, assigned: Sequence[str], setting_names: Collection[str]
 ) -> dict[str, Any]:
     """Return the values of a command's settings, by name.
 
@@ -55,7 +55,7 @@ def settings_in_force(
         The file of `--machine`.
     assigned
         What `--set` assigns, as NAME=VALUE; it decides over files.
-    known
+    setting_names
         The settings that the command has. Files may hold further ones, which are for others.
 
     Raises
@@ -67,24 +67,25 @@ def settings_in_force(
         the user may decide.
     """
     values: dict[str, Any] = {}
-    for path in files_in_force(machine):
-        values |= read_settings(path, of_a_folder=path == Path(FILE) and path != machine)
-    values = {name: value for name, value in values.items() if name in known}
+    for path in settings_files(machine):
+        values |= read_settings(path, is_folder_file=path == Path(FILE) and path != machine)
+    # a settings file serves all commands, and each takes the settings that it has
+    values = {name: value for name, value in values.items() if name in setting_names}
     assignments: dict[str, Any] = {}
     for text in assigned:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--set {text!r} has no value", remedy="Write --set NAME=VALUE.")
-        read = _checked(name, value, known, "--set")
+        values_read = _check_setting(name, value, setting_names, "--set")
         # Several of a kind may be assigned one by one: roles=a=x, roles=b=y.
-        several = isinstance(read, tuple) and name in assignments
-        if name in assignments and not several:
+        extends_tuple = isinstance(values_read, tuple) and name in assignments
+        if name in assignments and not extends_tuple:
             raise UsageError(f"--set {name} is given twice", remedy="Give it once.")
-        assignments[name] = (*assignments[name], *read) if several else read
+        assignments[name] = (*assignments[name], *values_read) if extends_tuple else values_read
     return values | assignments
 
 
-def read_settings(path: Path, *, of_a_folder: bool = False) -> Mapping[str, Any]:
+def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, Any]:
     """Read a settings file: a line for each setting, by the names of `hqm list settings`."""
     try:
         lines = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -92,56 +93,60 @@ def read_settings(path: Path, *, of_a_folder: bool = False) -> Mapping[str, Any]
         raise DataError(
             f"the settings cannot be read: {error}", location=str(path), remedy="Correct the file."
         ) from None
-    known = {name for name, option in OPTIONS.items() if option.setting}
-    values = {name: _checked(name, value, known, str(path)) for name, value in lines.items()}
+    setting_names = {name for name, option in OPTIONS.items() if option.setting}
+    values = {
+        name: _check_setting(name, value, setting_names, str(path)) for name, value in lines.items()
+    }
     for name in values:
         setting = OPTIONS[name].setting
-        if of_a_folder and setting is not None and setting.trusted:
+        # a downloaded folder must not start programs or open addresses
+        if is_folder_file and setting is not None and setting.trusted:
             raise UsageError(
                 f"the setting {name} is not taken from a folder, which may be somebody else's",
                 location=str(path),
-                remedy=f"Move the line to {user_file()}, or name the file with --machine.",
+                remedy=f"Move the line to {user_settings_file()}, or name the file with --machine.",
             )
     return values
 
 
-def _checked(name: str, value: Any, known: Collection[str], place: str) -> Any:
+def _check_setting(name: str, value: Any, setting_names: Collection[str], location: str) -> Any:
     """Return a setting's value in its own type, from the text of `--set` or a TOML value."""
     from pydantic import TypeAdapter, ValidationError
 
-    if name not in known:
+    if name not in setting_names:
         raise UsageError(
             f"there is no setting {name!r}",
-            location=place,
-            remedy=_not_a_setting(name, known),
+            location=location,
+            remedy=_not_a_setting(name, setting_names),
             name=name,
-            choices=known,
+            choices=setting_names,
         )
     option = OPTIONS[name]
     kind = option.keyword.annotation
     if kind == tuple[str, ...] and isinstance(value, str):
         value = value.split(",")
     try:
-        truth = isinstance(value, bool) and kind is not bool
-        read = None if truth else TypeAdapter(kind).validate_python(value)
+        # bool is an int in Python: pydantic would take true for 1
+        is_misplaced_bool = isinstance(value, bool) and kind is not bool
+        checked_value = None if is_misplaced_bool else TypeAdapter(kind).validate_python(value)
     except ValidationError:
-        read = None
-    least = option.setting.least if option.setting else None
-    if read is None or (least is not None and not least <= read < math.inf):
+        checked_value = None
+    minimum = option.setting.minimum if option.setting else None
+    if checked_value is None or (minimum is not None and not minimum <= checked_value < math.inf):
         raise UsageError(
             f"{str(value)!r:.60} is no value of the setting {name}",
-            location=place,
+            location=location,
             remedy=f"It is: {option.help}",
         )
-    return read
+    return checked_value
 
 
-def _not_a_setting(name: str, known: Collection[str]) -> str:
+def _not_a_setting(name: str, setting_names: Collection[str]) -> str:
     option = OPTIONS.get(name)
     if option is None:
         return "`hqm list settings` names all of them."
     if option.parameter is None:
-        return f"This command has {', '.join(sorted(known))}."
+        return f"This command has {', '.join(sorted(setting_names))}."
     return "It is an option of the command line, and is no setting."
 
 
@@ -157,7 +162,7 @@ MACHINE_FILE = inspect.Parameter(
     annotation=Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=MACHINE,
+            rich_help_panel=MACHINE_PANEL,
             metavar="FILE",
             help=(
                 "A file of settings (device, batch, prices, ...), read after hqm.toml"
@@ -174,7 +179,7 @@ ASSIGNED = inspect.Parameter(
         list[str] | None,
         typer.Option(
             "--set",
-            rich_help_panel=MACHINE,
+            rich_help_panel=MACHINE_PANEL,
             metavar="NAME=VALUE",
             help="One setting, such as device=cpu; `hqm list settings` has all. Repeat it.",
         ),
@@ -185,15 +190,19 @@ setting, and `machine`.
 """
 
 
-def _named(names: Sequence[str], without: Sequence[str]) -> list[Option]:
+def _select_options(names: Sequence[str], excluded: Sequence[str]) -> list[Option]:
     """The options of these names, and those of the groups of these names in `RunOptions`."""
     groups = {group.name for group in fields(RunOptions)}
     options = [OPTIONS[name] for name in names if name not in groups]
-    return options + [o for o in OPTIONS.values() if o.group in names and o.name not in without]
+    return options + [
+        option
+        for option in OPTIONS.values()
+        if option.group in names and option.name not in excluded
+    ]
 
 
 def with_options(
-    *names: str, without: Sequence[str] = (), first: Sequence[str] = ()
+    *names: str, excluded: Sequence[str] = (), first: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command of the command line shared options in place of its parameter `options`.
 
@@ -206,14 +215,14 @@ def with_options(
     ----------
     names
         Options by their fields, and groups by theirs in `RunOptions`.
-    without
+    excluded
         Options of the named groups that the command does not have.
     first
         The options that the help page begins with, in this order.
     """
-    taken = _named(names, without)
-    settings = frozenset(option.name for option in taken if option.setting)
-    shared = {o.name: o.parameter for o in taken if o.parameter is not None}
+    selected = _select_options(names, excluded)
+    settings = frozenset(option.name for option in selected if option.setting)
+    shared = {option.name: option.parameter for option in selected if option.parameter is not None}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
@@ -224,16 +233,17 @@ def with_options(
                 parameters += [MACHINE_FILE, ASSIGNED] if settings else []
             else:
                 parameters.append(parameter.replace(annotation=hints[parameter.name]))
-        parameters = _begin_with(first, parameters)
+        parameters = _move_first(first, parameters)
 
         @functools.wraps(command)
         def wrapped(**values: Any) -> None:
-            chosen = {name: values.pop(name) for name in shared}
+            option_values = {name: values.pop(name) for name in shared}
             if settings:
                 machine, assigned = values.pop("machine"), values.pop("assigned") or ()
-                chosen |= settings_in_force(machine, assigned, settings)
-            command(**values, options=RunOptions.of(chosen))
+                option_values |= read_command_settings(machine, assigned, settings)
+            command(**values, options=RunOptions.from_values(option_values))
 
+        # typer reads the options from the signature of the function that it is given
         wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         wrapped.settings = settings  # type: ignore[attr-defined]
@@ -242,23 +252,23 @@ def with_options(
     return decorate
 
 
-def _begin_with(
+def _move_first(
     names: Sequence[str], parameters: Sequence[inspect.Parameter]
 ) -> list[inspect.Parameter]:
     """Put the parameters of these names first, under the first heading of the help page."""
     by_name = {parameter.name: parameter for parameter in parameters}
-    ahead = []
+    moved = []
     for name in names:
         parameter = by_name.pop(name)
         kind, info = get_args(parameter.annotation)
         info = copy.copy(info)
-        info.rich_help_panel = FIRST
-        ahead.append(parameter.replace(annotation=Annotated[kind, info]))
-    return [*ahead, *by_name.values()]
+        info.rich_help_panel = FIRST_PANEL
+        moved.append(parameter.replace(annotation=Annotated[kind, info]))
+    return [*moved, *by_name.values()]
 
 
 def with_keywords(
-    *names: str, without: Sequence[str] = (), second: str = "", **defaults: Any
+    *names: str, excluded: Sequence[str] = (), second: str = "", **defaults: Any
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Give a function of the Python API shared options as keywords, in place of `options`.
 
@@ -273,13 +283,13 @@ def with_keywords(
     defaults
         Values of options in Python that are others than on the command line.
     """
-    taken = {option.name: option for option in _named(names, without)}
-    settings = {name for name, option in taken.items() if option.setting}
+    selected = {option.name: option for option in _select_options(names, excluded)}
+    settings = {name for name, option in selected.items() if option.setting}
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         inner = inspect.signature(function)
         parameters = [p for p in inner.parameters.values() if p.name != "options"]
-        for option in taken.values():
+        for option in selected.values():
             default = defaults.get(option.name, option.keyword.default)
             keyword = option.keyword.replace(default=default)
             if option.name == second:
@@ -294,16 +304,18 @@ def with_keywords(
         def wrapped(*arguments: Any, **keywords: Any) -> Result:
             bound = outer.bind(*arguments, **keywords).arguments
             machine = bound.pop("machine", None)
-            of_file = {} if machine is None else settings_in_force(Path(machine), (), settings)
-            named = {name: value for name, value in bound.items() if name in taken}
-            options = RunOptions.of(defaults | of_file | named)
-            own = inspect.BoundArguments(
-                inner, {n: value for n, value in bound.items() if n not in taken}
+            file_values = (
+                {} if machine is None else read_command_settings(Path(machine), (), settings)
             )
-            return function(*own.args, **own.kwargs, options=options)
+            option_values = {name: value for name, value in bound.items() if name in selected}
+            options = RunOptions.from_values(defaults | file_values | option_values)
+            function_arguments = inspect.BoundArguments(
+                inner, {name: value for name, value in bound.items() if name not in selected}
+            )
+            return function(*function_arguments.args, **function_arguments.kwargs, options=options)
 
         wrapped.__signature__ = outer  # type: ignore[attr-defined]
-        helps = [f"{name}\n    {option.help}" for name, option in taken.items()]
+        helps = [f"{name}\n    {option.help}" for name, option in selected.items()]
         helps += ["machine\n    A file of settings, as the option `--machine` of the command line."]
         wrapped.__doc__ = "\n".join(
             [inspect.getdoc(function) or "", "", "Options", "-------", *helps]

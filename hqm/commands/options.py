@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from hqm.scoring.rules import Withholding
 
 
-FIRST, WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = (
+FIRST_PANEL, WHAT_PANEL, WHO_PANEL, HOW_PANEL, JUDGES_PANEL, MACHINE_PANEL, OUTPUT_PANEL = (
+    HEADINGS
+) = (
     "Most used",
     "What",
     "Who",
@@ -42,19 +44,23 @@ FIRST, WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = (
 
 Benchmarks = Annotated[
     list[str],
-    typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files."),
+    typer.Argument(
+        rich_help_panel=WHAT_PANEL, help="Names, folders with a card.toml, or Python files."
+    ),
 ]
 EveryTable = Annotated[
     bool,
     typer.Option(
-        "--all", rich_help_panel=OUTPUT, help="Write every table of the numbers, not Table 1 alone."
+        "--all",
+        rich_help_panel=OUTPUT_PANEL,
+        help="Write every table of the numbers, not Table 1 alone.",
     ),
 ]
 PolicyFile = Annotated[
     Path | None,
     typer.Option(
         "--policy",
-        rich_help_panel=HOW,
+        rich_help_panel=HOW_PANEL,
         metavar="FILE",
         help=(
             "A policy file, or `release-small` for fewer than 1,000 items; the default policy"
@@ -65,14 +71,14 @@ PolicyFile = Annotated[
 GitHub = Annotated[
     bool,
     typer.Option(
-        "--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too."
+        "--github", rich_help_panel=OUTPUT_PANEL, help="Print annotations for GitHub's pages too."
     ),
 ]
 To = Annotated[
     Path,
     typer.Option(
         "--to",
-        rich_help_panel=OUTPUT,
+        rich_help_panel=OUTPUT_PANEL,
         metavar="FILE",
         help="A page (.html), or the numbers as .tex, .csv, .md or .json.",
     ),
@@ -81,9 +87,10 @@ To = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """How an option is written on the command line, where that is not its value: the type that
-    typer reads, both ways.
+class OptionFormat:
+    """The form of an option on the command line, where it is not that of its value.
+
+    `type` is the type that typer reads; `read` makes a value of it, and `write` the reverse.
     """
 
     type: Any
@@ -99,18 +106,18 @@ class Setting:
     """
 
     help: str
-    least: float | None = None
+    minimum: float | None = None
     """The smallest value that a number may have."""
     trusted: bool = False
     """Whether a settings file in the current folder may not have it, because a folder may come from
     somebody else: it starts a program, or opens an address."""
 
 
-def _several(values: Any) -> tuple[Any, ...]:
+def _as_tuple(values: Any) -> tuple[Any, ...]:
     return (values,) if isinstance(values, (str, PathLike)) else tuple(values or ())
 
 
-def _pairs(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, Path]:
+def _read_form_files(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, Path]:
     if isinstance(texts, Mapping):
         return {name: Path(path) for name, path in texts.items()}
     files = {}
@@ -127,7 +134,7 @@ def _pairs(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, 
 def _percentages(texts: Sequence[str | int] | None) -> tuple[str, ...]:
     """The resolutions that texts name, without that of whole pictures, the largest first."""
     scales = []
-    for text in ",".join(map(str, _several(texts))).split(","):
+    for text in ",".join(map(str, _as_tuple(texts))).split(","):
         scale = text.strip().removesuffix("%")
         if scale not in ("", "100") and not is_scale(scale):
             raise UsageError(
@@ -138,24 +145,26 @@ def _percentages(texts: Sequence[str | int] | None) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(scales), key=int, reverse=True))
 
 
-_REPEATED = Written(
-    list[str] | None, lambda texts: tuple(map(str, _several(texts))), lambda _: None
+_REPEATED = OptionFormat(
+    list[str] | None, lambda texts: tuple(map(str, _as_tuple(texts))), lambda _: None
 )
-_PATHS = Written(list[Path] | None, lambda paths: tuple(map(Path, _several(paths))), lambda _: None)
-_COMMAS = Written(
+_PATHS = OptionFormat(
+    list[Path] | None, lambda paths: tuple(map(Path, _as_tuple(paths))), lambda _: None
+)
+_COMMAS = OptionFormat(
     str,
-    lambda names: tuple(name for text in _several(names) for name in text.split(",") if name),
+    lambda names: tuple(name for text in _as_tuple(names) for name in text.split(",") if name),
     ",".join,
 )
-_PAIRS = Written(list[str] | None, _pairs, lambda _: None)
-_PERCENTAGES = Written(list[str] | None, _percentages, lambda _: None)
+_PAIRS = OptionFormat(list[str] | None, _read_form_files, lambda _: None)
+_PERCENTAGES = OptionFormat(list[str] | None, _percentages, lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
-class What:
-    """Which items are asked, in which forms, and where the data are."""
+class MaterialOptions:
+    """The items and forms to ask, and where their data are."""
 
-    heading: ClassVar[str] = WHAT
+    heading: ClassVar[str] = WHAT_PANEL
     part: Annotated[
         str | None,
         typer.Option(metavar="PART", help="One part of the benchmark (of POPE: coco_random, ...)."),
@@ -216,16 +225,16 @@ class What:
 
         return tuple(
             name
-            for named in self.forms
-            for name in (wordings_of(task, int(named)) if named.isdigit() else (named,))
+            for form_name in self.forms
+            for name in (wordings_of(task, int(form_name)) if form_name.isdigit() else (form_name,))
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """Who answers."""
+class AnsweringOptions:
+    """The respondents, asked or recorded."""
 
-    heading: ClassVar[str] = WHO
+    heading: ClassVar[str] = WHO_PANEL
     respondents: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -270,10 +279,10 @@ class Who:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """How often and in which way the questions are asked."""
+class AskingOptions:
+    """The number and the manner of the requests, and the bounds on them."""
 
-    heading: ClassVar[str] = HOW
+    heading: ClassVar[str] = HOW_PANEL
     runs: Annotated[
         int,
         typer.Option(
@@ -384,21 +393,23 @@ class Asking:
 
     @property
     def times(self) -> int:
-        """How often the original form is asked."""
+        """The number of runs of the original form."""
         return 1 if self.expected else self.runs
 
     @property
     def sampling(self) -> dict[str, float]:
         """The settings of sampling that were given; the benchmark's card has the rest."""
-        chosen = {key: getattr(self, key) for key in ("temperature", "top_p", "max_tokens", "seed")}
-        return {key: value for key, value in chosen.items() if value is not None}
+        sampling = {
+            key: getattr(self, key) for key in ("temperature", "top_p", "max_tokens", "seed")
+        }
+        return {key: value for key, value in sampling.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How answers are read and scored."""
+class ReadingOptions:
+    """The reading and scoring of answers."""
 
-    heading: ClassVar[str] = HOW
+    heading: ClassVar[str] = HOW_PANEL
     metrics: Annotated[
         tuple[str, ...],
         typer.Option("--metric", metavar="NAME", help="A metric of the benchmark; repeat it."),
@@ -452,10 +463,10 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
-    """Which models judge answers, in which way, and the labels they are held against."""
+class JudgingOptions:
+    """The judges, and people's labels with which they are compared."""
 
-    heading: ClassVar[str] = JUDGES
+    heading: ClassVar[str] = JUDGES_PANEL
     judges: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -529,16 +540,16 @@ class Judging:
         int,
         Setting(
             "How often the judge is asked about the same answers; its consistency needs 2.",
-            least=1,
+            minimum=1,
         ),
     ] = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
-    """Where models run, how the work is shared, and what it costs."""
+class ComputeOptions:
+    """The devices and processes that models run on, and the prices of servers."""
 
-    heading: ClassVar[str] = MACHINE
+    heading: ClassVar[str] = MACHINE_PANEL
     device: Annotated[
         str,
         Setting(
@@ -553,7 +564,7 @@ class Compute:
         int,
         Setting(
             "Questions in a forward pass; 0 finds a number. The answers do not depend on it.",
-            least=0,
+            minimum=0,
         ),
     ] = 0
     workers: Annotated[
@@ -561,7 +572,7 @@ class Compute:
         Setting(
             "Processes that share the work, never two on a GPU; 0 is one for each GPU, or one"
             " for each core with tiny models. With Ray: the most actors; 0 is all that fit.",
-            least=0,
+            minimum=0,
         ),
     ] = 0
     vllm: Annotated[
@@ -587,35 +598,35 @@ class Compute:
         float,
         Setting(
             "The CPUs that one Ray actor takes.",
-            least=0,
+            minimum=0,
         ),
     ] = 1
     ray_gpus: Annotated[
         float | None,
         Setting(
             "The GPUs that one Ray actor takes; 1 where the cluster has any, unless given.",
-            least=0,
+            minimum=0,
         ),
     ] = None
     concurrency: Annotated[
         int,
         Setting(
             "Requests to a server that are in flight at a time; 0 finds a number for each server.",
-            least=0,
+            minimum=0,
         ),
     ] = 0
     price_in: Annotated[
         float | None,
-        Setting("The price of a million tokens read, for the cost estimate.", least=0),
+        Setting("The price of a million tokens read, for the cost estimate.", minimum=0),
     ] = None
     price_out: Annotated[
         float | None,
-        Setting("The price of a million tokens written.", least=0),
+        Setting("The price of a million tokens written.", minimum=0),
     ] = None
 
     @property
     def running(self) -> dict[str, Any]:
-        """What runs the requests, as `make_engine` takes it."""
+        """The arguments of `make_engine`."""
         return {
             "name": self.engine,
             "workers": self.workers,
@@ -633,10 +644,10 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """Where answers are kept, and what is printed."""
+class OutputOptions:
+    """The store, and the form of the output."""
 
-    heading: ClassVar[str] = OUTPUT
+    heading: ClassVar[str] = OUTPUT_PANEL
     store: Annotated[
         Path | None,
         typer.Option(
@@ -650,7 +661,7 @@ class Output:
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", rich_help_panel=HOW, help="Say what would be asked, and ask nothing."
+            "--dry-run", rich_help_panel=HOW_PANEL, help="Say what would be asked, and ask nothing."
         ),
     ] = False
     no_wait: Annotated[
@@ -663,34 +674,35 @@ class Output:
 class RunOptions:
     """The values of a command's options, or of a Python function's keywords.
 
-    >>> RunOptions.of({"temperature": 0.2, "forms": "original"}).asking.sampling
+    >>> RunOptions.from_values({"temperature": 0.2, "forms": "original"}).asking.sampling
     {'temperature': 0.2}
     """
 
-    what: What = What()
-    who: Who = Who()
-    asking: Asking = Asking()
-    reading: Reading = Reading()
-    judging: Judging = Judging()
-    compute: Compute = Compute()
-    output: Output = Output()
+    material: MaterialOptions = MaterialOptions()
+    answering: AnsweringOptions = AnsweringOptions()
+    asking: AskingOptions = AskingOptions()
+    reading: ReadingOptions = ReadingOptions()
+    judging: JudgingOptions = JudgingOptions()
+    compute: ComputeOptions = ComputeOptions()
+    output: OutputOptions = OutputOptions()
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> RunOptions:
+    def from_values(cls, values: Mapping[str, Any]) -> RunOptions:
         """Read values by the names of their options; the others keep their defaults."""
         groups: dict[str, dict[str, Any]] = defaultdict(dict)
         for name, value in values.items():
             option = OPTIONS[name]
             groups[option.group][name] = option.read(value)
+        # annotations are texts in this module, and are resolved to the classes of the groups
         kinds = get_type_hints(cls)
         return cls(**{group: kinds[group](**members) for group, members in groups.items()})
 
     @property
     def loading(self) -> dict[str, Any]:
-        """How benchmarks are loaded: the arguments of `hqm.load`."""
+        """The arguments of `hqm.load`."""
         return {
-            "data": self.what.data,
-            "images": self.what.images,
+            "data": self.material.data,
+            "images": self.material.images,
             "scoring": self.reading.scoring,
             "withheld": self.reading.withheld,
             "parser": self.reading.parser,
@@ -729,10 +741,12 @@ def _options() -> dict[str, Option]:
 
 
 def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
-    kind, info, *rest = get_args(hint)
-    written = rest[0] if rest else Written(kind, lambda value: value, lambda value: value)
+    kind, info, *formats = get_args(hint)
+    option_format = (
+        formats[0] if formats else OptionFormat(kind, lambda value: value, lambda value: value)
+    )
     if kind == Path | None:
-        written = Written(
+        option_format = OptionFormat(
             kind, lambda path: None if path is None else Path(path), lambda path: path
         )
     default = getattr(defaults, name)
@@ -740,13 +754,14 @@ def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
     )
     if isinstance(info, Setting):
-        return Option(group, name, info.help, keyword, written.read, setting=info)
+        return Option(group, name, info.help, keyword, option_format.read, setting=info)
+    # typer's objects are shared by all commands that have the option
     info = copy.copy(info)
     info.rich_help_panel = info.rich_help_panel or defaults.heading
     parameter = keyword.replace(
-        default=written.write(default), annotation=Annotated[written.type, info]
+        default=option_format.write(default), annotation=Annotated[option_format.type, info]
     )
-    return Option(group, name, info.help, keyword, written.read, parameter)
+    return Option(group, name, info.help, keyword, option_format.read, parameter)
 
 
 OPTIONS: Mapping[str, Option] = _options()

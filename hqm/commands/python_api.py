@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from hqm.commands import in_python, rescoring
 from hqm.commands.comparing import COMPARED
-from hqm.commands.in_python import ALONE
+from hqm.commands.in_python import SCRIPT_DEFAULTS
 from hqm.commands.option_decorators import with_keywords
 
-GROUPS = ("what", "who", "asking", "reading", "judging", "compute")
+GROUPS = ("material", "answering", "asking", "reading", "judging", "compute")
 NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
 """What an audit reads, and asking does not."""
 
-audit = with_keywords(*GROUPS, second="recorded", **ALONE)(in_python.audit)
-evidence_of = with_keywords(*GROUPS, second="recorded", **ALONE)(in_python.evidence_of)
-run = with_keywords(*GROUPS, without=NOT_ASKED, second="respondents", **ALONE)(in_python.run)
-plan = with_keywords(*GROUPS, without=(*NOT_ASKED, "until"), second="respondents", **ALONE)(
-    in_python.plan
+audit = with_keywords(*GROUPS, second="recorded", **SCRIPT_DEFAULTS)(in_python.audit)
+evidence_of = with_keywords(*GROUPS, second="recorded", **SCRIPT_DEFAULTS)(in_python.evidence_of)
+run = with_keywords(*GROUPS, excluded=NOT_ASKED, second="respondents", **SCRIPT_DEFAULTS)(
+    in_python.run
 )
+plan = with_keywords(
+    *GROUPS, excluded=(*NOT_ASKED, "until"), second="respondents", **SCRIPT_DEFAULTS
+)(in_python.plan)
 compare = with_keywords(*COMPARED)(in_python.compare)
 shorten = with_keywords("families", "data", "images")(rescoring.shorten)
 

@@ -9,7 +9,7 @@ from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
 from hqm.commands.in_python import RunResult
-from hqm.commands.session import Plan
+from hqm.commands.run_plan import Plan
 from hqm.comparison.measures import Comparison
 from hqm.decisions.short_form_folder import Shortened
 from hqm.store.database import Store
@@ -241,7 +241,7 @@ def plan(
     machine: str | Path | None = ...,
 ) -> Plan: ...
 def compare(
-    *what: Audit | BenchmarkAudit | str | Path,
+    *sources: Audit | BenchmarkAudit | str | Path,
     store: str | Path | None = ...,
     scorings: Sequence[str] = ...,
     parsers: Sequence[str] = ...,

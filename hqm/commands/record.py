@@ -26,7 +26,7 @@ from hqm.version import installed_version
 def record_of(
     options: RunOptions, benchmarks: Sequence[Benchmark], label_files: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """What a repetition would need to know: versions, settings, hashes of data and cards."""
+    """Return what a repetition needs: versions, settings, hashes of data and cards."""
     packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
     return {
         "python": platform.python_version(),
@@ -35,7 +35,7 @@ def record_of(
         },
         "settings": {
             "runs": options.asking.times,
-            "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
+            "forms": list(dict.fromkeys([*options.material.forms, *options.material.form_files])),
             **({"expected": True} if options.asking.expected else {}),
             "scoring": options.reading.scoring,
             "parser": options.reading.parser,
@@ -51,13 +51,13 @@ def record_of(
             "sampling": dict(options.asking.sampling),
         },
         "benchmarks": {
-            b.name: {
-                "version": b.card.version,
-                "card": b.card.digest,
-                "items": b.original.digest,
-                **({"labels": files} if (files := label_files.get(b.name)) else {}),
+            benchmark.name: {
+                "version": benchmark.card.version,
+                "card": benchmark.card.digest,
+                "items": benchmark.original.digest,
+                **({"labels": files} if (files := label_files.get(benchmark.name)) else {}),
             }
-            for b in benchmarks
+            for benchmark in benchmarks
         },
     }
 
@@ -82,12 +82,19 @@ def study_costs(
     prices
         Of every respondent, in place of its own.
     """
-    named = {who.name: prices or prices_of(who) for who in respondents}
-    each = {
-        who.name: _used(store, who.number, named.get(who.name, prices))
-        for who in evidence.respondents
+    prices_by_name = {
+        respondent.name: prices or prices_of(respondent) for respondent in respondents
     }
-    costs: dict[str, Any] = {"respondents": {name: used for name, used in each.items() if used}}
+    usage_by_name = {
+        respondent.name: _usage_record(
+            store, respondent.number, prices_by_name.get(respondent.name, prices)
+        )
+        for respondent in evidence.respondents
+    }
+    costs: dict[str, Any] = {
+        "respondents": {name: used for name, used in usage_by_name.items() if used}
+    }
+    # the cost of judging is that of the first panel that is asked
     panel = next((judge for judge in judges if isinstance(judge, Judging)), None)
     number = (
         None
@@ -95,16 +102,25 @@ def study_costs(
         else store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
     )
     if panel is not None and number is not None:
-        judged = [m for c, m in evidence.matrices.items() if parse_judge(c.judge)[0] == panel.label]
+        judged = [
+            matrix
+            for cell, matrix in evidence.matrices.items()
+            if parse_judge(cell.judge)[0] == panel.label
+        ]
         verdicts = sum(int(np.isfinite(matrix.values).sum()) for matrix in judged)
-        used = _used(store, number, prices or prices_of(panel.panel.main))
+        used = _usage_record(store, number, prices or prices_of(panel.panel.main))
+        # a procedure of several stages asks more than once a verdict
         replies = used.get("answers", 0) / verdicts if verdicts else 1.0
         costs["judge"] = {"name": panel.panel.main.name, **used, "replies_a_verdict": replies}
-    times = [t for j in evidence.labels.judgements if (t := LabelContext.of(j).seconds) is not None]
+    times = [
+        seconds
+        for judgement in evidence.labels.judgements
+        if (seconds := LabelContext.from_judgement(judgement).seconds) is not None
+    ]
     return {**costs, **({"label_seconds": median(times)} if times else {})}
 
 
-def _used(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
+def _usage_record(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
     """Tokens, mean seconds and prices of whoever has this number; empty where nothing was
     measured.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import OUTPUT, WHAT, EveryTable, PolicyFile, RunOptions
+from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, EveryTable, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files
 from hqm.commands.terminal import print_json, print_lines
 from hqm.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hqm.auditing.gate import Policy
     from hqm.types import Estimate
 
-_SHORT = 12
+_SIGNATURE_CHARS = 12
 """The characters of a short signature."""
 
 
@@ -34,7 +34,7 @@ def report(
     audit_files: Annotated[
         list[Path],
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="AUDIT",
             help="One audit.json or several, or the folders that they lie in.",
         ),
@@ -43,7 +43,7 @@ def report(
         Path | None,
         typer.Option(
             "--to",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help=(
                 "A page (.html), the tables of a paper (.tex, .csv, .md, .json), or the file of the"
@@ -54,7 +54,7 @@ def report(
     figure: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help=("One figure, into an .svg, .pdf or .png: error_budget or leaderboard."),
         ),
@@ -63,21 +63,23 @@ def report(
         bool,
         typer.Option(
             "--card",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help=("The quality card: one screen of Markdown, printed without --to."),
         ),
     ] = False,
     badge: Annotated[
         bool,
         typer.Option(
-            "--badge", rich_help_panel=WHAT, help="The badge for a README; badge.svg without --to."
+            "--badge",
+            rich_help_panel=WHAT_PANEL,
+            help="The badge for a README; badge.svg without --to.",
         ),
     ] = False,
     quote: Annotated[
         bool,
         typer.Option(
             "--quote",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help=(
                 "Print the statement for a caption, and sentences to copy; --to"
                 " writes the statement as .tex, .md or text."
@@ -87,7 +89,7 @@ def report(
     index: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FOLDER",
             help="A site with a row for each benchmark, and a page behind each row.",
         ),
@@ -95,7 +97,7 @@ def report(
     verify: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="TEXT",
             help=(
                 "Compare a reliability statement with the audit, or print the number"
@@ -103,7 +105,7 @@ def report(
             ),
         ),
     ] = None,
-    every: EveryTable = False,
+    all_tables: EveryTable = False,
     policy: PolicyFile = None,
     options: RunOptions,
 ) -> None:
@@ -114,58 +116,77 @@ def report(
     from hqm.auditing.audit import Audit
     from hqm.auditing.policy import Policy
 
-    asked = {
+    report_flags = {
         "--figure": figure,
         "--card": card,
         "--badge": badge,
         "--quote": quote,
         "--index": index,
     }
-    named = [flag for flag, wanted in {**asked, "--verify": verify}.items() if wanted]
-    if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} are two reports", remedy="Ask for one at a time.")
+    given_flags = [flag for flag, value in {**report_flags, "--verify": verify}.items() if value]
+    if len(given_flags) > 1:
+        raise UsageError(
+            f"{' and '.join(given_flags)} are two reports", remedy="Ask for one at a time."
+        )
     files = [find_audit(path) for path in audit_files]
     if index is not None:
         _write_index(index, files, Policy.load(policy))
         return
     audits = [Audit.load(file) for file in files]
-    joined, held = _joined(audits), Policy.load(policy)
-    cards = importlib.import_module("hqm.reports.benchmark_card")
+    joined, loaded_policy = _join_audits(audits), Policy.load(policy)
     if verify is not None:
         _verify(joined, verify.strip(), options.output.as_json)
         return
-    if quote and to is None:
-        for audit in joined.audits:
-            quoted = cards.quotes(audit, joined.hqm_version)
-            sentences = (f"  {each.title}: {each.sentence}" for each in quoted)
-            print_lines(f"{audit.title}: {audit.statement}", *sentences)
-        return
-    content: str | bytes
-    if quote and to is not None:
-        content = "".join(f"{_written(each.statement, to)}\n" for each in joined.audits)
+    pages: dict[Path, str | bytes]
+    if quote:
+        pages = _quotation(joined, to)
     elif card:
-        content = str(cards.quality_card(joined, held))
-        if to is None:
-            print(content, end="")
-            return
+        pages = _quality_card(joined, loaded_policy, to)
     elif badge:
-        to, content = to or Path("badge.svg"), str(cards.badge(joined, held))
+        cards = importlib.import_module("hqm.reports.benchmark_card")
+        pages = {to or Path("badge.svg"): str(cards.badge(joined, loaded_policy))}
     elif figure:
-        to = to or Path(f"{figure}.svg")
+        path = to or Path(f"{figure}.svg")
         plots = importlib.import_module("hqm.reports.plots")
-        content = plots.draw(audits, figure, to.suffix.lower().removeprefix("."))
+        pages = {path: plots.draw(audits, figure, path.suffix.lower().removeprefix("."))}
+    elif to is None or to.suffix.lower() in (".html", ".htm"):
+        pages = report_files(joined, to or Path("report.html"), loaded_policy)
     else:
-        to = to or Path("report.html")
-        if to.suffix.lower() in (".html", ".htm"):
-            pages = report_files(joined, to, held)
-            write_together(pages)
-            print(f"wrote  {'  '.join(map(str, pages))}")
-            return
-        tables = importlib.import_module("hqm.reports.paper").paper_tables(audits, every=every)
-        layout = importlib.import_module("hqm.reports.latex_tables")
-        content = layout.formatted(tables, to.suffix.lower())
-    write_together({to: content})
-    print(f"wrote  {to}")
+        pages = {to: _tables_text(audits, to, all_tables=all_tables)}
+    if pages:
+        write_together(pages)
+        print(f"wrote  {'  '.join(map(str, pages))}")
+
+
+def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
+    """Return the statements of audits as a file; without a path, print them with sentences."""
+    cards = importlib.import_module("hqm.reports.benchmark_card")
+    if path is not None:
+        statements = (_statement_text(audit.statement, path) for audit in joined.audits)
+        return {path: "".join(f"{statement}\n" for statement in statements)}
+    for audit in joined.audits:
+        print_lines(f"{audit.title}: {audit.statement}")
+        for quotation in cards.quotes(audit, joined.hqm_version):
+            print(f"  {quotation.title}: {quotation.sentence}")
+    return {}
+
+
+def _quality_card(joined: Audit, policy: Policy, path: Path | None) -> dict[Path, str | bytes]:
+    """Return the quality card as a file; without a path, print it."""
+    cards = importlib.import_module("hqm.reports.benchmark_card")
+    text = str(cards.quality_card(joined, policy))
+    if path is not None:
+        return {path: text}
+    print(text, end="")
+    return {}
+
+
+def _tables_text(audits: Sequence[Audit], path: Path, *, all_tables: bool) -> str:
+    """Return the tables of a paper in the format of a file."""
+    paper = importlib.import_module("hqm.reports.paper")
+    layout = importlib.import_module("hqm.reports.latex_tables")
+    tables = paper.paper_tables(audits, include_all=all_tables)
+    return str(layout.format_tables(tables, path.suffix.lower()))
 
 
 def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
@@ -176,15 +197,16 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
     dated = []
     for file in files:
         data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        # the audit of a printed table has another layout, and is shown as it is
         printed = isinstance(data, dict) and "read_as" in (data.get("audits") or [{}])[0]
         name = file.absolute().parent.name
         dated.append(pages.Dated(data if printed else Audit.load(file), f"{day:%Y-%m-%d}", name))
-    made: dict[str, str] = pages.index_files(dated, policy)
-    write_together({folder / name: text for name, text in made.items()})
+    page_texts: dict[str, str] = pages.index_files(dated, policy)
+    write_together({folder / name: text for name, text in page_texts.items()})
     print(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")
 
 
-def _joined(audits: Sequence[Audit]) -> Audit:
+def _join_audits(audits: Sequence[Audit]) -> Audit:
     """Several audits as one, with all their records."""
     from hqm.auditing.audit import Audit
 
@@ -197,7 +219,7 @@ def _joined(audits: Sequence[Audit]) -> Audit:
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
-def _written(statement: Statement, to: Path) -> str:
+def _statement_text(statement: Statement, to: Path) -> str:
     """The statement in the format of a file."""
     formats = {".tex": statement.latex, ".md": statement.markdown}
     return formats.get(to.suffix.lower(), str(statement))
@@ -207,19 +229,25 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
     """Hold a reliability statement against the audit; the status is 1 where they differ."""
     from hqm.auditing.budget import Statement
 
-    read = Statement.parse(text)
-    by_benchmark = {each.title: read.differences(each.statement) for each in audit.audits}
+    statement = Statement.parse(text)
+    by_benchmark = {
+        benchmark_audit.title: statement.differences(benchmark_audit.statement)
+        for benchmark_audit in audit.audits
+    }
+    # of several benchmarks, the one from which the statement differs least is meant
     title = min(by_benchmark, key=lambda name: len(by_benchmark[name]))
-    apart = by_benchmark[title]
+    differences = by_benchmark[title]
     if as_json:
-        print_json({"statement": str(read), "benchmark": title, "differences": list(apart)})
-    elif apart:
+        print_json(
+            {"statement": str(statement), "benchmark": title, "differences": list(differences)}
+        )
+    elif differences:
         print_lines(
-            f"this is not the statement of {title}: it has", *(f"  {line}" for line in apart)
+            f"this is not the statement of {title}: it has", *(f"  {line}" for line in differences)
         )
     else:
         print(f"this is the statement of {title}: every number is the audit's")
-    if apart:
+    if differences:
         raise typer.Exit(1)
 
 
@@ -228,7 +256,7 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
     if " " in signature and not signature.startswith("benchmark:"):
         _verify_statement(audit, signature, as_json)
         return
-    estimates = _signed(audit, signature)
+    estimates = _signed_estimates(audit, signature)
     if as_json:
         print_json(
             {
@@ -244,14 +272,15 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
     else:
         tables = importlib.import_module("hqm.reports.tables")
         for name, estimate in estimates:
+            digits = tables.decimals_of(estimate)
             spans = "; ".join(
-                f"{tables.interval_in_words(i, tables.places(estimate))} ({i.inference})"
-                for i in estimate.intervals
+                f"{tables.interval_in_words(interval, digits)} ({interval.inference})"
+                for interval in estimate.intervals
             )
-            shown = tables.estimate_text(estimate).text
+            value_text = tables.estimate_text(estimate).text
             print_lines(
                 f"{name}: {estimate.indicator} of {estimate.metric} is"
-                f" {shown}{f' ({spans})' if spans else ''}",
+                f" {value_text}{f' ({spans})' if spans else ''}",
                 f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items;"
                 f" status {estimate.status}",
                 f"  {estimate.signature}",
@@ -260,7 +289,7 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
+def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
     """The estimates with this signature, whole or short, each with its benchmark.
 
     Raises
@@ -272,11 +301,14 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
 
     short = signature.lower()
     if "|" not in signature and not (
-        len(short) == _SHORT and set(short) <= set("0123456789abcdef")
+        len(short) == _SIGNATURE_CHARS and set(short) <= set("0123456789abcdef")
     ):
         raise UsageError(
             f"{signature[:40]!r} is no signature",
-            remedy=f"Copy the {_SHORT} characters that stand after “signature”, or the whole line.",
+            remedy=(
+                f"Copy the {_SIGNATURE_CHARS} characters that stand after “signature”, or the whole"
+                " line."
+            ),
         )
     return [
         (benchmark.benchmark, estimate)

@@ -33,7 +33,7 @@ from hqm.store.database import Store
 from hqm.types import Cell, Response
 
 
-def read_again(
+def audit_readings(
     names: Sequence[str],
     store: Store,
     options: RunOptions,
@@ -67,83 +67,94 @@ def read_again(
     """
     audits: list[BenchmarkAudit] = []
     used: set[str] = set()
-    known: set[str] = set()
-    done = False
+    known_metrics: set[str] = set()
+    has_recorded = False
     for scoring, reader, judge in product(
         scorings or (options.reading.scoring,),
         parsers or (options.reading.parser,),
         options.judging.judges or ("",),
     ):
         recorded = scoring == "recorded"
-        if recorded and done:
+        if recorded and has_recorded:
             continue
-        done = done or recorded
-        reading = replace(
-            options.reading, scoring="official" if scoring == "recorded" else scoring, parser=reader
-        )
-        judging = replace(options.judging, judges=(judge,) if judge else ())
-        session = Session(names, store, replace(options, reading=reading, judging=judging))
+        has_recorded = has_recorded or recorded
+        session = Session(names, store, _reading_options(options, scoring, reader, judge))
         for benchmark in session.benchmarks:
-            has = {metric.name for metric in benchmark.metrics}
-            chosen = [name for name in metrics if name in has]
-            used.update(chosen)
-            known |= has
-            if metrics and not chosen:
+            benchmark_metrics = {metric.name for metric in benchmark.metrics}
+            found_metrics = [name for name in metrics if name in benchmark_metrics]
+            used.update(found_metrics)
+            known_metrics |= benchmark_metrics
+            if metrics and not found_metrics:
                 continue
-            audited = chosen or [metric.name for metric in benchmark.audited]
+            audited = found_metrics or [metric.name for metric in benchmark.audited]
             audits += _audits(session, benchmark, audited, recorded=recorded)
     unknown = [name for name in metrics if name not in used]
     if unknown:
         raise UsageError(
             f"{', '.join(names)} has no metric {unknown[0]!r}",
-            remedy=f"It has {', '.join(sorted(known))}.",
+            remedy=f"It has {', '.join(sorted(known_metrics))}.",
             name=unknown[0],
-            choices=known,
+            choices=known_metrics,
         )
     return audits
+
+
+def _reading_options(
+    options: RunOptions, scoring: Scoring | Literal["recorded"], parser: str | None, judge: str
+) -> RunOptions:
+    """Return the options of one reading; a log's own scores stand beside the official ones."""
+    return replace(
+        options,
+        reading=replace(
+            options.reading,
+            scoring="official" if scoring == "recorded" else scoring,
+            parser=parser,
+        ),
+        judging=replace(options.judging, judges=(judge,) if judge else ()),
+    )
 
 
 def _audits(
     session: Session, benchmark: Benchmark, metrics: Sequence[str], *, recorded: bool
 ) -> Iterator[BenchmarkAudit]:
-    respondents = _respondents_read(session, benchmark)
+    respondents = _reading_respondents(session, benchmark)
     if not respondents:
         raise DesignError(
             f"the store has no answer to {benchmark.name}",
             remedy=f"Ask with `hqm audit {benchmark.name} --store FILE`, or name another store.",
         )
-    _cut_to_asked(session, benchmark, respondents)
+    _drop_unasked_items(session, benchmark, respondents)
     evidence = session.evidence(benchmark, respondents, pictures=False, recorded=recorded)
     # one audit a metric: what an audit says by type is by its first metric
     for metric in metrics:
         yield audit(replace(evidence, metrics=(benchmark.metric(metric),)))
 
 
-def _respondents_read(session: Session, benchmark: Benchmark) -> list[StoredRespondent]:
+def _reading_respondents(session: Session, benchmark: Benchmark) -> list[StoredRespondent]:
     """Those named; where none is named, all in the store, embedded or not."""
-    if session.options.who.respondents or session.options.who.recorded:
+    if session.options.answering.respondents or session.options.answering.recorded:
         return session.stored_respondents(benchmark)
     return respondents_in(session.asks, benchmark)
 
 
-def _cut_to_asked(
+def _drop_unasked_items(
     session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
 ) -> None:
     """An item that no respondent was asked is no part of what was administered."""
     form = benchmark.original
     rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
-    asked = tuple(
+    asked_items = tuple(
         item
         for item, *answers in zip(form.items, *rows, strict=True)
-        if any(a is not None for a in answers)
+        if any(answer is not None for answer in answers)
     )
-    if asked and len(asked) < len(form.items):
-        benchmark.original = replace(form, items=asked)
+    if asked_items and len(asked_items) < len(form.items):
+        benchmark.original = replace(form, items=asked_items)
 
 
 # --- short forms from the answers of an audit ---
 
-_ALONE = "Shorten a benchmark whose answers are scored one by one."
+_SINGLE_SCORING_REMEDY = "Shorten a benchmark whose answers are scored one by one."
 
 
 def shorten(
@@ -202,13 +213,13 @@ def shorten(
             f"{forms} short forms cannot be made", remedy="Ask for 1, or for 2 that are parallel."
         )
     if isinstance(benchmark, Evidence):
-        if audit is not None or store is not None or options.who.families is not None:
+        if audit is not None or store is not None or options.answering.families is not None:
             raise UsageError(
                 "the evidence is gathered, and an audit is named beside it",
                 remedy="Name one of the two.",
             )
         evidence = benchmark
-        made = shorten_matrix(
+        shortened = shorten_matrix(
             evidence.benchmark,
             evidence.first,
             evidence.families,
@@ -217,7 +228,11 @@ def shorten(
             forms=forms,
             seed=seed,
         )
-        return made if out is None else write_short_forms(evidence.benchmark, made, Path(out))
+        return (
+            shortened
+            if out is None
+            else write_short_forms(evidence.benchmark, shortened, Path(out))
+        )
     if audit is None:
         raise UsageError(
             "no audit is named", remedy="Name the audit.json whose answers choose the items."
@@ -241,12 +256,12 @@ def from_audit(
     file: Path,
     options: groups.RunOptions,
     items: str | float,
-    out: Path | None,
+    folder: Path | None,
     forms: int,
     seed: int,
 ) -> Shortened:
     """Choose the items of a short form from an audit's answers, and write it to a folder."""
-    whole = Audit.load(file)
+    full_audit = Audit.load(file)
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():
         raise DataError(
@@ -255,45 +270,51 @@ def from_audit(
             remedy="Name the file of stored answers with --store.",
         )
     with readable(path) as opened:
-        session = Session([name], opened, _as_audited(options, whole), offline=True)
+        session = Session([name], opened, _audited_options(options, full_audit), offline=True)
         (benchmark,) = session.benchmarks
-        audited = _audit_of(whole, benchmark, file)
-        who = _respondents(session, benchmark, audited)
-        _check_same_items(session, benchmark, who, whole, file)
-        matrix = _matrix(session, benchmark, audited, who)
-        known = (
-            read_families(options.who.families) if options.who.families else dict(audited.families)
+        audited = _find_audit_of(full_audit, benchmark, file)
+        respondents = _audited_respondents(session, benchmark, audited)
+        _check_same_items(session, benchmark, respondents, full_audit, file)
+        matrix = _audited_matrix(session, benchmark, audited, respondents)
+        families = (
+            read_families(options.answering.families)
+            if options.answering.families
+            else dict(audited.families)
         )
-        check_families(known, matrix.respondents)
+        check_families(families, matrix.respondents)
         source = Source(
-            digest_file(file), next((e.signature for e in audited.all_estimates if e.signature), "")
+            digest_file(file),
+            next(
+                (estimate.signature for estimate in audited.all_estimates if estimate.signature), ""
+            ),
         )
         metrics = [benchmark.metric(metric) for metric in audited.metrics]
-        made = shorten_matrix(
+        shortened = shorten_matrix(
             benchmark,
             matrix,
-            families_of(matrix.respondents, known),
+            families_of(matrix.respondents, families),
             metrics,
             items,
             forms=forms,
             seed=seed,
             source=source,
         )
-        if out is None:
-            return made
-        made = write_short_forms(benchmark, made, out)
+        if folder is None:
+            return shortened
+        shortened = write_short_forms(benchmark, shortened, folder)
         try:
-            for form in [out, *([out / "b"] if forms > 1 else [])]:
-                _check_scores(session, benchmark, load(form), matrix, who, audited)
+            for form in [folder, *([folder / "b"] if forms > 1 else [])]:
+                _check_scores(session, benchmark, load(form), matrix, respondents, audited)
         except HQMError:
-            shutil.rmtree(out, ignore_errors=True)
+            # a folder whose scores differ from the audit's must not be taken for a short form
+            shutil.rmtree(folder, ignore_errors=True)
             raise
-        return made
+        return shortened
 
 
-def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
+def _audited_options(options: groups.RunOptions, full_audit: Audit) -> groups.RunOptions:
     """Return the options with which the answers are scored as they were in the audit."""
-    settings = whole.record.get("settings", {})
+    settings = full_audit.record.get("settings", {})
     reading = {
         key: settings[key]
         for key in ("scoring", "parser", "words", "withheld")
@@ -303,71 +324,80 @@ def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
     judging |= {key: tuple(settings[key]) for key in ("judges", "roles") if settings.get(key)}
     return replace(
         options,
-        reading=groups.Reading(**reading),
-        judging=groups.Judging(**judging),
-        asking=groups.Asking(blind=bool(settings.get("blind"))),
+        reading=groups.ReadingOptions(**reading),
+        judging=groups.JudgingOptions(**judging),
+        asking=groups.AskingOptions(blind=bool(settings.get("blind"))),
     )
 
 
-def _audit_of(whole: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
-    for audited in whole.audits:
+def _find_audit_of(full_audit: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
+    for audited in full_audit.audits:
         if audited.benchmark == benchmark.name:
-            others = {"recorded": "the tools that recorded the answers", "people": "people"}
-            if audited.scoring in others:
+            foreign_scorings = {
+                "recorded": "the tools that recorded the answers",
+                "people": "people",
+            }
+            if audited.scoring in foreign_scorings:
                 raise DesignError(
-                    f"its scores are those of {others[audited.scoring]}",
+                    f"its scores are those of {foreign_scorings[audited.scoring]}",
                     location=str(file),
                     remedy="Audit it by the benchmark's own scoring.",
                 )
             return audited
-    known = [audited.benchmark for audited in whole.audits]
+    audited_names = [audited.benchmark for audited in full_audit.audits]
     raise UsageError(
-        f"it has no audit of {benchmark.name}, but of {', '.join(known)}",
+        f"it has no audit of {benchmark.name}, but of {', '.join(audited_names)}",
         location=str(file),
         remedy="Name the benchmark that was audited.",
         name=benchmark.name,
-        choices=known,
+        choices=audited_names,
     )
 
 
-def _respondents(
+def _audited_respondents(
     session: Session, benchmark: Benchmark, audited: BenchmarkAudit
 ) -> list[StoredRespondent]:
     """The audit's respondents as the store knows them."""
     stored = respondents_in(session.asks, benchmark)
-    chosen = []
+    respondents = []
     for row in audited.respondents:
-        same = [who for who in stored if dict(who.identity) == dict(row.identity)] or [
-            who for who in stored if who.name == row.name
-        ]
-        if not same:
+        matches = [
+            candidate for candidate in stored if dict(candidate.identity) == dict(row.identity)
+        ] or [candidate for candidate in stored if candidate.name == row.name]
+        if not matches:
             raise DataError(
                 f"the store has no answer of {row.name} to {benchmark.name}",
                 location=str(session.store.path),
                 remedy="Name the store of this audit with --store.",
             )
-        chosen.append(replace(same[0], name=row.name))
-    return chosen
+        respondents.append(replace(matches[0], name=row.name))
+    return respondents
 
 
 def _check_same_items(
     session: Session,
     benchmark: Benchmark,
-    who: Sequence[StoredRespondent],
-    whole: Audit,
+    respondents: Sequence[StoredRespondent],
+    full_audit: Audit,
     file: Path,
 ) -> None:
     """Restrict the benchmark to the items of the audit. Refuse another version of the benchmark."""
-    wanted = whole.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
-    if wanted in ("", benchmark.original.digest):
+    items_digest = full_audit.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
+    if items_digest in ("", benchmark.original.digest):
         return
-    rows = session.answers.by_respondent(benchmark, benchmark.original, who, 0).values()
-    asked = [any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)]
+    rows = session.answers.by_respondent(benchmark, benchmark.original, respondents, 0).values()
+    was_asked = [
+        any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)
+    ]
     answered = replace(
         benchmark.original,
-        items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put),
+        items=tuple(
+            item
+            for item, is_answered in zip(benchmark.original.items, was_asked, strict=True)
+            if is_answered
+        ),
     )
-    if answered.digest != wanted:
+    if answered.digest != items_digest:
         raise DataError(
             f"it is of other items than {benchmark.label} has now",
             location=str(file),
@@ -376,13 +406,16 @@ def _check_same_items(
     benchmark.original = answered
 
 
-def _matrix(
-    session: Session, benchmark: Benchmark, audited: BenchmarkAudit, who: Sequence[StoredRespondent]
+def _audited_matrix(
+    session: Session,
+    benchmark: Benchmark,
+    audited: BenchmarkAudit,
+    respondents: Sequence[StoredRespondent],
 ) -> ScoreMatrix:
     cell = Cell.parse(audited.reference)
     if cell.judge == "rule":
-        return session.answers.matrix(benchmark, cell, benchmark.original, who)
-    return session.evidence(benchmark, who, pictures=False).first
+        return session.answers.matrix(benchmark, cell, benchmark.original, respondents)
+    return session.evidence(benchmark, respondents, pictures=False).first
 
 
 def _check_scores(
@@ -390,7 +423,7 @@ def _check_scores(
     benchmark: Benchmark,
     short: Benchmark,
     matrix: ScoreMatrix,
-    who: Sequence[StoredRespondent],
+    respondents: Sequence[StoredRespondent],
     audited: BenchmarkAudit,
 ) -> None:
     """Refuse a short form that scores the audit's answers differently from the full benchmark."""
@@ -403,7 +436,7 @@ def _check_scores(
         cell, short.original, short.verdict, short.subsets, short.groupings, short.relate
     )
     answers = Answers(session.asks)
-    for respondent in who:
+    for respondent in respondents:
         row: list[Response | None] = answers.responses(
             benchmark, benchmark.original, respondent, cell.run
         )
@@ -413,40 +446,40 @@ def _check_scores(
             raise DesignError(
                 f"its answers cannot be scored without the files of its release ({error})",
                 location=benchmark.name,
-                remedy=_ALONE,
+                remedy=_SINGLE_SCORING_REMEDY,
             ) from None
-    again, before = builder.build(), matrix.take(matrix.respondents, ids)
-    same = (
-        bool(before.respondents)
-        and np.array_equal(again.values, before.values, equal_nan=True)
+    rescored, audited_matrix = builder.build(), matrix.take(matrix.respondents, ids)
+    is_equal = (
+        bool(audited_matrix.respondents)
+        and np.array_equal(rescored.values, audited_matrix.values, equal_nan=True)
         and all(
-            np.array_equal(again.tallies.get(key, np.zeros_like(values)), values)
-            for key, values in before.tallies.items()
+            np.array_equal(rescored.tallies.get(key, np.zeros_like(values)), values)
+            for key, values in audited_matrix.tallies.items()
         )
     )
-    if not same:
+    if not is_equal:
         raise DesignError(
             "some of its answers are scored otherwise without the other items, so that no part of"
             " it stands alone",
             location=benchmark.name,
-            remedy=_ALONE,
+            remedy=_SINGLE_SCORING_REMEDY,
         )
 
 
-def settings_of(made: Shortened) -> dict[str, Any]:
-    """What was chosen and lost, as JSON data."""
-    chosen = made.shortening
+def shortened_data(shortened: Shortened) -> dict[str, Any]:
+    """Return the chosen items and the loss of precision, as JSON data."""
+    shortening = shortened.shortening
     return {
-        "benchmark": made.benchmark,
-        "folder": None if made.folder is None else str(made.folder),
-        "items": chosen.items,
-        "of_items": chosen.of_items,
-        "forms": [list(calibration.ids) for calibration in made.calibrations],
-        "respondents": list(chosen.respondents),
-        "families": list(chosen.families),
-        "method": chosen.method,
-        "errors": dict(chosen.errors),
-        "loss": [made_of.to_dict()["loss"] for made_of in made.calibrations],
-        "parallel": made.calibrations[0].to_dict()["parallel"],
-        "seed": chosen.seed,
+        "benchmark": shortened.benchmark,
+        "folder": None if shortened.folder is None else str(shortened.folder),
+        "items": shortening.items,
+        "of_items": shortening.full_items,
+        "forms": [list(calibration.ids) for calibration in shortened.calibrations],
+        "respondents": list(shortening.respondents),
+        "families": list(shortening.families),
+        "method": shortening.method,
+        "errors": dict(shortening.errors),
+        "loss": [calibration.to_dict()["loss"] for calibration in shortened.calibrations],
+        "parallel": shortened.calibrations[0].to_dict()["parallel"],
+        "seed": shortening.seed,
     }

@@ -12,11 +12,11 @@ import typer
 from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
-    HOW,
-    JUDGES,
-    OUTPUT,
-    WHAT,
-    WHO,
+    HOW_PANEL,
+    JUDGES_PANEL,
+    OUTPUT_PANEL,
+    WHAT_PANEL,
+    WHO_PANEL,
     RunOptions,
 )
 from hqm.commands.shared import benchmarks_named, session_of, writable
@@ -43,13 +43,13 @@ def score(
     benchmark: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+            rich_help_panel=WHAT_PANEL, help="A name, a folder with a card.toml, or a Python file."
         ),
     ],
     answers: Annotated[
         Path,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help=(
                 "The answers, in the benchmark's official format, or a log of lmms-eval, VLMEvalKit"
@@ -60,7 +60,7 @@ def score(
     judgements: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=JUDGES,
+            rich_help_panel=JUDGES_PANEL,
             metavar="FILE",
             help=(
                 "The recorded judgements: raw replies, verdicts or scores, in the release's format"
@@ -75,7 +75,7 @@ def score(
     from hqm.benchmark.corrected_keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
 
-    part, criterion = options.what.part, options.judging.criterion
+    part, criterion = options.material.part, options.judging.criterion
     if benchmark in groups() and not part and not criterion and not options.reading.key:
         scored = score_group(
             benchmark, load_all(benchmark, **options.loading), answers, judgements=judgements
@@ -89,7 +89,7 @@ def score(
             part,
             judgements=judgements,
             criterion=criterion,
-            partial=options.who.partial,
+            partial=options.answering.partial,
             key=key,
         )
     show.file_score(scored, options.output.as_json)
@@ -116,7 +116,7 @@ def export(
     what: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="STORE|NAME",
             help=("A store, a benchmark, or a log whose questions are to be asked again."),
         ),
@@ -125,7 +125,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE|TOOL",
             help=(
                 "Of a store, a .jsonl or .parquet file, or eee; of a benchmark, a .json file, or"
@@ -136,7 +136,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FOLDER",
             help="The folder for a tool; NAME-TOOL unless given.",
         ),
@@ -145,7 +145,7 @@ def export(
         list[str] | None,
         typer.Option(
             "--benchmark",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help=(
                 "With eee, a benchmark whose answers are written; by default all in"
@@ -156,13 +156,13 @@ def export(
     organization: Annotated[
         str,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="NAME", help="With eee, who ran the evaluation."
+            rich_help_panel=OUTPUT_PANEL, metavar="NAME", help="With eee, who ran the evaluation."
         ),
     ] = "not named",
     relationship: Annotated[
         str,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="WORD",
             help=(
                 "With eee, how they stand to the model: first_party, third_party, collaborative or"
@@ -195,8 +195,10 @@ def export(
     elif to in TOOLS:
         _hand_over(what, to, out, options)
     elif to.endswith(".json"):
-        data = options.what.data
-        findings = [oddity for each in lint_benchmarks(what, data=data) for oddity in each.findings]
+        data = options.material.data
+        findings = [
+            oddity for report in lint_benchmarks(what, data=data) for oddity in report.findings
+        ]
         described = write_croissant(what, Path(to), data, findings, _statement(what))
         print(f"wrote  {to}  {described} files described")
     else:
@@ -213,37 +215,43 @@ def _statement(folder: str) -> str:
     path, card = Path(folder, "out", "audit.json"), Path(folder, "card.toml")
     if not (path.is_file() and card.is_file()):
         return ""
-    about = Card.load(card)
+    loaded_card = Card.load(card)
     for audit in Audit.load(path).audits:
-        if (audit.benchmark, audit.version) == (about.name, about.version):
+        if (audit.benchmark, audit.version) == (loaded_card.name, loaded_card.version):
             return str(audit.statement)
     return ""
 
 
 def _publish(
     path: Path,
-    out: Path,
-    named: Sequence[str],
+    folder: Path,
+    given_names: Sequence[str],
     organization: str,
     relationship: str,
     options: RunOptions,
 ) -> None:
     """Write the records of Every Eval Ever."""
-    from hqm.administration.stored_answers import benchmarks_in, forms_held, otherwise_shown
+    from hqm.administration.stored_answers import (
+        benchmarks_in,
+        count_altered_administrations,
+        forms_held,
+    )
     from hqm.auditing.evaluation_records import Source, write_evaluations
     from hqm.benchmark.registry import groups
     from hqm.benchmark.registry import names as known_names
     from hqm.store.database import Store
 
     with Store(path, readonly=True) as opened:
-        names = [*named] or benchmarks_in(opened)
+        names = [*given_names] or benchmarks_in(opened)
         if not names:
             raise UsageError(
                 "the store does not say which benchmarks its answers belong to",
                 location=str(path),
                 remedy="Name one with --benchmark.",
             )
-        unknown = [name for name in names if not named and name not in {*known_names(), *groups()}]
+        unknown = [
+            name for name in names if not given_names and name not in {*known_names(), *groups()}
+        ]
         if unknown:
             raise UsageError(
                 f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name",
@@ -252,7 +260,7 @@ def _publish(
             )
         session = session_of(names, opened, options, offline=True)
         source = Source(organization, relationship)  # type: ignore[arg-type]
-        written = []
+        records = []
         for benchmark in session.benchmarks:
             forms = forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
             for record in write_evaluations(
@@ -260,26 +268,26 @@ def _publish(
                 session.answers,
                 tuple(forms),
                 session.stored_respondents(benchmark),
-                out,
-                judges=session.judges(benchmark),
+                folder,
+                judges=session.judging.judges(benchmark),
                 source=source,
             ):
-                written.append(record)
+                records.append(record)
                 print(
                     f"{record.benchmark}, {record.respondent}, form {record.form}, run"
                     f" {record.run}: {record.answers} answers, {record.unscored} not scored:"
                     f" {record.aggregate}"
                 )
-        left = sum(otherwise_shown(opened, name) for name in names)
-    answers = sum(record.answers for record in written)
-    unscored = sum(record.unscored for record in written)
+        n_left_out = sum(count_altered_administrations(opened, name) for name in names)
+    answers = sum(record.answers for record in records)
+    unscored = sum(record.unscored for record in records)
     print_lines(
-        f"{left} administrations without pictures, or with smaller ones, are left out: the schema"
-        " has no field for them"
-        if left
+        f"{n_left_out} administrations without pictures, or with smaller ones, are left out: the"
+        " schema has no field for them"
+        if n_left_out
         else "",
-        f"{len(written)} evaluations, {answers} answers, {unscored} not scored: {out}",
-        f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'",
+        f"{len(records)} evaluations, {answers} answers, {unscored} not scored: {folder}",
+        f"next:\n  cd {folder} && every_eval_ever validate 'data/*/*/*/*'",
     )
 
 
@@ -287,17 +295,18 @@ TOOLS = ("inspect", "lmms-eval")
 """The tools that forms can be handed to."""
 
 
-def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> None:
+def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> None:
     from hqm.benchmark.handoff import hand_over
     from hqm.store.database import Store
 
     with Store(":memory:") as store:
-        made = [
-            each if isinstance(each, str) else each.to_ask() for each in benchmarks_named([name])
+        benchmarks = [
+            benchmark if isinstance(benchmark, str) else benchmark.to_ask()
+            for benchmark in benchmarks_named([name])
         ]
-        session = session_of(made, store, options)
+        session = session_of(benchmarks, store, options)
         for benchmark in session.benchmarks:
-            folder = (out or Path(f"{Path(name).stem}-{tool}")) / (
+            folder = (path or Path(f"{Path(name).stem}-{tool}")) / (
                 benchmark.name if len(session.benchmarks) > 1 else ""
             )
             forms = session.forms(benchmark)
@@ -314,7 +323,7 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help=(
                 "Exports of other stores; with --benchmark, logs of other tools, or folders of"
@@ -325,7 +334,7 @@ def import_(
     store: Annotated[
         Path,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FILE",
             help="The store to add to; made when it does not exist.",
         ),
@@ -334,7 +343,7 @@ def import_(
         str | None,
         typer.Option(
             "--benchmark",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help="The benchmark that the logs answer.",
         ),
@@ -343,7 +352,7 @@ def import_(
         str,
         typer.Option(
             "--from",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="TOOL",
             help="Which tool wrote the logs, such as lmms-eval or table; auto recognises it.",
         ),
@@ -352,7 +361,7 @@ def import_(
         str | None,
         typer.Option(
             "--respondent",
-            rich_help_panel=WHO,
+            rich_help_panel=WHO_PANEL,
             metavar="NAME",
             help="The respondent's name, in place of the log's.",
         ),
@@ -361,7 +370,7 @@ def import_(
         int | None,
         typer.Option(
             "--run",
-            rich_help_panel=HOW,
+            rich_help_panel=HOW_PANEL,
             min=0,
             max=999_999_999,
             metavar="N",
@@ -378,10 +387,10 @@ def import_(
     from hqm.imports.log_answers import LogSettings
 
     if benchmark is not None:
-        settings = LogSettings(source, respondent, run, options.who.partial)
+        settings = LogSettings(source, respondent, run, options.answering.partial)
         _import_logs(benchmark, files, store, settings, options)
         return
-    if (source, respondent, run, options.who.partial) != ("auto", None, None, False):
+    if (source, respondent, run, options.answering.partial) != ("auto", None, None, False):
         raise UsageError(
             "--from, --respondent, --run and --partial are for logs",
             remedy="Name what they answer with --benchmark.",
@@ -399,21 +408,22 @@ def _import_logs(
     from hqm.administration.administering import administer
     from hqm.auditing.score_differences import compare_scores
 
-    asked = replace(options, who=replace(options.who, recorded=tuple(files)))
+    log_options = replace(options, answering=replace(options.answering, recorded=tuple(files)))
     with writable(path, options.output.no_wait) as opened:
-        session = session_of([name], opened, asked)
+        session = session_of([name], opened, log_options)
+        # the settings of `hqm import` take the place of those of an audit
         session.logs = settings  # type: ignore[assignment]
         outcome = administer(opened, session.jobs())
         for benchmark in session.benchmarks:
-            taken = session.taken.get(benchmark.name)
-            if taken is not None:
+            answers = session.imported_answers.get(benchmark.name)
+            if answers is not None:
                 forms = {form.name: form for form in session.forms(benchmark)}
-                show.taken(
+                show.imported_logs(
                     benchmark,
-                    taken,
-                    compare_scores(benchmark, forms, taken.recordings),
+                    answers,
+                    compare_scores(benchmark, forms, answers.recordings),
                     options.output.as_json,
                 )
     if not options.output.as_json:
-        after = f"next:\n  hqm audit {name} --offline --store {path}"
-        print_lines(f"{outcome.read} new answers: {path}", after)
+        next_step = f"next:\n  hqm audit {name} --offline --store {path}"
+        print_lines(f"{outcome.read} new answers: {path}", next_step)

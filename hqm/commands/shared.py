@@ -26,11 +26,11 @@ AUDIT = "audit.json"
 """The file that an audit is written to."""
 
 
-def store_path(names: Sequence[str], store: Path | None, out: Path | None = None) -> Path:
+def store_path(names: Sequence[str], store: Path | None, folder: Path | None = None) -> Path:
     """Return the path of a command's store: the named one, else that in the output folder."""
     if store is not None:
         return store
-    return (out or Path("out") / stem(names)) / "store.sqlite"
+    return (folder or Path("out") / stem(names)) / "store.sqlite"
 
 
 def stem(names: Sequence[str]) -> str:
@@ -49,7 +49,8 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
     from hqm.store.database import Store
     from hqm.store.sqlite import writing
 
-    made = [] if path.exists() else [path, path.with_name(f"{path.name}.lock")]
+    # an empty store of a refused command would look like one whose answers were lost
+    created = [] if path.exists() else [path, path.with_name(f"{path.name}.lock")]
     folders = [folder for folder in path.parents if not folder.exists()]
     with writing(path, wait=not no_wait):
         try:
@@ -58,11 +59,11 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
                     yield store
                 finally:
                     if store.respondents():
-                        made = []
+                        created = []
         except HQMError:
-            for file in made:
+            for file in created:
                 file.unlink(missing_ok=True)
-            for folder in folders if made else ():
+            for folder in folders if created else ():
                 with suppress(OSError):  # it holds something else
                     folder.rmdir()
             raise
@@ -106,12 +107,12 @@ def labelled(
         return readable(path)
     if can_be_written(path):
         return writable(path, no_wait)
-    what = [
+    imports = [
         *([f"the labels of {criterion}"] if criterion else []),
-        *(f"the judgements of {j}" for j in judgements),
+        *(f"the judgements of {source}" for source in judgements),
     ]
     print(
-        f"hqm: {path} cannot be written, so {' and '.join(what)} are held in memory for this"
+        f"hqm: {path} cannot be written, so {' and '.join(imports)} are held in memory for this"
         " command only.",
         file=sys.stderr,
     )
@@ -130,17 +131,17 @@ def find_audit(path: Path) -> Path:
         for candidate in (path / AUDIT, path / "out" / AUDIT):
             if candidate.is_file():
                 return candidate
-        below = sorted(
+        audit_paths = sorted(
             str(candidate) for depth in ("*", "*/*") for candidate in path.glob(f"{depth}/{AUDIT}")
         )
-        if len(below) == 1:
-            return Path(below[0])
-        if below:
-            more = f" and {len(below) - 5} more" if len(below) > 5 else ""
+        if len(audit_paths) == 1:
+            return Path(audit_paths[0])
+        if audit_paths:
+            suffix = f" and {len(audit_paths) - 5} more" if len(audit_paths) > 5 else ""
             raise UsageError(
                 f"the folder has several {AUDIT}",
                 location=str(path),
-                remedy=f"Name {' or '.join(below[:5])}{more}.",
+                remedy=f"Name {' or '.join(audit_paths[:5])}{suffix}.",
             )
         if (path / "card.toml").is_file():
             folder = shlex.quote(str(path))
@@ -149,13 +150,15 @@ def find_audit(path: Path) -> Path:
             remedy = "Name a folder that an audit was written to (`hqm audit NAME --out FOLDER`)."
         raise UsageError(f"the folder has no {AUDIT}", location=str(path), remedy=remedy)
     if not path.exists():
-        beside = [str(other) for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        siblings = (
+            [str(sibling) for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+        )
         raise DataError(
             "there is no such file",
             location=str(path),
             remedy="Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.",
             name=str(path),
-            choices=beside,
+            choices=siblings,
         )
     return path
 
@@ -188,8 +191,8 @@ def benchmarks_named(
 
     with waiting("reading the logs"):
         read = read_logs(logs, columns=parse_table_columns([columns] if columns else []))
-        made = benchmarks_of_logs(read, LogSettings(partial=partial, judged=judged))
-    return [*(name for name in names if not is_log(name)), *made]
+        log_benchmarks = benchmarks_of_logs(read, LogSettings(partial=partial, judged=judged))
+    return [*(name for name in names if not is_log(name)), *log_benchmarks]
 
 
 def session_of(
@@ -206,9 +209,9 @@ def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict
 
     They are made by the package `hqm.reports`, which the rest does not depend on.
     """
-    own = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
-    made = importlib.import_module("hqm.reports.report_page").render(audit, policy, own)
-    return {page: str(made.report), page.with_name(own): str(made.evidence)}
+    evidence_name = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
+    pages = importlib.import_module("hqm.reports.report_page").render(audit, policy, evidence_name)
+    return {page: str(pages.report), page.with_name(evidence_name): str(pages.evidence)}
 
 
 def command() -> str:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.benchmark.log_benchmark import LogBenchmark
-    from hqm.commands.session import Plan, Session
+    from hqm.commands.run_plan import Plan
+    from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
     from hqm.decisions.stopping import StoppedRun
-    from hqm.imports.log_answers import Taken
-    from hqm.judges.judgements import TakenJudgements
+    from hqm.imports.log_answers import ImportedLogs
+    from hqm.judges.judgements import ImportedJudgements
     from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
     from hqm.psychometrics import Stratum
@@ -47,7 +48,7 @@ def _tables() -> Any:
 
 # --- expected=true ---
 
-_WITHOUT = (
+_NO_PROBABILITY_REASONS = (
     "captions have none, recorded answers and some servers give none, and answers that were stored"
     " without are not asked again"
 )
@@ -58,11 +59,11 @@ def probability_counts(session: Session) -> None:
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
-            known = len(chances) - chances.count(None)
-            why = f" ({_WITHOUT})" if known < len(chances) else ""
+            n_present = len(chances) - chances.count(None)
+            explanation = f" ({_NO_PROBABILITY_REASONS})" if n_present < len(chances) else ""
             print(
-                f"{benchmark.name}, {respondent.name}: {known:,} of {len(chances):,} answers carry"
-                f" probabilities{why}"
+                f"{benchmark.name}, {respondent.name}: {n_present:,} of {len(chances):,} answers"
+                f" carry probabilities{explanation}"
             )
 
 
@@ -73,33 +74,38 @@ def expectations(result: Audit) -> None:
     from hqm.indicators.flags import FLAGS
 
     for audited in result.audits:
-        estimates = [e for e in audited.all_estimates if e.indicator.startswith("expected.")]
-        absent = [e for e in estimates if e.value is None]
         title = audited.title
-        print_lines(
-            *(f"{title}, {e.indicator} ({e.metric}) has no number: {e.reason}." for e in absent),
-            f"{title}, expected from probabilities: {FLAGS['EXPECTED']}."
-            if len(absent) < len(estimates)
-            else "",
-            ""
-            if estimates
-            else f"{title}: nothing is expected of reruns, no answer carries probabilities"
-            f" ({_WITHOUT}).",
-        )
+        n_estimates = 0
+        n_absent = 0
+        for estimate in audited.all_estimates:
+            if not estimate.indicator.startswith("expected."):
+                continue
+            n_estimates += 1
+            if estimate.value is None:
+                n_absent += 1
+                name = f"{estimate.indicator} ({estimate.metric})"
+                print(f"{title}, {name} has no number: {estimate.reason}.")
+        if n_absent < n_estimates:
+            print(f"{title}, expected from probabilities: {FLAGS['EXPECTED']}.")
+        if not n_estimates:
+            print(
+                f"{title}: nothing is expected of reruns, no answer carries probabilities"
+                f" ({_NO_PROBABILITY_REASONS})."
+            )
 
 
 # --- hqm label status ---
 
 
 def study_status(status: StudyStatus) -> None:
-    """Print how a study with people stands: raters, agreement, labels, width."""
+    """Print the progress of a study with people: raters, agreement, labels, width."""
     print(
         f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more."
     )
-    print_table(
-        "",
-        "rater,labels,of,seconds,checks right,cannot say,notes,time left".split(","),
-        (
+    rows = []
+    for rater in status.raters:
+        state = "done" if rater.done == rater.count else "-"
+        rows.append(
             (
                 rater.rater,
                 str(rater.done),
@@ -108,31 +114,34 @@ def study_status(status: StudyStatus) -> None:
                 f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-",
                 str(rater.cannot_say),
                 str(rater.notes),
-                rater.time_left or ("done" if rater.done == rater.count else "-"),
+                rater.time_left or state,
             )
-            for rater in status.raters
-        ),
-        right=range(1, 7),
-    )
-    rows = []
+        )
+    columns = "rater,labels,of,seconds,checks right,cannot say,notes,time left".split(",")
+    print_table("", columns, rows, right=range(1, 7))
+    agreement = []
     for row in status.agreement:
-        ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+        interval = "-"
+        if row.low is not None and row.high is not None:
+            interval = f"{row.low:.3f} to {row.high:.3f}"
         value = "-" if row.value is None else f"{row.value:.3f}"
-        rows.append((row.name, value, row.reason or ends, str(row.n)))
-    print_table("", ("agreement", "value", "95% interval", "answers"), rows, right=(1, 3))
-    width, expected = status.width, status.expected_width
-    print_lines(
-        f"disagreements: {status.disagreements}, settled {status.adjudicated}",
-        f"labels: {', '.join(f'{words} {count}' for words, count in status.choices.items())}",
-        "width: not yet known; it needs labels of answers about two pictures"
-        if width is None
-        else f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
-        f" {width.width:.3f}, by the labels alone",
-        ""
-        if width is None or expected is None
-        else f"the plan expects {expected:.3f} for the corrected mean score, for which the audit"
-        " uses the scores of all answers too",
+        agreement.append((row.name, value, row.reason or interval, str(row.n)))
+    print_table("", ("agreement", "value", "95% interval", "answers"), agreement, right=(1, 3))
+    print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
+    print(f"labels: {', '.join(f'{words} {count}' for words, count in status.choices.items())}")
+    width = status.width
+    if width is None:
+        print("width: not yet known; it needs labels of answers about two pictures")
+        return
+    print(
+        f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
+        f" {width.width:.3f}, by the labels alone"
     )
+    if status.expected_width is not None:
+        print(
+            f"the plan expects {status.expected_width:.3f} for the corrected mean score, for which"
+            " the audit uses the scores of all answers too"
+        )
 
 
 # --- logs and corrected keys ---
@@ -156,7 +165,7 @@ def key_effect(effect: KeyEffect) -> None:
     ]
     print_table(
         f"{effect.benchmark} by the key {effect.key}: {effect.changed} targets are others,"
-        f" {effect.left_out} items are left out as ambiguous; {effect.moved} of"
+        f" {effect.left_out} items are left out as ambiguous; {effect.n_changed_ranks} of"
         f" {len(effect.scores)} respondents change their rank",
         (
             "respondent",
@@ -170,7 +179,7 @@ def key_effect(effect: KeyEffect) -> None:
     )
 
 
-def judgements(taken_files: TakenJudgements | None) -> None:
+def judgements(taken_files: ImportedJudgements | None) -> None:
     """Print how the rows of files of judgements were matched, on the error stream: the results may
     be JSON.
     """
@@ -180,8 +189,8 @@ def judgements(taken_files: TakenJudgements | None) -> None:
         print_lines(*(f"judgements: {line}" for line in (*matched, *notes)), to=sys.stderr)
 
 
-def taken(
-    benchmark: Benchmark, logs: Taken, compared: Sequence[ScoreComparison], as_json: bool
+def imported_logs(
+    benchmark: Benchmark, logs: ImportedLogs, compared: Sequence[ScoreComparison], as_json: bool
 ) -> None:
     """Print how the rows of imported logs found their items, and where the tools' scores differ
     from HQM's.
@@ -203,12 +212,12 @@ def taken(
     print(logs.sentence)
 
 
-def logs_taken(benchmarks: Sequence[LogBenchmark | str]) -> None:
-    """How the rows of logs found their questions, of the benchmarks that are made from logs."""
+def log_benchmarks(benchmarks: Sequence[LogBenchmark | str]) -> None:
+    """Print how the rows of logs were matched to questions, of benchmarks made from logs."""
     for benchmark in benchmarks:
         if not isinstance(benchmark, str):
-            notes = (f"note: {note}" for note in (*benchmark.taken.notes, *benchmark.notes))
-            matched = f"{benchmark.card.title}: {benchmark.taken.sentence}"
+            notes = (f"note: {note}" for note in (*benchmark.matched.notes, *benchmark.notes))
+            matched = f"{benchmark.card.title}: {benchmark.matched.sentence}"
             print_lines(*notes, matched, to=sys.stderr)
 
 
@@ -220,8 +229,8 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
         f" {compared['tool']} scores {means[0]}, HQM {means[1]} ({compared['hqm_scored']} of"
         f" {compared['compared']} scored); {len(compared['differences'])} answers differ"
     )
-    for reason, n in compared["reasons"].items():
-        print(f"    {n}: {reason}")
+    for reason, count in compared["reasons"].items():
+        print(f"    {count}: {reason}")
         for row in [row for row in compared["differences"] if row["reason"] == reason][:3]:
             hqm_score = "unscored" if row["hqm_score"] is None else f"{row['hqm_score']:g}"
             print(
@@ -233,52 +242,60 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
 
 # --- hqm audit --until ---
 
-_MOST = 20
+_MAX_PAIRS = 20
 """Pairs that are listed at most; of a longer list, only those that are not separated."""
 
 
 def stopped_run(run: StoppedRun) -> None:
     """Print the respondents that stopped, the pairs, and how many answers were saved."""
-    tables, name = _tables(), run.benchmark
-    asked, of = run.items
-    print_lines(f"{name}: {run.note}" if run.note else "")
-    print_table(
-        f"{name} until {run.rule}: {run.metric} of the full benchmark",
-        ("respondent", "items", "of", run.metric, "95% at any time", "stopped when"),
+    number = _tables().number
+    print_lines(f"{run.benchmark}: {run.note}" if run.note else "")
+    rows = [
         (
-            (
-                at.respondent,
-                f"{at.items:,}",
-                f"{at.of_items:,}",
-                "" if at.score is None else tables.number(at.score),
-                f"{tables.number(at.low)} to {tables.number(at.high)}",
-                at.why,
-            )
-            for at in run.stops
-        ),
+            stop.respondent,
+            f"{stop.items:,}",
+            f"{stop.of_items:,}",
+            number(stop.score) if stop.score is not None else "",
+            f"{number(stop.low)} to {number(stop.high)}",
+            stop.why,
+        )
+        for stop in run.stops
+    ]
+    print_table(
+        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
+        ("respondent", "items", "of", run.metric, "95% at any time", "stopped when"),
+        rows,
         right=(1, 2, 3, 4),
     )
-    left = [who for who in run.names if who not in {at.respondent for at in run.stops}]
+    print_lines(*_stopping_notes(run))
+
+
+def _stopping_notes(run: StoppedRun) -> Iterator[str]:
+    """Yield the lines below the table of a run that a rule stopped."""
+    tables = _tables()
+    stopped = {stop.respondent for stop in run.stops}
+    running = [respondent for respondent in run.names if respondent not in stopped]
+    if running:
+        yield f"{run.benchmark}: not stopped by the rule yet: {', '.join(running)}"
     states = Counter(pair.state for pair in run.pairs)
-    shown = run.pairs
-    if len(shown) > _MOST:
-        shown = tuple(pair for pair in shown if pair.state != "separated")[:_MOST]
+    if states:
+        yield f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}"
+    pairs = run.pairs
+    if len(pairs) > _MAX_PAIRS:
+        pairs = tuple(pair for pair in pairs if pair.state != "separated")[:_MAX_PAIRS]
     words = {"within": f"not separated by more than {run.rule.separated or 0:g}"}
-    counts = ", ".join(f"{count} {state}" for state, count in states.items())
-    print_lines(
-        f"{name}: not stopped by the rule yet: {', '.join(left)}" if left else "",
-        f"pairs: {counts}" if counts else "",
-        *(
+    for pair in pairs:
+        yield (
             f"  {words.get(pair.state, pair.state)}: {run.names[pair.first]} and"
             f" {run.names[pair.second]}, {tables.number(pair.difference)} after"
             f" {pair.pictures} pictures"
-            for pair in shown
-        ),
-        f"{name}: {asked:,} of {of:,} answers of the first run were asked for,"
-        f" {tables.percent(1 - asked / of)} saved"
-        if of
-        else "",
-    )
+        )
+    n_asked, n_answers = run.items
+    if n_answers:
+        yield (
+            f"{run.benchmark}: {n_asked:,} of {n_answers:,} answers of the first run were asked"
+            f" for, {tables.percent(1 - n_asked / n_answers)} saved"
+        )
 
 
 # --- hqm check, hqm new ---
@@ -292,17 +309,17 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
         return
     for report, linted in zip(reports, checked, strict=True):
         if report["readable"]:
-            only = f" {report['part']}" if report["part"] else ""
+            part_suffix = f" {report['part']}" if report["part"] else ""
             pictures = f" {report['images']} pictures," if report["images"] else ""
             print(
-                f"{report['benchmark']}@{report['version']}{only}: {report['items']} items,"
+                f"{report['benchmark']}@{report['version']}{part_suffix}: {report['items']} items,"
                 f"{pictures} data {report['digest']}"
             )
         else:
             print(f"{report['benchmark']}: it cannot be read")
         for name in ("parts", "types", "targets"):
-            if report[name]:
-                print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in report[name].items()))
+            counts = [f"{key} {count}" for key, count in report[name].items()]
+            print_lines(f"  {name}: {', '.join(counts)}" if counts else "")
         _leaks(linted.leaks)
         _print_findings(report["findings"])
 
@@ -313,7 +330,8 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def github_annotations(checked: Checked, selection: Selection, file: str) -> None:
     """Print an annotation of GitHub for every finding of a benchmark."""
-    for row in (finding.to_dict() for finding in checked.wanted(selection)):
+    for finding in checked.selected_findings(selection):
+        row = finding.to_dict()
         title = f"{row['code']} {row['name']}"
         text = f"{checked.benchmark}: {row['sentence']}. {row['remedy']}"
         print(annotation(_LEVELS[row["severity"]], title, text, file))
@@ -328,19 +346,20 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
     from hqm.benchmark.findings import SEVERITIES
 
     for finding in rows:
-        place = f"{finding['place']}: " if finding["place"] else ""
-        print_lines(
-            f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}",
-            *(f"      {example}" for example in finding["examples"]),
-            f"      -> {finding['remedy']}" if finding["code"].startswith("F") else "",
-        )
+        location = f"{finding['place']}: " if finding["place"] else ""
+        print(f"  {finding['code']} {finding['name']}: {location}{finding['sentence']}")
+        for example in finding["examples"]:
+            print_lines(f"      {example}")
+        if finding["code"].startswith("F"):
+            print(f"      -> {finding['remedy']}")
     counts = Counter(finding["severity"] for finding in rows)
-    tally = ", ".join(
-        f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
-        for severity in SEVERITIES
-        if counts[severity]
-    )
+    tally = ", ".join(_counted(counts[name], name) for name in SEVERITIES if counts[name])
     print(f"  found: {tally}" if tally else "  nothing found")
+
+
+def _counted(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _leaks(strata: Sequence[Stratum]) -> None:
@@ -348,14 +367,16 @@ def _leaks(strata: Sequence[Stratum]) -> None:
     from hqm.lint.answer_leaks import WORDS
 
     for stratum in strata:
-        if not stratum.type:
-            by = "the words get" if stratum.cue == WORDS else f"the cue “{stratum.cue}” gets"
-            gain = f"gain at least {stratum.low:.3f}"
-            print(
-                f"  the questions alone, {stratum.name}: {by} {stratum.accuracy:.3f} right, the"
-                f" commonest answer {stratum.baseline:.3f}"
-                f" ({gain if stratum.shown else 'no more than chance explains'})"
-            )
+        if stratum.type:
+            continue
+        subject = "the words get" if stratum.cue == WORDS else f"the cue “{stratum.cue}” gets"
+        gain = (
+            f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
+        )
+        print(
+            f"  the questions alone, {stratum.name}: {subject} {stratum.accuracy:.3f} right, the"
+            f" commonest answer {stratum.baseline:.3f} ({gain})"
+        )
 
 
 def gate(result: Gate, github: bool, as_json: bool) -> None:
@@ -365,29 +386,26 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
     if as_json:
         print_json(result.to_dict())
         return
+    explanations: dict[str, None] = {}
+    # tests are listed by benchmark, in the order in which these first appear
     for name in dict.fromkeys(test.benchmark for test in result.tests):
         print(f"{name}, policy {result.policy}:")
         for test in result.tests:
             if test.benchmark == name:
                 spared = " (not required)" if not test.required else ""
-                print_lines(
-                    f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}",
-                    f"  {'':12}    -> {test.remedy}" if test.remedy else "",
-                )
-    why = dict.fromkeys(
-        f"  {test.what}: {test.reason}"
-        for test in result.tests
-        if test.outcome != "PASS" and test.reason
-    )
+                print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
+                print_lines(f"  {'':12}    -> {test.remedy}" if test.remedy else "")
+    for test in result.tests:
+        if test.outcome != "PASS" and test.reason:
+            explanations[f"  {test.what}: {test.reason}"] = None
+    if explanations:
+        print_lines("why the policy asks for it:", *explanations)
     counts = Counter(str(test.outcome) for test in result.tests)
     order = ("PASS", "FAIL", "UNDECIDED", "NOT MEASURED")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
-    print_lines(
-        "why the policy asks for it:" if why else "",
-        *why,
-        f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})",
-        *(result.annotations() if github else ()),
-    )
+    print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({outcomes})")
+    if github:
+        print_lines(*result.annotations())
 
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
@@ -400,27 +418,33 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     )
     for rule, count in count_rules(parallel).items():
         print(f"  {rule}: {count}")
-        shown: set[str] = set()
+        printed: set[str] = set()
         for item in parallel.items:
-            if item.rule == rule and item.prompt not in shown and len(shown) < examples:
-                shown.add(item.prompt)
-                before = original.by_id[item.id]
+            if item.rule == rule and item.prompt not in printed and len(printed) < examples:
+                printed.add(item.prompt)
+                original_item = original.by_id[item.id]
                 print(
-                    f"      {_question(before)}  [{before.target}]  ->  {_question(item)} "
-                    f" [{item.target}]"
+                    f"      {_question(original_item)}  [{original_item.target}]  -> "
+                    f" {_question(item)}  [{item.target}]"
                 )
-    same = sum(
-        item.prompt == original.by_id[item.id].prompt for item in parallel.items if item.options
-    )
-    modes, reasons = count_modes(original, parallel), count_reasons(parallel)
-    more = len(parallel.left_out) - 20
-    print_lines(
-        f"  of these, only the order of the options varies: {same}" if same else "",
-        *(f"  changed from {change}: {count}" for change, count in modes.items()),
-        *(f"  left out, {reason}: {count}" for reason, count in reasons.items()),
-        *(f"  left out {out.id}: {out.prompt!r} ({out.reason})" for out in parallel.left_out[:20]),
-        f"  ... and {more} more; --out writes all of them" if more > 0 else "",
-    )
+    n_reordered = 0
+    for item in parallel.items:
+        n_reordered += bool(item.options) and item.prompt == original.by_id[item.id].prompt
+    if n_reordered:
+        print(f"  of these, only the order of the options varies: {n_reordered}")
+    for change, count in count_modes(original, parallel).items():
+        print(f"  changed from {change}: {count}")
+    for reason, count in count_reasons(parallel).items():
+        print(f"  left out, {reason}: {count}")
+    for left_out in parallel.left_out[:_MAX_LEFT_OUT]:
+        print(f"  left out {left_out.id}: {left_out.prompt!r} ({left_out.reason})")
+    n_hidden = len(parallel.left_out) - _MAX_LEFT_OUT
+    if n_hidden > 0:
+        print(f"  ... and {n_hidden} more; --out writes all of them")
+
+
+_MAX_LEFT_OUT = 20
+"""Items without a parallel form that are listed at most."""
 
 
 def _question(item: Any) -> str:
@@ -430,122 +454,142 @@ def _question(item: Any) -> str:
 # --- before and after asking ---
 
 
-def plan(made: Plan, as_json: bool) -> None:
+def plan(planned: Plan, as_json: bool) -> None:
     """Print what a run would ask, take and cost (`hqm audit --dry-run`)."""
-    forecasts = made.forecasts
-    columns = [asdict(forecast) for forecast in forecasts.values()]
-    known = {key: [c[key] for c in columns if c[key] is not None] for key in columns[0]}
-    totals = {key: sum(values) if values else None for key, values in known.items()}
-    totals |= {"measured": all(known["measured"])}
-    if sum(layout.engines > 0 for layout in made.layouts) > 1:  # at best all beside each other
-        totals |= {"seconds_least": max(known["seconds_least"])}
+    totals = _total_forecast(planned)
     if as_json:
-        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
-        print_json(
-            {
-                "plan": [
-                    {"respondent": who, "benchmark": what, **asdict(forecast)}
-                    for (who, what), forecast in forecasts.items()
-                ],
-                "total": totals,
-                "images": {n: {"missing": gone, "of": of} for n, (gone, of) in made.images.items()},
-                "judging": dict(made.judging),
-                "engines": [asdict(layout) for layout in made.layouts],
-                **({"bounds": limits} if limits else {}),
-            }
-        )
+        print_json(_plan_data(planned, totals))
         return
     rows = []
-    for (who, what), forecast in forecasts.items():
-        kind = kind_of(who.partition("/")[0])
+    for (respondent, benchmark), forecast in planned.forecasts.items():
+        kind = kind_of(respondent.partition("/")[0])
         unpriced = "no price" if kind is not None and kind.price == "per token" else ""
-        rows.append((who, what, *_numbers(asdict(forecast), unpriced)))
-    print_table(
-        "",
-        "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(
-            ","
-        ),
-        rows,
-        right=range(2, 10),
-        total=("total", "", *_numbers(totals)),
+        rows.append((respondent, benchmark, *_numbers(asdict(forecast), unpriced)))
+    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost"
+    total_row = ("total", "", *_numbers(totals))
+    print_table("", columns.split(","), rows, right=range(2, 10), total=total_row)
+    print_lines(*_plan_notes(planned, measured=totals["measured"]))
+    tell(*errors(0, planned.refused, {}))
+    missing_images(
+        planned.images, "{n_missing} are to be fetched, and are counted as if they were there"
     )
-    layouts = made.layouts if any(own.gpus or own.misfit for own in made.layouts) else ()
-    engines = sum(layout.engines for layout in layouts)
-    gpus = sum(layout.engines * layout.gpus for layout in layouts)
-    read = sum(
-        forecast.distinct - forecast.stored
-        for (who, _), forecast in forecasts.items()
-        if who.startswith("recorded/")
-    )
-    print_lines(
-        f"{read:,} recorded answers are to be read; nobody is asked for them." if read else "",
-        ""
-        if totals["measured"]
-        else "? assumed: the store has not seen this respondent answer yet. Tokens out: at most.",
-        f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:" if layouts else "",
-        *(own.misfit or f"{own.model.name}: {own}" for own in layouts),
-        *(
+
+
+def _total_forecast(planned: Plan) -> dict[str, Any]:
+    """Return the sums over all forecasts; None where no forecast has a number."""
+    totals: dict[str, Any] = {}
+    columns = [asdict(forecast) for forecast in planned.forecasts.values()]
+    for key in columns[0]:
+        values = [column[key] for column in columns if column[key] is not None]
+        totals[key] = sum(values) if values else None
+    forecasts = planned.forecasts.values()
+    totals["measured"] = all(forecast.measured for forecast in forecasts)
+    if sum(layout.engines > 0 for layout in planned.layouts) > 1:
+        # at best all run beside each other
+        totals["seconds_least"] = max(forecast.seconds_least for forecast in forecasts)
+    return totals
+
+
+def _plan_data(planned: Plan, totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan as JSON data."""
+    rows = []
+    for (respondent, benchmark), forecast in planned.forecasts.items():
+        rows.append({"respondent": respondent, "benchmark": benchmark, **asdict(forecast)})
+    data = {
+        "plan": rows,
+        "total": totals,
+        "images": {
+            name: {"missing": n_missing, "of": n_pictures}
+            for name, (n_missing, n_pictures) in planned.images.items()
+        },
+        "judging": dict(planned.judging),
+        "engines": list(map(asdict, planned.layouts)),
+    }
+    if planned.bounds:
+        data["bounds"] = [{**asdict(bound), "ends_it": bound.ends_it} for bound in planned.bounds]
+    return data
+
+
+def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
+    """Yield the lines below the table of a plan."""
+    n_recorded = 0
+    for (respondent, _), forecast in planned.forecasts.items():
+        if respondent.startswith("recorded/"):
+            n_recorded += forecast.distinct - forecast.stored
+    if n_recorded:
+        yield f"{n_recorded:,} recorded answers are to be read; nobody is asked for them."
+    if not measured:
+        yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
+    layouts = planned.layouts
+    if any(layout.gpus or layout.misfit for layout in layouts):
+        engines = sum(layout.engines for layout in layouts)
+        gpus = sum(layout.engines * layout.gpus for layout in layouts)
+        yield f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:"
+        for layout in layouts:
+            yield layout.misfit or f"{layout.model.name}: {layout}"
+    for judge, count in planned.judging.items():
+        yield (
             f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
             " answers, ask more."
-            for judge, count in made.judging.items()
-        ),
-        *map(_bound, made.bounds),
-        "The judges' further questions, and their tokens and cost, come on top of what is planned."
-        if made.bounds and made.judging
-        else "",
-    )
-    tell(*errors(0, made.refused, {}))
-    missing_images(made.images, "{gone} are to be fetched, and are counted as if they were there")
+        )
+    yield from map(_bound, planned.bounds)
+    if planned.bounds and planned.judging:
+        yield (
+            "The judges' further questions, and their tokens and cost, come on top of what is"
+            " planned."
+        )
 
 
 def _bound(bound: Bound) -> str:
     outcome = "could end the command" if bound.ends_it else "would not be reached"
     if bound.least > bound.limit:
         outcome = "would end the command"
-    needed = f"{bound.needed:,.10g}"
+    amount = f"{bound.needed:,.10g}"
     if bound.least != bound.needed:
-        needed = f"{bound.least:,.10g} to {needed}"
-    return f"{bound.option} {bound.limit:,.10g} {outcome}: {needed} are planned."
+        amount = f"{bound.least:,.10g} to {amount}"
+    return f"{bound.option} {bound.limit:,.10g} {outcome}: {amount} are planned."
 
 
-def _numbers(of: Mapping[str, Any], unpriced: str = "") -> list[str]:
+def _numbers(forecast: Mapping[str, Any], unpriced: str = "") -> list[str]:
     """The numbers of a forecast as the table of a plan has them."""
-    sure = "" if of["measured"] else "?"
-    minutes = f"{of['seconds'] / 60:.1f}"
-    if sure:
-        places = 0 if of["seconds_most"] > 600 else 1
-        ends = (of[f"seconds_{end}"] / 60 for end in ("least", "most"))
-        minutes = f"{' to '.join(f'{end:,.{places}f}' for end in ends)}?"
+    marker = "" if forecast["measured"] else "?"
+    minutes = f"{forecast['seconds'] / 60:.1f}"
+    if marker:
+        decimals = 0 if forecast["seconds_most"] > 600 else 1
+        limits = (forecast[f"seconds_{limit}"] / 60 for limit in ("least", "most"))
+        minutes = f"{' to '.join(f'{limit:,.{decimals}f}' for limit in limits)}?"
     price = unpriced
-    if of["cost"] is not None:
-        price = f"{of['cost_least']:.2f} to {of['cost_most']:.2f}"
+    if forecast["cost"] is not None:
+        price = f"{forecast['cost_least']:.2f} to {forecast['cost_most']:.2f}"
     return [
-        *(f"{of[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
+        *(f"{forecast[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
         minutes,
-        f"{of['tokens_in']:,}{sure}",
-        f"{of['tokens_out']:,}",
+        f"{forecast['tokens_in']:,}{marker}",
+        f"{forecast['tokens_out']:,}",
         price,
     ]
 
 
-def errors(again: int, final: int, why: Mapping[str, int]) -> list[str]:
+def errors(n_retried: int, n_final: int, reason_counts: Mapping[str, int]) -> list[str]:
     """The sentence on answers that are errors: how many are asked again, how many are not, and the
     reasons.
 
     >>> errors(0, 0, {})
     []
     """
-    sentences = (
-        f"{again} answers are errors; run the same command again to ask them again."
-        if again
-        else "",
-        f"{final} questions were turned away by the server for good, or replied to without an"
-        " answer, and are not asked again; --retry-errors asks them."
-        if final
-        else "",
-        f"{'; '.join(reasons(why))}." if why else "",
-    )
-    return [" ".join(filter(None, sentences))] if any(sentences) else []
+    sentences = []
+    if n_retried:
+        sentences.append(
+            f"{n_retried} answers are errors; run the same command again to ask them again."
+        )
+    if n_final:
+        sentences.append(
+            f"{n_final} questions were turned away by the server for good, or replied to without an"
+            " answer, and are not asked again; --retry-errors asks them."
+        )
+    if reason_counts:
+        sentences.append(f"{'; '.join(reasons(reason_counts))}.")
+    return [" ".join(sentences)] if sentences else []
 
 
 _VARYING = re.compile(
@@ -566,29 +610,29 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
     ['2 answers: a/1.jpg: no such file', '1 answer: it timed out']
     """
     counts: Counter[str] = Counter()
-    first: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for reason, count in errors.items():
+        # errors that differ in a path or a number alone are one kind
         kind = _VARYING.sub("", reason)
         counts[kind] += count
-        first.setdefault(kind, reason)
+        examples.setdefault(kind, reason)
     for kind, count in counts.most_common(_REASONS):
-        yield f"{count:,} answer{'' if count == 1 else 's'}: {first[kind]}"
+        yield f"{count:,} answer{'s' * (count != 1)}: {examples[kind]}"
     if len(counts) > _REASONS:
         yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 
 
 def missing_images(
     images: Mapping[str, tuple[int, int]],
-    what: str = "the questions on the {gone} others become errors",
+    consequence: str = "the questions on the {n_missing} others become errors",
 ) -> None:
     """Print how many pictures of each benchmark are missing, and what becomes of them."""
-    print_lines(
-        *(
-            f"{name}: {all_ - gone} of {all_} pictures are there; {what.format(gone=gone)}."
-            for name, (gone, all_) in images.items()
-            if gone
-        )
-    )
+    for name, (n_missing, n_pictures) in images.items():
+        if n_missing:
+            print(
+                f"{name}: {n_pictures - n_missing} of {n_pictures} pictures are there;"
+                f" {consequence.format(n_missing=n_missing)}."
+            )
 
 
 def spent(totals: Sequence[Spent]) -> None:
@@ -611,25 +655,22 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
         return
     for card, files in results.items():
         if not files:
-            why = "its card names no files" if card.data.folder else "it comes with HQM"
-            print(f"{card.name}: nothing to fetch; {why}")
+            explanation = "its card names no files" if card.data.folder else "it comes with HQM"
+            print(f"{card.name}: nothing to fetch; {explanation}")
             continue
-        about = summary(card)
+        release = summary(card)
         print(
-            f"{card.name} {about['revision']} ({card.licence}), {len(files)} files,"
-            f" {about['bytes'] / 1e6:.1f} MB"
+            f"{card.name} {release['revision']} ({card.licence}), {len(files)} files,"
+            f" {release['bytes'] / 1e6:.1f} MB"
         )
         for file in files:
             missing = file.state == "missing"
-            print_lines(
-                f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}",
-                f"             {file.how}" if missing else "",
-            )
-        print_lines(
-            f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})"
-            if about["images"]
-            else ""
-        )
+            print(f"  {file.state:10} {file.path}{' (optional)' * (file.optional and missing)}")
+            if missing:
+                print_lines(f"             {file.how}")
+        if release["images"]:
+            address = f"{release['images']} {release['images_url']}"
+            print(f"  pictures   {address} ({release['images_licence']})")
 
 
 # --- hqm score, hqm table, hqm audit --all ---
@@ -643,49 +684,56 @@ def file_score(score: FileScore, as_json: bool) -> None:
     if as_json:
         print_json(score.to_dict())
         return
-    about = f"{score.benchmark} {score.part or ''}".rstrip()
-    reader = f", mode {score.mode}" if score.mode else ""
+    title = f"{score.benchmark} {score.part or ''}".rstrip()
+    reader = ""
     if score.parser:
         reader = f", parser {score.parser}"
+    elif score.mode:
+        reader = f", mode {score.mode}"
     states = ", ".join(f"{state} {n}" for state, n in score.states.items())
-    advice, by_key = advice_on_cut(score.states), score.by_key
     values = _by_name(score.metrics, score.by_part)
-    wide = max(24, *map(len, values))
+    name_width = max(24, *map(len, values))
+    print(
+        f"{title}: {score.scoring} scoring{reader}, {score.n} items,"
+        f" {score.unscored} unscored ({states})"
+    )
+    if score.scoring == "official" and not score.withheld:
+        print(
+            "official: answers are read and counted as the release does; refused and empty ones"
+            " count with --set withheld=official only"
+        )
+    if advice := advice_on_cut(score.states):
+        print(f"{title}: {advice}")
+    by_key = score.by_key
+    if by_key:
+        print(
+            f"by the key {by_key['key']}: {by_key['changed']} targets are others,"
+            f" {by_key['left_out']} items are left out as ambiguous, {by_key['n']} are left"
+        )
+        print(f"  {'':{name_width}} {'release':22} corrected key")
     corrected = _by_name(by_key.get("metrics", {}), by_key.get("by_part", {}))
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
-    print_lines(
-        f"{about}: {score.scoring} scoring{reader}, {score.n} items,"
-        f" {score.unscored} unscored ({states})",
-        "official: answers are read and counted as the release does; refused and empty ones count"
-        " with --set withheld=official only"
-        if score.scoring == "official" and not score.withheld
-        else "",
-        f"{about}: {advice}" if advice else "",
-        *(
-            (
-                f"by the key {by_key['key']}: {by_key['changed']} targets are others,"
-                f" {by_key['left_out']} items are left out as ambiguous, {by_key['n']} are left",
-                f"  {'':{wide}} {'release':22} corrected key",
-            )
-            if by_key
-            else ()
-        ),
-    )
     for name, value in values.items():
-        beside = f"{_exact(corrected[name])}" if name in corrected else ""
-        print(f"  {name:{wide}} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
-    labels = score.criterion.items()
-    print_lines(*(f"  people.{name:17} {_exact(value)}{flag}" for name, value in labels))
+        text = _exact(value)
+        if name in corrected:
+            text = f"{text:22} {_exact(corrected[name])}"
+        print(f"  {name:{name_width}} {text}".rstrip() + flag)
+    for name, value in score.criterion.items():
+        print(f"  people.{name:17} {_exact(value)}{flag}")
     if score.recorded:
         recorded_scores(score.recorded)
     print(score.signature)
 
 
 def _by_name(
-    whole: Mapping[str, float | None], parts: Mapping[str, Mapping[str, float | None]]
+    totals: Mapping[str, float | None], parts: Mapping[str, Mapping[str, float | None]]
 ) -> dict[str, float | None]:
-    of_parts = {f"{part}.{name}": v for part, of in parts.items() for name, v in of.items()}
-    return {**whole, **of_parts}
+    """Return the metrics of all items, and those of each part under `PART.METRIC`."""
+    values = dict(totals)
+    for part, metrics in parts.items():
+        for name, value in metrics.items():
+            values[f"{part}.{name}"] = value
+    return values
 
 
 def _exact(value: float | None) -> str:
@@ -695,52 +743,43 @@ def _exact(value: float | None) -> str:
 def table_audit(audit: TableAudit) -> None:
     """Print the audit of a published table."""
     tables = _tables()
-    print_table(
-        f"{audit.table}: {len(audit.respondents)} respondents",
-        ("indicator", "of", "value", "95% interval", ""),
-        (
-            (
-                e.indicator,
-                e.metric,
-                tables.number(e.value),
-                tables.interval(e.interval("model_population")),
-                ", ".join(e.flags)
-                if e.status == "ok"
-                else f"{e.status.replace('_', ' ')}: {e.reason}",
-            )
-            for e in audit.estimates
-        ),
-        right=(2, 3),
-    )
-    print_lines(
-        *(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}." for flag in audit.flags),
-        *(f"note: {note}." for note in audit.notes),
-        *map(_contradiction, audit.contradictions),
-        audit.checked.sentence(),
-    )
+    rows = []
+    for estimate in audit.estimates:
+        note = ", ".join(estimate.flags)
+        if estimate.status != "ok":
+            note = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
+        interval = tables.interval_text(estimate.interval("model_population"))
+        value = tables.number(estimate.value)
+        rows.append((estimate.indicator, estimate.metric, value, interval, note))
+    title = f"{audit.table}: {len(audit.respondents)} respondents"
+    print_table(title, ("indicator", "of", "value", "95% interval", ""), rows, right=(2, 3))
+    for flag in audit.flags:
+        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
+    for note in audit.notes:
+        print(f"note: {note}.")
+    print_lines(*map(_contradiction, audit.contradictions), audit.checked.sentence())
 
 
-def _contradiction(each: Contradiction) -> str:
-    v = each.violation
-    cell = ", ".join(part for part in (v.row, v.column) if part)
-    unless = f"; possible only if {each.unless}" if each.unless else ""
-    return f"{v.kind}: {cell} = {v.printed}: {v.reason}{unless}"
+def _contradiction(contradiction: Contradiction) -> str:
+    violation = contradiction.violation
+    cell = ", ".join(filter(None, (violation.row, violation.column)))
+    unless = f"; possible only if {contradiction.unless}" if contradiction.unless else ""
+    return f"{violation.kind}: {cell} = {violation.printed}: {violation.reason}{unless}"
 
 
 def coefficients(result: Audit) -> None:
     """Print the table of indicators of every benchmark, and what else was measured."""
+    side = importlib.import_module("hqm.reports.side_tables")
     for audited in result.audits:
-        side = importlib.import_module("hqm.reports.side_tables")
         n = len(audited.respondents)
         missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
-        print_lines(
-            f"\n{audited.title}: {audited.n_items} items, {n} respondent{'' if n == 1 else 's'}",
-            f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
-            " answers that there are."
-            if missing
-            else "",
-            side.stopped(audited),
-        )
+        print(f"\n{audited.title}: {audited.n_items} items, {_counted(n, 'respondent')}")
+        if missing:
+            print(
+                f"{missing} of {n * audited.n_items} answers are missing: every number is about the"
+                " answers that there are."
+            )
+        print_lines(side.stop_note(audited))
         _indicators(audited)
         scores = [side.full_scores(audited), *side.resolution_tables(audited)]
         for table in filter(None, scores):
@@ -751,15 +790,18 @@ def coefficients(result: Audit) -> None:
 def _indicators(audited: BenchmarkAudit) -> None:
     """Print the main estimates; with one respondent, those that say something of one."""
     tables = _tables()
-    brief, alone = tables.indicators_brief(audited), len(audited.respondents) == 1
-    rows = [row for row in brief.rows if not alone or row[2].text != tables.DASH]
-    if alone:
+    brief = tables.indicators_brief(audited)
+    is_single = len(audited.respondents) == 1
+    rows = [[cell.text for cell in row] for row in brief.rows]
+    if is_single:
+        rows = [row for row in rows if row[2] != tables.DASH]
+    if is_single:
         print(
             f"One respondent answered, so {len(brief.rows) - len(rows)} indicators that compare"
             " respondents (correlations, ICC, generalizability, discriminability) are not"
             " estimated; below is what one respondent's answers can say. Name further respondents"
             " with --respondent or --recorded."
         )
-    texts = (tuple(cell.text for cell in row) for row in rows)
-    print_table("", brief.titles, texts, right=brief.right)
-    print_lines(*(() if alone else brief.notes))
+    print_table("", brief.titles, rows, right=brief.right)
+    if not is_single:
+        print_lines(*brief.notes)

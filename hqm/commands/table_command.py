@@ -12,11 +12,11 @@ import typer
 
 from hqm.commands import show
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import OUTPUT, WHAT, RunOptions
+from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import command
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
-from hqm.files.records import read_records, take
+from hqm.files.records import read_records, required_field
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def table(
     file: Annotated[
         Path,
         typer.Argument(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FILE",
             help="The table: CSV, tab-separated, Markdown or LaTeX; names, then scores.",
         ),
@@ -39,7 +39,7 @@ def table(
     columns: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="FIRST,OTHER",
             help="Two columns of the table that are two administrations.",
         ),
@@ -47,7 +47,7 @@ def table(
     items: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="N|COLUMN=N|FILE",
             help=(
                 "The number of items behind each score: one for all, one for a column (repeat it),"
@@ -58,7 +58,7 @@ def table(
     direction: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             metavar="WAY|COLUMN=WAY|FILE",
             help=(
                 "Whether higher or lower is better: one for all, one for a column (repeat it), or a"
@@ -70,7 +70,7 @@ def table(
         bool,
         typer.Option(
             "--no-names",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             help="The first column is a score too: rows have no names.",
         ),
     ] = False,
@@ -78,7 +78,7 @@ def table(
         float | None,
         typer.Option(
             "--base-rate",
-            rich_help_panel=WHAT,
+            rich_help_panel=WHAT_PANEL,
             min=0,
             max=1,
             metavar="SHARE",
@@ -91,7 +91,7 @@ def table(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT_PANEL,
             metavar="FOLDER",
             help="The folder for report.html and audit.json; nothing is written unless given.",
         ),
@@ -106,7 +106,7 @@ def table(
     from hqm.respondents.kinds import read_families
     from hqm.version import __version__
 
-    pair = tuple(part.strip() for part in columns.split(",")) if columns else None
+    pair = tuple(name.strip() for name in columns.split(",")) if columns else None
     if pair is not None and (len(pair) != 2 or pair[0] == pair[1]):
         raise UsageError(
             f"--columns {columns!r} does not name two columns",
@@ -115,9 +115,9 @@ def table(
     audited = audit_table(
         read_table(file, names=not no_names),
         columns=pair,
-        items=by_column(items or (), "items", _items),
-        direction=by_column(direction or (), "direction", _direction),
-        families=read_families(options.who.families) if options.who.families else None,
+        items=by_column(items or (), "items", _read_items),
+        direction=by_column(direction or (), "direction", _read_direction),
+        families=read_families(options.answering.families) if options.answering.families else None,
         margin=options.reading.margin,
         base_rate=base_rate,
     )
@@ -125,8 +125,8 @@ def table(
     if out is not None:
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         page = importlib.import_module("hqm.reports.published_page")
-        drawn = str(page.render(audited.to_dict(), command()))
-        write_together({out / "audit.json": text, out / "report.html": drawn})
+        page_text = str(page.render(audited.to_dict(), command()))
+        write_together({out / "audit.json": text, out / "report.html": page_text})
     if options.output.as_json:
         print_json(data)
         return
@@ -146,32 +146,36 @@ def by_column(
         A value means nothing, or one for all stands beside others.
     """
 
-    whole: list[T] = []
+    common_values: list[T] = []
     values: dict[str, T] = {}
 
-    def keep(column: str, value: str, place: str) -> None:
-        read_value = read(value.strip(), place)
+    def set_value(column: str, value: str, location: str) -> None:
+        read_value = read(value.strip(), location)
         if values.setdefault(column, read_value) != read_value:
             raise UsageError(
-                f"the column {column!r} is given two values", location=place, remedy="Keep one."
+                f"the column {column!r} is given two values", location=location, remedy="Keep one."
             )
 
     for text in texts:
         column, equals, value = text.rpartition("=")
         if equals and not _is_file(text):
-            keep(column.strip(), value, f"--{name} {text!r}")
+            set_value(column.strip(), value, f"--{name} {text!r}")
         elif _is_file(text):
             for i, record in enumerate(read_records(Path(text)), 1):
-                place = f"{text}: record {i}"
-                keep(str(take(record, "column", place)), str(take(record, name, place)), place)
+                location = f"{text}: record {i}"
+                set_value(
+                    str(required_field(record, "column", location)),
+                    str(required_field(record, name, location)),
+                    location,
+                )
         else:
-            whole.append(read(text.strip(), f"--{name} {text!r}"))
-    if len(whole) > 1 or (whole and values):
+            common_values.append(read(text.strip(), f"--{name} {text!r}"))
+    if len(common_values) > 1 or (common_values and values):
         raise UsageError(
             f"--{name} says one value for all columns, and others",
             remedy=f"Write --{name} once for all columns, or --{name} COLUMN=VALUE for each.",
         )
-    return whole[0] if whole else values or None
+    return common_values[0] if common_values else values or None
 
 
 def _is_file(text: str) -> bool:
@@ -181,7 +185,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _items(text: str, place: str) -> int:
+def _read_items(text: str, location: str) -> int:
     if (
         not text.isdecimal()
         or not text.isascii()
@@ -190,19 +194,24 @@ def _items(text: str, place: str) -> int:
     ):
         raise UsageError(
             f"{text[:40]!r} is no number of items",
-            location=place,
+            location=location,
             remedy="Write a whole number from 1 on, COLUMN=NUMBER, or an existing file.",
         )
     return int(text)
 
 
-def _direction(text: str, place: str) -> Direction:
-    ways: dict[str, Any] = {"higher": "higher", "lower": "lower", "up": "higher", "down": "lower"}
-    if text.lower() not in ways:
+def _read_direction(text: str, location: str) -> Direction:
+    directions: dict[str, Any] = {
+        "higher": "higher",
+        "lower": "lower",
+        "up": "higher",
+        "down": "lower",
+    }
+    if text.lower() not in directions:
         raise UsageError(
             f"{text[:40]!r} is no direction",
-            location=place,
+            location=location,
             remedy="Write higher or lower, or COLUMN=lower.",
         )
-    way: Direction = ways[text.lower()]
-    return way
+    direction: Direction = directions[text.lower()]
+    return direction

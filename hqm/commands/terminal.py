@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hqm.administration.asks import Job
 
 
-_PLAIN = ("", "dumb", "unknown")
+_PLAIN_TERMINALS = ("", "dumb", "unknown")
 """Values of TERM that mean a terminal without control characters."""
-_LONG = 40
+_MAX_UNBROKEN_CHARS = 40
 """A word of a table may be broken if it is longer than this."""
-_WIDE = 120
+_MIN_FILE_WIDTH = 120
 """The least width of the output into a file or a pipe."""
 
 
@@ -34,7 +34,7 @@ def width(stream: TextIO | None = None) -> int:
     stream = stream or sys.stdout
     columns = os.environ.get("COLUMNS", "")
     if not stream.isatty():
-        return max(int(columns) if columns.isdecimal() else 0, _WIDE)
+        return max(int(columns) if columns.isdecimal() else 0, _MIN_FILE_WIDTH)
     if columns.isdecimal() and int(columns):
         return int(columns)
     try:
@@ -45,7 +45,7 @@ def width(stream: TextIO | None = None) -> int:
 
 def can_redraw(stream: TextIO) -> bool:
     """Return whether a stream is a terminal that can redraw a progress bar."""
-    return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN_TERMINALS
 
 
 def print_table(
@@ -55,8 +55,9 @@ def print_table(
     right: Sequence[int] = (),
     total: Sequence[str] = (),
 ) -> None:
-    """Print a table, the columns numbered in `right` aligned to the right; a row of totals stands
-    apart below the others.
+    """Print a table with the columns numbered in `right` aligned to the right.
+
+    A row of totals is set off below the others.
     """
     from rich import box
     from rich.table import Table
@@ -73,20 +74,18 @@ def print_table(
 
 
 def print_report_table(table: Any) -> None:
-    """Print a table of a report, its caption where it stands for a metric; the small text under a
-    number stands beside it.
-    """
+    """Print a table of a report; the small text of a cell follows its number in the same line."""
     rows = [[_with_small(cell.text, cell.small) for cell in row] for row in table.rows]
     print_table(table.caption, table.titles, rows, right=table.right)
 
 
 def _with_small(text: str, small: str) -> str:
-    """A cell in one line, in which what is no interval stands in brackets."""
+    """Return a cell as one line, with text that is no interval in brackets."""
     plain = not small or small.startswith(("[", "at least", "no lower end", "above"))
     return f"{text} {small}".rstrip() if plain else f"{text} ({small})"
 
 
-def print_all(*things: Any) -> None:
+def print_all(*renderables: Any) -> None:
     """Print tables and texts in the width of the terminal; print a table that is too wide as a
     list.
     """
@@ -94,54 +93,47 @@ def print_all(*things: Any) -> None:
     from rich.table import Table
 
     console = Console(soft_wrap=False, width=width())
-    for thing in things:
-        if isinstance(thing, str):
+    for renderable in renderables:
+        if isinstance(renderable, str):
             print(
-                textwrap.fill(thing, console.width, break_on_hyphens=False)
+                textwrap.fill(renderable, console.width, break_on_hyphens=False)
                 if sys.stdout.isatty()
-                else thing
+                else renderable
             )
-        elif isinstance(thing, Table) and not _fits(thing, console.width):
-            for line in _as_lists(thing, console.width):
+        elif isinstance(renderable, Table) and not _fits(renderable, console.width):
+            for line in _as_lists(renderable, console.width):
                 print(line)
         else:
             # data may hold square brackets: nothing printed here is markup
-            console.print(thing, markup=False, highlight=False)
+            console.print(renderable, markup=False, highlight=False)
 
 
-def _fits(table: Table, room: int) -> bool:
+def _fits(table: Table, line_width: int) -> bool:
     """Return whether every column has room for its longest word."""
     from rich.cells import cell_len
 
-    longest = [
-        max(
-            (
-                cell_len(word)
-                for cell in (column.header, *column.cells)
-                for word in str(cell).split()
-            ),
-            default=0,
-        )
-        for column in table.columns
-    ]
     # three columns of blanks stand between two columns, one at either side; a very long word may be
     # broken anywhere
-    return sum(min(length, _LONG) for length in longest) + 3 * len(longest) - 1 <= room
+    needed_width = 3 * len(table.columns) - 1
+    for column in table.columns:
+        words = " ".join(map(str, (column.header, *column.cells))).split()
+        needed_width += min(max(map(cell_len, words), default=0), _MAX_UNBROKEN_CHARS)
+    return needed_width <= line_width
 
 
-def _as_lists(table: Table, room: int) -> Iterator[str]:
+def _as_lists(table: Table, line_width: int) -> Iterator[str]:
     """Yield a table as a list: each row under its first cell, a line for each other cell."""
     if table.title:
-        yield from ("", *textwrap.wrap(str(table.title), room))
+        yield from ("", *textwrap.wrap(str(table.title), line_width))
     headings = [str(column.header) for column in table.columns]
     for cells in zip(*(list(column.cells) for column in table.columns), strict=True):
-        yield from ("", *textwrap.wrap(str(cells[0]), room, break_on_hyphens=False))
+        yield from ("", *textwrap.wrap(str(cells[0]), line_width, break_on_hyphens=False))
         for heading, cell in zip(headings[1:], cells[1:], strict=True):
             if str(cell).strip():
                 text = f"{heading}: {cell}" if heading.strip() else str(cell)
                 yield from textwrap.wrap(
                     text,
-                    room,
+                    line_width,
                     initial_indent="  ",
                     subsequent_indent="    ",
                     break_on_hyphens=False,
@@ -169,9 +161,9 @@ def print_json(value: Any) -> None:
 # A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler get
 # whole lines without control characters; other terminals get bars with rate and time left.
 
-FIRST, THEN = 5.0, (15.0, 30.0, 60.0)
+FIRST_WAIT, NEXT_WAITS = 5.0, (15.0, 30.0, 60.0)
 """Seconds until the first line about a wait and the next three; then one every minute."""
-_LINE = 30.0
+_LINE_INTERVAL = 30.0
 """Seconds between two lines of progress where there are no bars."""
 
 
@@ -190,30 +182,31 @@ def downloading(quiet: bool = False) -> AbstractContextManager[Counted]:
 
 
 @contextmanager
-def _counting(bar: str, line: str, of: str, quiet: bool) -> Iterator[Counted]:
+def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
     """Show a bar for each name, or a line now and then where there are no bars."""
     if quiet:
-        yield lambda _name, _done, _total: None
+        yield lambda _name, _n_done, _total: None
         return
+    # a log of a scheduler would hold a line for each step of a bar
     if not can_redraw(sys.stderr):
         lines: dict[str, _ProgressLines] = {}
 
-        def say(name: str, done: int, total: int) -> None:
+        def say(name: str, n_done: int, total: int) -> None:
             # a later stage of a judge asks more: the total grows as it becomes known
-            total = max(done, total) if total else 0
-            lines.setdefault(name, _ProgressLines(line.format(name))).reach(done, total)
+            total = max(n_done, total) if total else 0
+            lines.setdefault(name, _ProgressLines(line.format(name))).reach(n_done, total)
 
         yield say
         return
-    with _shown(of) as shown:
+    with _open_bars(unit) as progress_bars:
         tasks: dict[str, Any] = {}
         totals: Counter[str] = Counter()
 
-        def advance(name: str, done: int, total: int) -> None:
+        def advance(name: str, n_done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = shown.add_task(bar.format(name), total=None)
-            totals[name] = max(totals[name], done, total) if total else 0
-            shown.update(tasks[name], completed=done, total=totals[name] or None)
+                tasks[name] = progress_bars.add_task(bar.format(name), total=None)
+            totals[name] = max(totals[name], n_done, total) if total else 0
+            progress_bars.update(tasks[name], completed=n_done, total=totals[name] or None)
 
         yield advance
 
@@ -224,23 +217,23 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
     sizes = Counter[str]()
     for job in jobs:
         sizes[_name(job)] += len(job.todo)
-    done = Counter[str]()
+    n_done = Counter[str]()
     redraws = can_redraw(sys.stderr)
-    with _counting("{}", "answers", "answers", quiet or not sizes.total()) as show:
-        show("all", 0, sizes.total())
+    with _counting("{}", "answers", "answers", quiet or not sizes.total()) as show_progress:
+        show_progress("all", 0, sizes.total())
 
         def advance(job: Job, count: int) -> None:
             name = _name(job)
-            done[name] += count
+            n_done[name] += count
             if redraws:  # a bar appears when its respondent's turn comes
-                show(name, done[name], sizes[name])
-            show("all", done.total(), sizes.total())
+                show_progress(name, n_done[name], sizes[name])
+            show_progress("all", n_done.total(), sizes.total())
 
         yield advance
 
 
 @contextmanager
-def telling_of_waits(quiet: bool = False) -> Iterator[None]:
+def report_waits(quiet: bool = False) -> Iterator[None]:
     """While the block runs, print what takes long and since when."""
     from hqm.respondents.base import listening
 
@@ -250,41 +243,43 @@ def telling_of_waits(quiet: bool = False) -> Iterator[None]:
     waits: Counter[str] = Counter()
     ended: dict[str, threading.Event] = {}
 
-    def hear(what: str, begins: bool) -> None:
+    def on_wait(activity: str, begins: bool) -> None:
         # several workers may load one model
-        waits[what] += 1 if begins else -1
-        if begins and waits[what] == 1:
-            ended[what] = threading.Event()
-            threading.Thread(target=_tell, args=(what, ended[what]), daemon=True).start()
-        elif not begins and not waits[what]:
-            ended.pop(what).set()
+        waits[activity] += 1 if begins else -1
+        if begins and waits[activity] == 1:
+            ended[activity] = threading.Event()
+            threading.Thread(
+                target=_report_wait, args=(activity, ended[activity]), daemon=True
+            ).start()
+        elif not begins and not waits[activity]:
+            ended.pop(activity).set()
 
-    with listening(hear):
+    with listening(on_wait):
         yield
 
 
-def _tell(what: str, ended: threading.Event) -> None:
+def _report_wait(activity: str, ended: threading.Event) -> None:
     began = time.monotonic()
-    for wanted in _times():
-        if ended.wait(max(0.0, began + wanted - time.monotonic())):
-            if wanted != FIRST:
+    for elapsed in _wait_times():
+        if ended.wait(max(0.0, began + elapsed - time.monotonic())):
+            if elapsed != FIRST_WAIT:
                 print(
-                    f"hqm: {what}: done after {_duration(time.monotonic() - began)}",
+                    f"hqm: {activity}: done after {_duration(time.monotonic() - began)}",
                     file=sys.stderr,
                     flush=True,
                 )
             return
         print(
-            f"hqm: {what}: {_duration(time.monotonic() - began)} so far",
+            f"hqm: {activity}: {_duration(time.monotonic() - began)} so far",
             file=sys.stderr,
             flush=True,
         )
 
 
-def _times() -> Iterator[float]:
-    yield FIRST
-    yield from THEN
-    last = THEN[-1]
+def _wait_times() -> Iterator[float]:
+    yield FIRST_WAIT
+    yield from NEXT_WAITS
+    last = NEXT_WAITS[-1]
     while True:
         last += 60.0
         yield last
@@ -296,50 +291,55 @@ def _duration(seconds: float) -> str:
     >>> _duration(7.4), _duration(75), _duration(7500)
     ('7 s', '1 min 15 s', '2 h 5 min')
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
     return (
-        f"{whole // 60} min {whole % 60} s"
-        if whole < 3600
-        else f"{whole // 3600} h {whole % 3600 // 60} min"
+        f"{rounded // 60} min {rounded % 60} s"
+        if rounded < 3600
+        else f"{rounded // 3600} h {rounded % 3600 // 60} min"
     )
 
 
 class _ProgressLines:
     """Progress as a line now and then."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, activity: str) -> None:
+        self.activity = activity
         self._began = self._last = time.monotonic()
 
-    def reach(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last < _LINE or not done:
+    def reach(self, n_done: int, total: int) -> None:
+        current_time = time.monotonic()
+        if current_time - self._last < _LINE_INTERVAL or not n_done:
             return
-        self._last = now
-        rate = done / (now - self._began)
-        left = f", about {_duration((total - done) / rate)} left" if total > done else ""
-        of = f" of {total:,}" if total else ""
-        print(f"hqm: {done:,}{of} {self.what}, {rate:,.1f}/s{left}", file=sys.stderr, flush=True)
+        self._last = current_time
+        # the mean rate from the start, which is steadier than that of the last lines
+        rate = n_done / (current_time - self._began)
+        remaining = f", about {_duration((total - n_done) / rate)} left" if total > n_done else ""
+        total_text = f" of {total:,}" if total else ""
+        print(
+            f"hqm: {n_done:,}{total_text} {self.activity}, {rate:,.1f}/s{remaining}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 # --- bars, as many columns as the terminal has room for ---
 
 
 @contextmanager
-def _shown(of: str) -> Iterator[Any]:
+def _open_bars(unit: str) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import Progress as Bars
 
-    room = width(sys.stderr)
+    line_width = width(sys.stderr)
     with Bars(
-        *_columns(of, room), console=Console(file=sys.stderr, width=room), expand=True
-    ) as shown:
-        yield shown
+        *_columns(unit, line_width), console=Console(file=sys.stderr, width=line_width), expand=True
+    ) as progress_bars:
+        yield progress_bars
 
 
-def _columns(of: str, room: int) -> list[Any]:
+def _columns(unit: str, line_width: int) -> list[Any]:
     """The columns of a bar: of answers, of a judge's replies, or of bytes."""
     from rich import progress
     from rich.table import Column
@@ -350,15 +350,22 @@ def _columns(of: str, room: int) -> list[Any]:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="cyan")
 
     # a long name loses its end before a number does
-    first = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    return [
-        progress.TextColumn("{task.description}", table_column=first),
-        *([progress.BarColumn(bar_width=24 if room >= 80 else 10)] if room >= 60 else []),
-        progress.DownloadColumn() if of == "bytes" else progress.MofNCompleteColumn(),
-        *([progress.TransferSpeedColumn()] if of == "bytes" and room >= 80 else []),
-        *([Rate()] if of == "answers" and room >= 72 else []),
-        *([progress.TimeRemainingColumn(compact=True)] if of != "replies" else []),
-    ]
+    name_column = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
+    columns: list[Any] = [progress.TextColumn("{task.description}", table_column=name_column)]
+    if line_width >= 60:
+        columns.append(progress.BarColumn(bar_width=24 if line_width >= 80 else 10))
+    if unit == "bytes":
+        columns.append(progress.DownloadColumn())
+    else:
+        columns.append(progress.MofNCompleteColumn())
+    if unit == "bytes" and line_width >= 80:
+        columns.append(progress.TransferSpeedColumn())
+    if unit == "answers" and line_width >= 72:
+        columns.append(Rate())
+    # how many replies a judge will give is not known before it is asked
+    if unit != "replies":
+        columns.append(progress.TimeRemainingColumn(compact=True))
+    return columns
 
 
 def _name(job: Job) -> str:

@@ -15,14 +15,14 @@ import numpy as np
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
-from hqm.files.records import placed_records, take
+from hqm.files.records import located_records, required_field
 from hqm.imports.human_labels import HUMAN
 from hqm.imports.log_answers import LogSettings, Recording, read_recorded
 from hqm.imports.row import name_in
 from hqm.psychometrics import MetricsBesidePeople, metrics_beside_people
 from hqm.types import ORIGINAL
 
-_WHO = ("item", "respondent")
+_KEY_COLUMNS = ("item", "respondent")
 Answer = tuple[str, str]
 """The item and who answered it."""
 
@@ -38,33 +38,35 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
         A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
     rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
-    for place, row in placed_records(path):
-        for name in _WHO:
-            take(row, name, place)
-        answer = (name_in(row, "item", place), name_in(row, "respondent", place))
+    for location, row in located_records(path):
+        for name in _KEY_COLUMNS:
+            required_field(row, name, location)
+        answer = (name_in(row, "item", location), name_in(row, "respondent", location))
         if not all(answer):
             raise DataError(
                 "it names no item, or no respondent",
-                location=place,
+                location=location,
                 remedy="Write both in every row.",
             )
         if answer in rows:
             raise DataError(
                 f"the answer of {answer[1]!r} to {answer[0]!r} stands twice",
-                location=place,
+                location=location,
                 remedy="Keep one row for each answer.",
             )
-        rows[answer] = place, row
+        rows[answer] = location, row
     scores: dict[str, dict[Answer, float]] = {}
-    for name in sorted({name for _, row in rows.values() for name in row.keys() - set(_WHO)}):
+    for name in sorted(
+        {name for _, row in rows.values() for name in row.keys() - set(_KEY_COLUMNS)}
+    ):
         numbers = {answer: _number(row.get(name)) for answer, (_, row) in rows.items()}
         if all(value is None for value in numbers.values()):
             continue  # a column of words is no metric
-        for answer, (place, row) in rows.items():
+        for answer, (location, row) in rows.items():
             if numbers[answer] is None and row.get(name) not in (None, ""):
                 raise DataError(
                     f"{row[name]!r:.60} is no number, unlike other cells of the column {name!r}",
-                    location=place,
+                    location=location,
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
@@ -102,9 +104,9 @@ def caption_scores(
     DataError
         No answer is about a picture whose objects are known.
     """
-    home, of = CAPTION_METRICS[name]
-    rule = load(home)
-    metric = next(each for each in rule.metrics if each.name == of)
+    benchmark_name, metric_name = CAPTION_METRICS[name]
+    rule = load(benchmark_name)
+    metric = next(candidate for candidate in rule.metrics if candidate.name == metric_name)
     pictures = {item.image: item for item in rule.original.items}
     scores: dict[Answer, float] = {}
     for recording in recordings:
@@ -116,7 +118,7 @@ def caption_scores(
                 scores[item, recording.respondent] = metric.sign * float(value)
     if not scores:
         raise DataError(
-            f"no answer is about a picture whose objects {home} knows",
+            f"no answer is about a picture whose objects {benchmark_name} knows",
             location=f"--metric {name}",
             remedy="Name the answers with --recorded, or a column of --scores.",
         )
@@ -141,23 +143,7 @@ def compare_with_people(
     DataError
         No answer has both, or a named metric is in no file.
     """
-    columns: dict[str, dict[Answer, float]] = {}
-    for path in scores:
-        columns |= read_scores(path)
-    computed = [name for name in metrics if name in CAPTION_METRICS and name not in columns]
-    named = [name for name in metrics if name not in computed]
-    for name in named:
-        if name not in columns:
-            raise DataError(
-                f"no file has a column of numbers {name!r}",
-                location=" ".join(map(str, scores)) or f"--metric {name}",
-                remedy=f"There are {', '.join((*columns, *CAPTION_METRICS))}.",
-            )
-    columns = {name: columns[name] for name in named or columns}
-    if computed:
-        forms = {ORIGINAL: benchmark.original}
-        answered = read_recorded(benchmark, recorded or [criterion], forms, LogSettings())
-        columns |= {n: caption_scores(benchmark, answered.recordings, n) for n in computed}
+    columns = _metric_columns(benchmark, scores, metrics, recorded or [criterion])
     labels: dict[Answer, list[float]] = defaultdict(list)
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
         if judgement.judge == HUMAN and judgement.label is not None:
@@ -178,3 +164,28 @@ def compare_with_people(
         [float(np.mean(labels[answer])) for answer in answers],
         [cluster.get(item, item) for item, _ in answers],
     )
+
+
+def _metric_columns(
+    benchmark: Benchmark, files: Sequence[Path], metrics: Sequence[str], recorded: Sequence[Path]
+) -> dict[str, dict[Answer, float]]:
+    """Return metric -> answer -> score: columns of files, and metrics computed from the answers."""
+    columns: dict[str, dict[Answer, float]] = {}
+    for path in files:
+        columns |= read_scores(path)
+    computed = [name for name in metrics if name in CAPTION_METRICS and name not in columns]
+    requested = [name for name in metrics if name not in computed]
+    for name in requested:
+        if name not in columns:
+            raise DataError(
+                f"no file has a column of numbers {name!r}",
+                location=" ".join(map(str, files)) or f"--metric {name}",
+                remedy=f"There are {', '.join((*columns, *CAPTION_METRICS))}.",
+            )
+    columns = {name: columns[name] for name in requested or columns}
+    if computed:
+        forms = {ORIGINAL: benchmark.original}
+        answers = read_recorded(benchmark, recorded, forms, LogSettings())
+        for name in computed:
+            columns[name] = caption_scores(benchmark, answers.recordings, name)
+    return columns

@@ -10,39 +10,39 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.audit import Audit, BenchmarkAudit, check_each_once
-from hqm.auditing.study_records import parts_in
+from hqm.auditing.audit import Audit, BenchmarkAudit, check_no_duplicates
+from hqm.auditing.study_records import read_components
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.comparison.measure_tests import (
     agreements,
     by_types,
-    closer,
     column,
     respondent_tests,
     separations,
     side_by_side,
-    tested,
+    tested_differences,
+    williams_comparisons,
 )
 from hqm.comparison.measures import (
-    Closer,
     Comparison,
     Difference,
     ForecastPair,
     Measure,
+    WilliamsComparison,
     measures_of,
 )
 from hqm.decisions.prices import ANSWERS, PriceList, UnitPrices, unit_prices
 from hqm.errors import DesignError
 from hqm.psychometrics import (
-    Bounds,
     Coefficient,
+    ConfidenceInterval,
     Contest,
-    StudyParts,
+    StudyComponents,
     StudySize,
     compare_studies,
     family_dependence,
     forecast,
-    forecast_bounds,
+    forecast_interval,
     holm_in_order,
     pearson,
 )
@@ -101,13 +101,16 @@ def compare_audits(
     DesignError
         There are fewer than two measures.
     """
-    every = [
-        audited
-        for audit in audits
-        for audited in (audit.audits if isinstance(audit, Audit) else (audit,))
-    ]
-    check_each_once(every)
-    measures = measures_of(every, metrics)
+    benchmark_audits: list[BenchmarkAudit] = []
+    costs: dict[str, Any] = {}
+    for audit in audits:
+        if isinstance(audit, Audit):
+            benchmark_audits += audit.audits
+            costs |= _answer_costs(audit)
+        else:
+            benchmark_audits.append(audit)
+    check_no_duplicates(benchmark_audits)
+    measures = measures_of(benchmark_audits, metrics)
     if len(measures) < 2:
         raise DesignError(
             "a comparison needs two measures, there is"
@@ -115,38 +118,32 @@ def compare_audits(
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
     names = [name for name in measures[0].scores if all(name in m.scores for m in measures)]
-    protocol = tuple(dict.fromkeys(_protocol(audited) for audited in every))
-    common = length or min(m.items for m in measures)
+    protocol = tuple(dict.fromkeys(_protocol(audited) for audited in benchmark_audits))
+    common_length = length or min(m.items for m in measures)
     if len(names) < 3:
-        return _untested(measures, len(names), common, protocol, command)
+        return _untested_comparison(measures, len(names), common_length, protocol, command)
     check_families(families, names)
-    given = {name: family for audited in every for name, family in audited.families.items()} | dict(
-        families or {}
-    )
-    family_names = families_of(names, given)
-    costs = {
-        b.benchmark: a.record.get("costs", {}).get(b.benchmark, {})
-        for a in audits
-        if isinstance(a, Audit)
-        for b in a.audits
-    }
+    named_families: dict[str, str] = {}
+    for audited in benchmark_audits:
+        named_families |= audited.families
+    family_names = families_of(names, named_families | dict(families or {}))
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
-    differences, goes_with = adjusted_together(
-        tested(measures, names, family_names, effective, common, seed),
-        closer(measures, names, effective),
+    differences, williams_tests = adjust_differences(
+        tested_differences(measures, names, family_names, effective, common_length, seed),
+        williams_comparisons(measures, names, effective),
     )
     return Comparison(
         measures=measures,
         respondents=tuple(names),
         families=dict(zip(names, family_names, strict=True)),
         n_effective=effective,
-        length=common,
+        length=common_length,
         indicators=side_by_side(measures, names, family_names),
         differences=differences,
         agreements=tuple(agreements(measures, names, effective, seed)),
-        closer=goes_with,
+        closer=williams_tests,
         types=table,
         distinct=ratios,
         separations=tuple(separations(measures, names, pairs)),
@@ -157,12 +154,18 @@ def compare_audits(
         command=command,
         protocol=protocol,
         notes=tuple(_notes(measures, names, family_names)),
-        tools=_tools(every),
+        tools=_tools(benchmark_audits),
         forecasts=forecasts(measures, names, effective, costs, prices) if forecast else (),
     )
 
 
-def _untested(
+def _answer_costs(audit: Audit) -> dict[str, Any]:
+    """Return benchmark -> what its answers took, from the record of an audit."""
+    costs = audit.record.get("costs", {})
+    return {audited.benchmark: costs.get(audited.benchmark, {}) for audited in audit.audits}
+
+
+def _untested_comparison(
     measures: tuple[Measure, ...],
     shared: int,
     length: int,
@@ -170,7 +173,7 @@ def _untested(
     command: str,
 ) -> Comparison:
     """Return measures that stand side by side, because too few respondents have all of them."""
-    there = "; ".join(f"{m.label}: {len(m.scores)}" for m in measures)
+    counts = "; ".join(f"{m.label}: {len(m.scores)}" for m in measures)
     return Comparison(
         measures=measures,
         respondents=(),
@@ -180,28 +183,35 @@ def _untested(
         command=command,
         protocol=protocol,
         notes=(
-            f"Nothing is tested: the measures share {shared} respondents ({there}), and a test"
+            f"Nothing is tested: the measures share {shared} respondents ({counts}), and a test"
             " needs three or more under the same names.",
         ),
     )
 
 
-def adjusted_together(
-    differences: Sequence[Difference], goes_with: Sequence[Closer]
-) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
-    """One adjustment over all tests of measures; each difference is asked of these respondents
-    first, of others if these differ.
+def adjust_differences(
+    differences: Sequence[Difference], williams_tests: Sequence[WilliamsComparison]
+) -> tuple[tuple[Difference, ...], tuple[WilliamsComparison, ...]]:
+    """Adjust all tests of measures together (Holm); a difference is tested for these respondents
+    first, and for others if it holds for these.
     """
     adjusted = iter(
         holm_in_order(
-            [*((d.these.p, d.others.p) for d in differences), *((c.test.p,) for c in goes_with)]
+            [
+                *((d.these.p, d.others.p) for d in differences),
+                *((c.test.p,) for c in williams_tests),
+            ]
         )
     )
-    kept = []
+    adjusted_differences = []
     for difference in differences:
-        these, others = next(adjusted)
-        kept.append(replace(difference, adjusted_these=these, adjusted_others=others))
-    return tuple(kept), tuple(replace(c, adjusted=next(adjusted)[0]) for c in goes_with)
+        p_fixed, p_random = next(adjusted)
+        adjusted_differences.append(
+            replace(difference, adjusted_these=p_fixed, adjusted_others=p_random)
+        )
+    return tuple(adjusted_differences), tuple(
+        replace(c, adjusted=next(adjusted)[0]) for c in williams_tests
+    )
 
 
 def _effective(
@@ -213,14 +223,14 @@ def _effective(
     One family is one respondent. Where the scores do not say how alike relatives are, a family
     counts once.
     """
-    related = len(set(family_names))
-    if related == len(names):
+    n_families = len(set(family_names))
+    if n_families == len(names):
         return None
-    if related == 1:
+    if n_families == 1:
         return 1.0
     effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
-    known = [n for n in effective if math.isfinite(n)]
-    return min(known) if known else float(related)
+    finite = [n for n in effective if math.isfinite(n)]
+    return min(finite) if finite else float(n_families)
 
 
 def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list[str]) -> list[str]:
@@ -256,27 +266,27 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
 
 
 def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
-    """Where tools score otherwise than HQM, each administration once for each of HQM's scorings."""
-    known = {
+    """Return where tools score otherwise than HQM, each administration once for each scoring."""
+    by_administration = {
         (audit.benchmark, tool["respondent"], tool["form"], tool["run"], tool["scoring"]): tool
         for audit in audits
         for tool in audit.tools
     }
-    return tuple(known.values())
+    return tuple(by_administration.values())
 
 
 def _protocol(audit: BenchmarkAudit) -> str:
-    """What was administered and how it was scored, in one sentence."""
+    """Return what was administered and how it was scored, in one sentence."""
     cells = [Cell.parse(name) for name in audit.cells]
     runs = len({cell.run for cell in cells})
     forms = ", ".join(dict.fromkeys(cell.form for cell in cells))
     reader = f", parser {audit.parser}" if audit.parser else ""
     judge = Cell.parse(audit.reference).judge
-    judged = "" if judge == "rule" else f", judged by {judge}"
+    judge_clause = "" if judge == "rule" else f", judged by {judge}"
     return (
         f"{audit.title} {audit.version}: {audit.n_items:,} items, {len(audit.respondents)}"
         f" respondents, runs {runs}, forms {forms}; {', '.join(audit.metrics)}; {audit.scoring}"
-        f" scoring{reader}{judged}"
+        f" scoring{reader}{judge_clause}"
     )
 
 
@@ -306,24 +316,26 @@ def forecasts(
     costs
         Benchmark -> what its answers took, from the record of its audit.
     """
-    parts = {
+    components = {
         m.label: (
-            parts_in(m.components)[0]
+            read_components(m.components)[0]
             if m.components
-            else StudyParts(status="insufficient", reason=_OLD)
+            else StudyComponents(status="insufficient", reason=_NO_COMPONENTS)
         )
         for m in measures
     }
-    unit = {
-        m.label: unit_prices(prices, costs.get(m.benchmark, {}), list(m.scores), judged=_judged(m))
+    prices_by_measure = {
+        m.label: unit_prices(
+            prices, costs.get(m.benchmark, {}), list(m.scores), judged=_is_judged(m)
+        )
         for m in measures
     }
     pairs = [
         _pair(
             a,
             b,
-            (parts[a.label], parts[b.label]),
-            (unit[a.label], unit[b.label]),
+            (components[a.label], components[b.label]),
+            (prices_by_measure[a.label], prices_by_measure[b.label]),
             names,
             n_effective,
         )
@@ -333,57 +345,61 @@ def forecasts(
     return tuple(
         replace(
             pair,
-            these=replace(pair.these, adjusted=these),
-            others=replace(pair.others, adjusted=others),
+            these=replace(pair.these, adjusted=p_fixed),
+            others=replace(pair.others, adjusted=p_random),
         )
-        for pair, (these, others) in zip(pairs, adjusted, strict=True)
+        for pair, (p_fixed, p_random) in zip(pairs, adjusted, strict=True)
     )
 
 
-_OLD = "the audit holds no variance components: make it again, it was written by an earlier version"
+_NO_COMPONENTS = (
+    "the audit holds no variance components: make it again, it was written by an earlier version"
+)
 
 
-def _judged(measure: Measure) -> bool:
+def _is_judged(measure: Measure) -> bool:
     return measure.words.get("judge", "rule") not in ("rule", "human")
 
 
 def _pair(
     first: Measure,
     second: Measure,
-    parts: tuple[StudyParts, StudyParts],
+    components: tuple[StudyComponents, StudyComponents],
     prices: tuple[UnitPrices, UnitPrices],
     names: Sequence[str],
     n_effective: float | None,
 ) -> ForecastPair:
     priced = prices[0].unit == prices[1].unit != ANSWERS
     # where one of them has no price, the answers of both are counted
-    each = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
+    answer_prices = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
     bills = [
         cost * measure.items * len(names)
-        for cost, measure in zip(each, (first, second), strict=True)
+        for cost, measure in zip(answer_prices, (first, second), strict=True)
     ]
     cost = min(bills)
-    sizes, items, pictures = [], [], []
-    for own, price in zip(parts, each, strict=True):
-        count = cost / (price * len(names)) if price > 0 else float(own.items)
-        sizes.append(StudySize(pictures=count / own.per_picture, items=own.per_picture))
+    sizes = []
+    items = []
+    pictures = []
+    for study, price in zip(components, answer_prices, strict=True):
+        count = cost / (price * len(names)) if price > 0 else float(study.items)
+        sizes.append(StudySize(pictures=count / study.per_picture, items=study.per_picture))
         items.append(round(count))
-        pictures.append(round(count / own.per_picture))
+        pictures.append(round(count / study.per_picture))
     r = pearson(column(first, names), column(second, names)).value
     compared = compare_studies(
-        parts[0],
-        parts[1],
+        components[0],
+        components[1],
         (sizes[0], sizes[1]),
         r if math.isfinite(r) else 0.0,
         n_effective or float(len(names)),
     )
     figures = [
-        [_figure(own, name, size) for own, size in zip(parts, sizes, strict=True)]
+        [_figure(study, name, size) for study, size in zip(components, sizes, strict=True)]
         for name in ("mdd",)
     ]
     g = [
-        _reliability(own, size, value)
-        for own, size, value in zip(parts, sizes, compared.g, strict=True)
+        _reliability(study, size, value)
+        for study, size, value in zip(components, sizes, compared.g, strict=True)
     ]
     return ForecastPair(
         first.label,
@@ -394,50 +410,56 @@ def _pair(
         (pictures[0], pictures[1]),
         (g[0], g[1]),
         (figures[0][0], figures[0][1]),
-        _named(compared.these, parts, (first, second)),
-        _named(compared.others, parts, (first, second)),
+        _name_measure(compared.fixed_respondents, components, (first, second)),
+        _name_measure(compared.other_respondents, components, (first, second)),
     )
 
 
-def _figure(parts: StudyParts, name: str, size: StudySize) -> Coefficient:
-    if parts.status != "ok":
-        return Coefficient.absent(parts.status, parts.reason)
-    low, high = forecast_bounds(parts, name, size)
-    fixed = Bounds(low, high, "delta method") if math.isfinite(low) else None
-    return Coefficient(float(forecast(parts, name, size)), n=parts.respondents, fixed=fixed)
+def _figure(components: StudyComponents, name: str, size: StudySize) -> Coefficient:
+    if components.status != "ok":
+        return Coefficient.absent(components.status, components.reason)
+    low, high = forecast_interval(components, name, size)
+    fixed = ConfidenceInterval(low, high, "delta method") if math.isfinite(low) else None
+    return Coefficient(
+        float(forecast(components, name, size)), n=components.respondents, fixed=fixed
+    )
 
 
-def _reliability(parts: StudyParts, size: StudySize, value: float) -> Coefficient:
-    """G over pictures and runs, the wording kept: as `g` of a study without the parts of
-    wordings.
-    """
-    if parts.status != "ok" or not math.isfinite(value):
+def _reliability(components: StudyComponents, size: StudySize, value: float) -> Coefficient:
+    """Return G over pictures and runs with the wording kept, so without components of wordings."""
+    if components.status != "ok" or not math.isfinite(value):
         return Coefficient.absent(
-            "degenerate", parts.reason or "its respondents do not differ beyond chance"
+            "degenerate", components.reason or "its respondents do not differ beyond chance"
         )
-    kept = [i for i, e in enumerate(parts.effects) if "form" not in e or {"item", "picture"} & {*e}]
-    table = np.asarray(parts.covariance, dtype=np.float64)
-    own = StudyParts(
-        effects=tuple(parts.effects[i] for i in kept),
-        values=tuple(parts.values[i] for i in kept),
-        covariance=tuple(map(tuple, table[np.ix_(kept, kept)].tolist())) if table.size else (),
-        respondents=parts.respondents,
-        families=parts.families,
-        items=parts.items,
-        pictures=parts.pictures,
-        per_picture=parts.per_picture,
-        crowd=parts.crowd,
-        judge=parts.judge,
+    kept_effects = [
+        i for i, e in enumerate(components.effects) if "form" not in e or {"item", "picture"} & {*e}
+    ]
+    table = np.asarray(components.covariance, dtype=np.float64)
+    study_without_forms = StudyComponents(
+        effects=tuple(components.effects[i] for i in kept_effects),
+        values=tuple(components.values[i] for i in kept_effects),
+        covariance=tuple(map(tuple, table[np.ix_(kept_effects, kept_effects)].tolist()))
+        if table.size
+        else (),
+        respondents=components.respondents,
+        families=components.families,
+        items=components.items,
+        pictures=components.pictures,
+        per_picture=components.per_picture,
+        crowd=components.crowd,
+        judge=components.judge,
     )
-    return _figure(own, "g", size)
+    return _figure(study_without_forms, "g", size)
 
 
-def _named(
-    contest: Contest, parts: tuple[StudyParts, StudyParts], measures: tuple[Measure, Measure]
+def _name_measure(
+    contest: Contest,
+    components: tuple[StudyComponents, StudyComponents],
+    measures: tuple[Measure, Measure],
 ) -> Contest:
-    """A contest whose reason says which measure it is about."""
-    for own, measure in zip(parts, measures, strict=True):
-        if contest.reason and own.reason == contest.reason:
+    """Return a contest whose reason names the measure that it is about."""
+    for study, measure in zip(components, measures, strict=True):
+        if contest.reason and study.reason == contest.reason:
             return Contest(reason=f"{measure.label}: {contest.reason}")
     return contest
 
@@ -445,12 +467,16 @@ def _named(
 # --- what a corrected key does to scores, ranks and reliability ---
 
 
-_SHOWN = ("test_retest.rho_g", "consistency.alpha", "discriminability.separable_pairs")
+_RELIABILITY_INDICATORS = (
+    "test_retest.rho_g",
+    "consistency.alpha",
+    "discriminability.separable_pairs",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedScore:
-    """One respondent by both keys; rank 1 is the best."""
+    """The score of one respondent by both keys; rank 1 is the best."""
 
     respondent: str
     score: float | None
@@ -474,13 +500,13 @@ class KeyEffect:
     """Indicator -> its value by the release's key and by the corrected one."""
 
     @property
-    def moved(self) -> int:
-        """Respondents whose rank is another one by the corrected key."""
+    def n_changed_ranks(self) -> int:
+        """Number of respondents whose rank changes by the corrected key."""
         return sum(row.rank != row.corrected_rank for row in self.scores)
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as JSON prints it."""
-        return {**asdict(self), "moved": self.moved}
+        """Return the value as JSON prints it."""
+        return {**asdict(self), "moved": self.n_changed_ranks}
 
 
 def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey) -> KeyEffect:
@@ -489,20 +515,24 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
     """
     metric = next(iter(before.metrics))
     higher = before.metrics[metric].get("better", "higher") != "lower"
-    old = {row.name: row.scores.get(metric) for row in before.respondents}
-    new = {row.name: row.scores.get(metric) for row in after.respondents}
-    ranks, new_ranks = _ranks(old, higher=higher), _ranks(new, higher=higher)
+    release_scores = {row.name: row.scores.get(metric) for row in before.respondents}
+    corrected_scores = {row.name: row.scores.get(metric) for row in after.respondents}
+    release_ranks = _ranks(release_scores, higher=higher)
+    corrected_ranks = _ranks(corrected_scores, higher=higher)
     rows = (
         KeyedScore(
             respondent=name,
-            score=old[name],
-            corrected=new.get(name),
-            rank=ranks.get(name),
-            corrected_rank=new_ranks.get(name),
+            score=release_scores[name],
+            corrected=corrected_scores.get(name),
+            rank=release_ranks.get(name),
+            corrected_rank=corrected_ranks.get(name),
         )
-        for name in sorted(old, key=lambda name: ranks.get(name, math.inf))
+        for name in sorted(release_scores, key=lambda name: release_ranks.get(name, math.inf))
     )
-    pairs = {name: (_value(before, name, metric), _value(after, name, metric)) for name in _SHOWN}
+    pairs = {
+        name: (_value(before, name, metric), _value(after, name, metric))
+        for name in _RELIABILITY_INDICATORS
+    }
     return KeyEffect(
         benchmark=before.benchmark,
         metric=metric,
@@ -516,10 +546,14 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
 
 
 def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int]:
-    known = {name: score for name, score in scores.items() if score is not None}
+    scored = {name: score for name, score in scores.items() if score is not None}
     return {
-        name: 1 + sum(other > score if higher else other < score for other in known.values())
-        for name, score in known.items()
+        name: 1
+        + sum(
+            other_score > score if higher else other_score < score
+            for other_score in scored.values()
+        )
+        for name, score in scored.items()
     }
 
 

@@ -13,21 +13,21 @@ import numpy as np
 
 from hqm.comparison.measures import (
     Agreement,
-    Closer,
     Difference,
     Measure,
     Scores,
     Separation,
+    WilliamsComparison,
 )
 from hqm.psychometrics import (
     Coefficient,
     DependentCorrelations,
-    LeftOutScores,
+    LeaveOneOutScores,
     Multitrait,
     PairwiseDifferences,
     Relatives,
     ReliabilityDifference,
-    at_least,
+    add_lower_bound,
     benchmark_agreement,
     difference_over_clusters,
     holm,
@@ -44,18 +44,20 @@ from hqm.psychometrics import (
     williams_test,
 )
 from hqm.psychometrics.compare_reliability import Statistic
-from hqm.psychometrics.resampling import FEWEST
-from hqm.psychometrics.result import Array, Numbers, Places, size_of
+from hqm.psychometrics.resampling import MIN_UNITS
+from hqm.psychometrics.result import Array, Indices, IntArray, effective_size
 
 _Z = 1.959963984540054
-_ABSURD = 3.0
+_MAX_HTMT = 3.0
 """A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
 
 
 def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Array:
-    """(respondents,): a measure's scores, turned so that higher is better; NaN for who has none."""
-    chosen = measure.scores if scores is None else scores
-    return measure.sign * np.array([chosen.get(name, math.nan) for name in names], dtype=np.float64)
+    """(respondents,): a measure's scores, signed so that higher is better; NaN where missing."""
+    score_by_name = measure.scores if scores is None else scores
+    return measure.sign * np.array(
+        [score_by_name.get(name, math.nan) for name in names], dtype=np.float64
+    )
 
 
 def agreements(
@@ -66,13 +68,14 @@ def agreements(
     """
     pairs = []
     for first, second in combinations(measures, 2):
-        x, y = column(first, names), column(second, names)
+        x = column(first, names)
+        y = column(second, names)
         rng = stream(seed, f"compare agreement {first.key} {second.key}")
         r = pearson(x, y, n_effective=n_effective)
-        same = first.answers == second.answers
+        same_answers = first.answers == second.answers
         reliabilities = [_reliability(m) for m in (first, second)]
         product = math.prod(reliabilities)
-        corrected = r.value / math.sqrt(product) if product > 0 and not same else math.nan
+        corrected = r.value / math.sqrt(product) if product > 0 and not same_answers else math.nan
         pairs.append(
             Agreement(
                 first.label,
@@ -97,9 +100,9 @@ def _reliability(measure: Measure) -> float:
     )
 
 
-def closer(
+def williams_comparisons(
     measures: Sequence[Measure], names: Sequence[str], n_effective: float | None = None
-) -> list[Closer]:
+) -> list[WilliamsComparison]:
     """Williams' tests: which of two measures goes more with a third, or with the same people's
     judgement of the answers.
 
@@ -109,37 +112,42 @@ def closer(
     tests = []
     for i, judge in enumerate(measures):
         # measures of the judge's own answers share its noise, and would seem closer for that alone
-        others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
-        for first, second in combinations(others, 2):
+        candidates = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
+        for first, second in combinations(candidates, 2):
             tests.append(
-                _closer(judge.label, column(judge, names), first, second, names, n_effective)
+                _williams_comparison(
+                    judge.label, column(judge, names), first, second, names, n_effective
+                )
             )
     for first, second in combinations(measures, 2):
         labels = first.pairs.get("criterion")
         if labels is not None and labels == second.pairs.get("criterion"):
             truth = np.array([labels.get(name, math.nan) for name in names])
-            tests.append(_closer("criterion", truth, first, second, names, n_effective))
+            tests.append(
+                _williams_comparison("criterion", truth, first, second, names, n_effective)
+            )
     return tests
 
 
-def _closer(
+def _williams_comparison(
     label: str,
     truth: Array,
     left: Measure,
     right: Measure,
     names: Sequence[str],
     n_effective: float | None,
-) -> Closer:
+) -> WilliamsComparison:
     columns = np.stack([truth, column(left, names), column(right, names)])
     t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
     first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
-    size = size_of(len(t), n_effective)
-    if size < FEWEST:
-        counted = "" if n_effective is None else f", which count as {size:.3g}"
+    size = effective_size(len(t), n_effective)
+    if size < MIN_UNITS:
+        effective_note = "" if n_effective is None else f", which count as {size:.3g}"
         reason = (
-            f"a test over respondents needs {FEWEST} independent ones, there are {len(t)}{counted}"
+            f"a test over respondents needs {MIN_UNITS} independent ones, there are"
+            f" {len(t)}{effective_note}"
         )
-        none = DependentCorrelations(
+        undefined = DependentCorrelations(
             first - second,
             math.nan,
             int(size) - 3,
@@ -148,8 +156,10 @@ def _closer(
             status="insufficient",
             reason=reason,
         )
-        return Closer(label, left.label, right.label, none)
-    return Closer(label, left.label, right.label, williams_test(first, second, third, int(size)))
+        return WilliamsComparison(label, left.label, right.label, undefined)
+    return WilliamsComparison(
+        label, left.label, right.label, williams_test(first, second, third, int(size))
+    )
 
 
 def by_types(
@@ -160,29 +170,29 @@ def by_types(
     """
     # one reading of the same answers is no second method
     methods = {m.answers: m for m in reversed(measures)}.values()
-    known = [
+    scored_types = [
         (kind, m)
         for m in reversed(methods)
         for kind, scores in m.by_type.items()
         if len(scores) >= 3
     ]
-    kinds = list(dict.fromkeys(kind for kind, _ in known))
-    shared = [kind for kind in kinds if sum(k == kind for k, _ in known) > 1]
+    kinds = list(dict.fromkeys(kind for kind, _ in scored_types))
+    shared = [kind for kind in kinds if sum(k == kind for k, _ in scored_types) > 1]
     if not shared:
         return None, {}
-    chosen = [(kind, m) for kind in kinds for k, m in known if k == kind]
-    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in chosen], axis=1)
+    trait_methods = [(kind, m) for kind in kinds for k, m in scored_types if k == kind]
+    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in trait_methods], axis=1)
     table = multitrait_multimethod(
-        scores, [kind for kind, _ in chosen], [m.label for _, m in chosen]
+        scores, [kind for kind, _ in trait_methods], [m.label for _, m in trait_methods]
     )
-    groups = [kind for kind, _ in chosen]
+    groups = [kind for kind, _ in trait_methods]
     ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
     return table, ratios
 
 
 def _ratio(scores: Array, groups: Sequence[str], first: str, second: str) -> Coefficient:
     ratio = htmt(scores, groups, first, second)
-    if ratio.status == "ok" and abs(ratio.value) > _ABSURD:
+    if ratio.status == "ok" and abs(ratio.value) > _MAX_HTMT:
         reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
         return Coefficient.absent("degenerate", reason, ratio.n)
     return ratio
@@ -191,21 +201,21 @@ def _ratio(scores: Array, groups: Sequence[str], first: str, second: str) -> Coe
 def separations(
     measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
 ) -> list[Separation]:
-    """Every pair of measures: which pairs of respondents each tells apart, and where they
-    contradict each other.
-    """
-    apart = {m.label: _apart(tests[m.label]) for m in measures if m.label in tests}
+    """Compare every pair of measures by the pairs of respondents that each separates."""
+    distinctions = {
+        m.label: _signed_distinctions(tests[m.label]) for m in measures if m.label in tests
+    }
     return [
-        _separation(left.label, right.label, names, apart[left.label], apart[right.label])
+        _separation(
+            left.label, right.label, names, distinctions[left.label], distinctions[right.label]
+        )
         for left, right in combinations(measures, 2)
-        if left.label in apart and right.label in apart
+        if left.label in distinctions and right.label in distinctions
     ]
 
 
-def _apart(differences: PairwiseDifferences) -> Numbers:
-    """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where
-    worse, else 0.
-    """
+def _signed_distinctions(differences: PairwiseDifferences) -> IntArray:
+    """(respondents, respondents): 1 where the row is better beyond chance, -1 where worse."""
     sign = 1 if differences.higher_is_better else -1
     return np.asarray(
         np.sign(sign * np.array(differences.difference)) * differences.distinct(), dtype=np.int64
@@ -215,10 +225,9 @@ def _apart(differences: PairwiseDifferences) -> Numbers:
 def respondent_tests(
     measures: Sequence[Measure], names: Sequence[str]
 ) -> dict[str, PairwiseDifferences]:
-    """Measure -> all pairs of respondents, tested from their scores' intervals; Holm over the pairs
-    of all measures.
+    """Test all pairs of respondents of every measure from the scores' intervals (Holm).
 
-    It is the cautious side, because paired answers would say more.
+    The tests are conservative, because paired answers would say more.
     """
     tests: dict[str, PairwiseDifferences] = {}
     for m in measures:
@@ -227,17 +236,17 @@ def respondent_tests(
         ):
             continue
         errors = [(m.intervals[name][1] - m.intervals[name][0]) / (2 * _Z) for name in names]
-        each = independent_differences(
+        pairwise = independent_differences(
             [m.scores[name] for name in names], errors, higher_is_better=m.sign > 0
         )
-        if each.status == "ok":
-            tests[m.label] = each
+        if pairwise.status == "ok":
+            tests[m.label] = pairwise
     upper = np.triu_indices(len(names), 1)
-    together = holm([np.array(each.p)[upper] for each in tests.values()]) if tests else ()
-    for (label, each), p in zip(tuple(tests.items()), together, strict=True):
+    adjusted_p = holm([np.array(tested.p)[upper] for tested in tests.values()]) if tests else ()
+    for (label, pairwise), p in zip(tuple(tests.items()), adjusted_p, strict=True):
         adjusted = np.full((len(names), len(names)), math.nan)
         adjusted[upper] = adjusted.T[upper] = p
-        tests[label] = replace(each, adjusted=tuple(tuple(row) for row in adjusted.tolist()))
+        tests[label] = replace(pairwise, adjusted=tuple(tuple(row) for row in adjusted.tolist()))
     return tests
 
 
@@ -245,28 +254,28 @@ def _separation(
     first_label: str,
     second_label: str,
     names: Sequence[str],
-    first: Numbers,
-    second: Numbers,
+    first: IntArray,
+    second: IntArray,
 ) -> Separation:
-    def ordered(cells: Iterable[tuple[int, int]], by: Numbers) -> tuple[tuple[str, str], ...]:
+    def ordered(cells: Iterable[tuple[int, int]], signs: IntArray) -> tuple[tuple[str, str], ...]:
         return tuple(
-            (names[a], names[b]) if by[a, b] > 0 else (names[b], names[a]) for a, b in cells
+            (names[a], names[b]) if signs[a, b] > 0 else (names[b], names[a]) for a, b in cells
         )
 
     pairs = list(combinations(range(len(names)), 2))
-    both = [(a, b) for a, b in pairs if first[a, b] and second[a, b]]
+    common_pairs = [(a, b) for a, b in pairs if first[a, b] and second[a, b]]
     left = [(a, b) for a, b in pairs if first[a, b] and not second[a, b]]
     right = [(a, b) for a, b in pairs if second[a, b] and not first[a, b]]
-    against = [(a, b) for a, b in both if first[a, b] != second[a, b]]
+    opposed = [(a, b) for a, b in common_pairs if first[a, b] != second[a, b]]
     return Separation(
         first_label,
         second_label,
         len(pairs),
-        len(both),
-        ordered(against, first),
+        len(common_pairs),
+        ordered(opposed, first),
         ordered(left, first),
         ordered(right, second),
-        len(pairs) - len(both) - len(left) - len(right),
+        len(pairs) - len(common_pairs) - len(left) - len(right),
     )
 
 
@@ -293,13 +302,15 @@ statistic.
 """
 BY_LENGTH = ("test_retest", "parallel_forms")
 """Families whose reliability grows with the number of items by Spearman and Brown's formula."""
-ALIKE = 1.1
+MAX_LENGTH_RATIO = 1.1
 """Up to this ratio of their lengths, tests at a common length would repeat those at the measures'
 own.
 """
 
 
-def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> LeftOutScores | None:
+def administrations(
+    measure: Measure, indicator: str, names: Sequence[str]
+) -> LeaveOneOutScores | None:
     """Scores of a family's administrations, higher is better; NaN for who lacks one; None where it
     was not measured.
 
@@ -314,16 +325,20 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
         noise = np.array([measure.noise.get(name, math.nan) for name in names])
     record = measure.left_out.get(family)
     if record is not None:
-        rows, columns = len(record.cells), len(record.clusters)
-        absent, nothing = np.full(rows, math.nan), np.full((rows, columns), math.nan)
+        rows = len(record.cells)
+        columns = len(record.clusters)
+        no_scores = np.full(rows, math.nan)
+        no_replicates = np.full((rows, columns), math.nan)
         scores = measure.sign * np.stack(
-            [record.scores.get(name, absent) for name in names], axis=1
+            [record.scores.get(name, no_scores) for name in names], axis=1
         )
-        without = measure.sign * np.stack(
-            [record.without.get(name, nothing) for name in names], axis=1
+        replicates = measure.sign * np.stack(
+            [record.replicates.get(name, no_replicates) for name in names], axis=1
         )
-        used = 2 if statistic == "pearson" else rows
-        return LeftOutScores(scores[:used], without[:used], record.clusters, noise, record.sizes)
+        n_rows = 2 if statistic == "pearson" else rows
+        return LeaveOneOutScores(
+            scores[:n_rows], replicates[:n_rows], record.clusters, noise, record.sizes
+        )
     second = measure.pairs.get(family)
     if second is None:
         return None
@@ -336,13 +351,13 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
             [other_sign * second.get(name, math.nan) for name in names],
         ]
     )
-    return LeftOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
+    return LeaveOneOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
 
 
 def side_by_side(
     measures: Sequence[Measure], names: Sequence[str], families: Sequence[str]
 ) -> dict[str, dict[str, Coefficient]]:
-    """Indicator -> measure -> coefficient over the shared respondents, and its least for others."""
+    """Return indicator -> measure -> coefficient over the shared respondents."""
     coefficients: dict[str, dict[str, Coefficient]] = {}
     for indicator, (_, statistic) in COMPARED.items():
         for measure in measures:
@@ -354,17 +369,19 @@ def side_by_side(
     return coefficients
 
 
-def _single(data: LeftOutScores, statistic: Statistic, families: Sequence[str]) -> Coefficient:
-    scores, noise = data.scores, data.noise
-    known = np.asarray(np.isfinite(scores).all(axis=0))
+def _single(data: LeaveOneOutScores, statistic: Statistic, families: Sequence[str]) -> Coefficient:
+    scores = data.scores
+    noise = data.noise
+    complete = np.asarray(np.isfinite(scores).all(axis=0))
     if noise is not None:
-        known = known & np.isfinite(noise)
-    n = int(known.sum())
+        complete = complete & np.isfinite(noise)
+    n = int(complete.sum())
     if n < 3:
         return Coefficient.absent(
             "insufficient", f"a reliability needs 3 shared respondents, there are {n}", n
         )
-    x, v = scores[:, known], None if noise is None else noise[known]
+    x = scores[:, complete]
+    v = None if noise is None else noise[complete]
     value = float(weighted_reliability(np.ones((1, n)), x, statistic, v)[0])
     if not math.isfinite(value):
         return Coefficient.absent(
@@ -373,19 +390,22 @@ def _single(data: LeftOutScores, statistic: Statistic, families: Sequence[str]) 
     if statistic == "rho_g":
         # noise that exceeds the spread of the scores leaves no reliability, as the audit says
         value = max(0.0, value)
-    family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
+    family_names = [f for f, k in zip(families, complete.tolist(), strict=True) if k]
 
-    def without(rows: Places) -> tuple[float, float]:
+    def reliability_of_rows(rows: Indices) -> tuple[float, float]:
         noises = None if v is None else v[rows]
         weights = np.ones((1, len(rows)))
         reliability = float(weighted_reliability(weights, x[:, rows], statistic, noises)[0])
         return reliability, float(x[:, rows].mean(axis=0).var(ddof=1))
 
-    bare = Coefficient(value, n=n, method="too few respondents or families for a lower end")
-    return at_least(bare, without, x.mean(axis=0), Relatives(tuple(family_names)))
+    point_estimate = Coefficient(
+        value, n=n, method="too few respondents or families for a lower end"
+    )
+    relatives = Relatives(tuple(family_names))
+    return add_lower_bound(point_estimate, reliability_of_rows, x.mean(axis=0), relatives)
 
 
-def tested(
+def tested_differences(
     measures: Sequence[Measure],
     names: Sequence[str],
     families: Sequence[str],
@@ -404,14 +424,21 @@ def tested(
     for indicator, (family, _) in COMPARED.items():
         lengths: list[int | None] = [None]
         items = [m.items for m in measures]
-        if family in BY_LENGTH and max(items) > ALIKE * min(items):
+        if family in BY_LENGTH and max(items) > MAX_LENGTH_RATIO * min(items):
             lengths.append(length)
-        for common in lengths:
+        for common_length in lengths:
             for left, right in combinations(measures, 2):
                 if family != "test_retest" or indicator == _retest_of(left, right, names):
                     differences.append(
                         _difference(
-                            indicator, left, right, names, families, n_effective, common, seed
+                            indicator,
+                            left,
+                            right,
+                            names,
+                            families,
+                            n_effective,
+                            common_length,
+                            seed,
                         )
                     )
     return [difference for difference in differences if difference is not None]
@@ -444,13 +471,15 @@ def _difference(
     factors = (1.0, 1.0) if length is None else (length / left.items, length / right.items)
     rng = stream(seed, f"compare {indicator} {length} {left.key} {right.key}")
     noise = None if first.noise is None or second.noise is None else (first.noise, second.noise)
-    shared = least = 0.0
-    these = _no_pictures(left, right, first, second)
-    if these is None:
-        these = difference_over_clusters(first, second, rng, statistic=statistic, factors=factors)
+    shared = min_error = 0.0
+    fixed_difference = _missing_replicates(left, right, first, second)
+    if fixed_difference is None:
+        fixed_difference = difference_over_clusters(
+            first, second, rng, statistic=statistic, factors=factors
+        )
         shared = shared_variance(first, second, statistic=statistic, factors=factors)
-        least = these.error if math.isfinite(these.error) else 0.0
-    others = reliability_difference(
+        min_error = fixed_difference.error if math.isfinite(fixed_difference.error) else 0.0
+    random_difference = reliability_difference(
         first.scores,
         second.scores,
         rng,
@@ -460,27 +489,30 @@ def _difference(
         families=families,
         n_effective=n_effective,
         shared=shared,
-        least=least,
+        min_error=min_error,
     )
     return Difference(
         indicator,
         left.label,
         right.label,
         length,
-        replace(these, first=others.first, second=others.second, difference=others.difference),
-        others,
+        replace(
+            fixed_difference,
+            first=random_difference.first,
+            second=random_difference.second,
+            difference=random_difference.difference,
+        ),
+        random_difference,
     )
 
 
-def _no_pictures(
-    left: Measure, right: Measure, first: LeftOutScores, second: LeftOutScores
+def _missing_replicates(
+    left: Measure, right: Measure, first: LeaveOneOutScores, second: LeaveOneOutScores
 ) -> ReliabilityDifference | None:
-    """Why pictures cannot be left out: an audit of an earlier version, or a judge who judged a
-    sample.
-    """
-    without = [m.label for m, data in ((left, first), (right, second)) if not data.clusters]
-    if not without:
+    """Return a difference without a number where an audit has no scores without each picture."""
+    lacking = [m.label for m, data in ((left, first), (right, second)) if not data.clusters]
+    if not lacking:
         return None
-    reason = f"the audit has no scores of {' and '.join(without)} with each picture left out"
+    reason = f"the audit has no scores of {' and '.join(lacking)} with each picture left out"
     nan = math.nan
     return ReliabilityDifference(nan, nan, nan, status="insufficient", reason=reason)

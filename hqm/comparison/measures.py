@@ -12,7 +12,7 @@ from typing import Any
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured, unequal_answers
-from hqm.auditing.study_records import LeftOutRecord, read_left_out
+from hqm.auditing.study_records import JackknifeRecord, read_jackknife_records
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics import (
     BenchmarkAgreement,
@@ -66,7 +66,7 @@ class Measure:
     noise: Scores
     by_type: Mapping[str, Scores]
     estimates: tuple[Estimate, ...] = ()
-    left_out: Mapping[str, LeftOutRecord] = field(default_factory=dict)
+    left_out: Mapping[str, JackknifeRecord] = field(default_factory=dict)
     """Family of estimates -> the scores of its administrations with each picture left out, where
     the audit has them.
     """
@@ -88,16 +88,14 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """What it is, whatever it is compared with: the seed of its resampling is made of this."""
+        """Its identity in any comparison, from which the seed of its resampling is made."""
         return " ".join([self.benchmark, *self.words.values()])
 
     def estimate(self, indicator: str) -> Estimate | None:
-        """The first estimate of this indicator, if there is one; of `criterion` one with people's
-        labels.
-        """
+        """Return the first estimate of this indicator; of `criterion` one with people's labels."""
         people_only = indicator.startswith("criterion.")
-        wanted = (e for e in self.estimates if e.indicator == indicator)
-        return next((e for e in wanted if not people_only or by_people(e)), None)
+        matching = (e for e in self.estimates if e.indicator == indicator)
+        return next((e for e in matching if not people_only or by_people(e)), None)
 
 
 def measures_of(
@@ -110,36 +108,29 @@ def measures_of(
     metrics
         The metrics to take; all audited ones unless given.
     """
-    wanted = set(metrics)
+    requested = set(metrics)
     measures = [
         _measure(audit, metric)
         for audit in audits
         for metric in audit.metrics
-        if not wanted or metric in wanted
+        if not requested or metric in requested
     ]
-    return _named(measures)
+    return _with_labels(measures)
 
 
 def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     estimates = tuple(e for e in audit.all_estimates if e.metric == metric)
-    pairs = {}
-    for estimate in estimates:
-        family, _, statistic = estimate.indicator.partition(".")
-        if statistic == "pearson" and family not in pairs and " & " not in estimate.other:
-            pairs[family] = _known(
-                (row.name, _other(row, estimate.other, metric)) for row in audit.respondents
-            )
     retest = next((e for e in estimates if e.indicator == "test_retest.rho_g"), None)
     errors = retest.detail.get("by_respondent", {}) if retest is not None else {}
-    leading = metric == next(iter(audit.metrics))
-    types = (
-        list(dict.fromkeys(kind for row in audit.respondents for kind in row.by_type))
-        if leading
-        else []
-    )
+    types: dict[str, None] = {}
+    kinds = []
+    # the audit has scores by type of its leading metric alone
+    if metric == next(iter(audit.metrics)):
+        for row in audit.respondents:
+            types |= dict.fromkeys(row.by_type)
+        kinds = [kind for kind in types_measured(audit) if kind.items]
     reference = Cell.parse(audit.reference)
-    kinds = [kind for kind in types_measured(audit) if kind.items] if leading else []
-    alone = sum(kind.stands_alone for kind in kinds)
+    n_alone = sum(kind.stands_alone for kind in kinds)
     return Measure(
         label=audit.title,
         benchmark=audit.benchmark,
@@ -151,21 +142,19 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
             f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
             f" {reference.sight}{reference.until}{reference.resolution}"
         ),
-        scores=_known((row.name, row.scores.get(metric)) for row in audit.respondents),
-        intervals={
-            row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None
-        },
-        pairs=pairs,
-        noise={name: error**2 for name, error in _known(errors.items()).items()},
+        scores=_finite_scores((row.name, row.scores.get(metric)) for row in audit.respondents),
+        intervals=_intervals(audit, metric),
+        pairs=_second_scores(audit, metric, estimates),
+        noise={name: error**2 for name, error in _finite_scores(errors.items()).items()},
         by_type={
-            kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents)
+            kind: _finite_scores((row.name, row.by_type.get(kind)) for row in audit.respondents)
             for kind in types
         },
         estimates=estimates,
-        left_out=read_left_out(audit.left_out, metric),
+        left_out=read_jackknife_records(audit.left_out, metric),
         components=audit.components.get(metric, {}),
         budget=audit.budget.get(metric),
-        types_alone=(alone, len(kinds)) if kinds else None,
+        types_alone=(n_alone, len(kinds)) if kinds else None,
         unequal=unequal_answers(audit),
         words={
             "metric": metric,
@@ -177,50 +166,67 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     )
 
 
-def _other(row: RespondentScores, cell: str, metric: str) -> float | None:
+def _second_scores(
+    audit: BenchmarkAudit, metric: str, estimates: Iterable[Estimate]
+) -> dict[str, dict[str, float]]:
+    """Return family of estimates -> respondent -> score in its second administration."""
+    scores: dict[str, dict[str, float]] = {}
+    for estimate in estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        # an estimate of several administrations joins their names by " & "
+        if statistic == "pearson" and family not in scores and " & " not in estimate.other:
+            scores[family] = _finite_scores(
+                (row.name, _second_score(row, estimate.other, metric)) for row in audit.respondents
+            )
+    return scores
+
+
+def _second_score(row: RespondentScores, cell: str, metric: str) -> float | None:
     return row.judged[cell] if cell in row.judged else row.cells.get(cell, {}).get(metric)
 
 
-def _known(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+def _finite_scores(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     return {
         name: float(value) for name, value in pairs if value is not None and math.isfinite(value)
     }
 
 
-def _ends(row: RespondentScores, metric: str) -> tuple[float, float] | None:
-    low, high = row.intervals.get(metric, (None, None))
-    return None if low is None or high is None else (low, high)
+def _intervals(audit: BenchmarkAudit, metric: str) -> dict[str, tuple[float, float]]:
+    """Return respondent -> the interval of its score, where there is one."""
+    intervals = {}
+    for row in audit.respondents:
+        low, high = row.intervals.get(metric, (None, None))
+        if low is not None and high is not None:
+            intervals[row.name] = (low, high)
+    return intervals
 
 
-def _named(measures: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Labels of what tells the measures apart: title, metric, then scoring, parser, judge and
-    version.
-    """
-    titles, metrics = (
-        {measure.title for measure in measures},
-        {measure.metric for measure in measures},
-    )
-    named: list[Measure] = []
+def _with_labels(measures: Sequence[Measure]) -> tuple[Measure, ...]:
+    """Label measures by title, metric, scoring, parser, judge and version where these differ."""
+    titles = {measure.title for measure in measures}
+    metrics = {measure.metric for measure in measures}
+    labelled: list[Measure] = []
     for measure in measures:
-        siblings = [other for other in measures if other.benchmark == measure.benchmark]
-        parts = [
+        siblings = [sibling for sibling in measures if sibling.benchmark == measure.benchmark]
+        qualifiers = [
             measure.words[word]
             for word in ("scoring", "parser", "judge", "version")
-            if measure.words[word] and len({other.words[word] for other in siblings}) > 1
+            if measure.words[word] and len({sibling.words[word] for sibling in siblings}) > 1
         ]
         head = [
             *([measure.title] if len(titles) > 1 else []),
             *([measure.metric] if len(metrics) > 1 else []),
         ]
         label = " ".join(head)
-        if parts:
-            label = f"{label} ({', '.join(parts)})" if head else ", ".join(parts)
+        if qualifiers:
+            label = f"{label} ({', '.join(qualifiers)})" if head else ", ".join(qualifiers)
         label = label or f"{measure.title} {measure.metric}"
-        same = sum(
-            other.label.rpartition(" #")[0] == label or other.label == label for other in named
+        n_same = sum(
+            earlier.label.rpartition(" #")[0] == label or earlier.label == label
+            for earlier in labelled
         )
-        named.append(replace(measure, label=f"{label} #{same + 1}" if same else label))
-    return tuple(named)
+        labelled.append(replace(measure, label=f"{label} #{n_same + 1}" if n_same else label))
+    return tuple(labelled)
 
 
 # ----------------------------------------------------------------------
@@ -254,10 +260,14 @@ class TestCount:
     others were not made.
     """
 
-    made: int
+    n_tests: int
     beyond: int
     not_made: Mapping[str, int]
     """Reason -> number of tests."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts under the keys that `comparison.json` has."""
+        return {"made": self.n_tests, "beyond": self.beyond, "not_made": dict(self.not_made)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +290,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Closer:
+class WilliamsComparison:
     """Whether a measure (or a criterion) goes with one measure more than with another: Williams'
     test.
 
@@ -306,11 +316,11 @@ class Separation:
     first: str
     second: str
     pairs: int
-    both: int
+    n_both: int
     opposed: tuple[tuple[str, str], ...]
     only_first: tuple[tuple[str, str], ...]
     only_second: tuple[tuple[str, str], ...]
-    neither: int
+    n_neither: int
 
 
 @dataclass(frozen=True)
@@ -369,7 +379,7 @@ class Comparison:
     """Indicator -> measure -> its coefficient over the shared respondents."""
     differences: tuple[Difference, ...] = ()
     agreements: tuple[Agreement, ...] = ()
-    closer: tuple[Closer, ...] = ()
+    closer: tuple[WilliamsComparison, ...] = ()
     types: Multitrait | None = None
     distinct: Mapping[str, Coefficient] = field(default_factory=dict)
     """Two types -> their heterotrait-monotrait ratio."""
@@ -397,8 +407,10 @@ class Comparison:
         """
         retest = indicator.startswith("test_retest.")
         for d in self.differences:
-            same = d.indicator == indicator or (retest and d.indicator.startswith("test_retest."))
-            if same and d.length is None and {d.first, d.second} == {first, second}:
+            matches = d.indicator == indicator or (
+                retest and d.indicator.startswith("test_retest.")
+            )
+            if matches and d.length is None and {d.first, d.second} == {first, second}:
                 return d.adjusted_others
         return math.nan
 
@@ -407,10 +419,13 @@ class Comparison:
         """Population (`fixed_models`, `model_population`) -> how many tests of differences were
         made, and why not.
         """
-        these = [(d.these.reason, d.adjusted_these) for d in self.differences]
-        others = [(d.others.reason, d.adjusted_others) for d in self.differences]
-        others += [(c.test.reason, c.adjusted) for c in self.closer]
-        return {"fixed_models": _counted(these), "model_population": _counted(others)}
+        fixed_tests = [(d.these.reason, d.adjusted_these) for d in self.differences]
+        random_tests = [(d.others.reason, d.adjusted_others) for d in self.differences]
+        random_tests += [(c.test.reason, c.adjusted) for c in self.closer]
+        return {
+            "fixed_models": _count_tests(fixed_tests),
+            "model_population": _count_tests(random_tests),
+        }
 
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
@@ -428,11 +443,16 @@ class Comparison:
             measure["signatures"] = {
                 e["indicator"]: e["signature"] for e in measure.pop("estimates")
             }
-        data["tests"] = {population: asdict(count) for population, count in self.tests.items()}
+        # the keys of the file are those of version 0.2.0
+        data["separations"] = [
+            {name.removeprefix("n_"): value for name, value in separation.items()}
+            for separation in data["separations"]
+        ]
+        data["tests"] = {population: count.to_dict() for population, count in self.tests.items()}
         return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _counted(tests: Sequence[tuple[str, float]]) -> TestCount:
+def _count_tests(tests: Sequence[tuple[str, float]]) -> TestCount:
     adjusted = [p for _, p in tests if math.isfinite(p)]
     reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
     return TestCount(len(adjusted), sum(p < 0.05 for p in adjusted), dict(reasons))

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.study_records import parts_in
+from hqm.auditing.study_records import read_components
 from hqm.decisions.design_space import (
     AXES,
-    FEWEST_OTHERS,
     FREE,
+    MIN_RESPONDENTS,
     CurvePoint,
     Forecast,
     PlannedStudy,
@@ -31,11 +31,16 @@ from hqm.decisions.design_space import (
 )
 from hqm.decisions.prices import PriceList, UnitPrices, read_prices, unit_prices
 from hqm.errors import DesignError, UsageError
-from hqm.psychometrics.study_forecast import FEWEST_FORMS, StudySize, forecast_bounds, independent
-from hqm.psychometrics.study_variance import StudyParts, study_parts
-from hqm.types import Cell
+from hqm.psychometrics.study_forecast import (
+    MIN_FORMS,
+    StudySize,
+    effective_respondents,
+    forecast_interval,
+)
+from hqm.psychometrics.study_variance import StudyComponents, study_variance_components
+from hqm.types import Cell, finite
 
-_MEASURED_WITH = {
+_MEASURE_COMMANDS = {
     "runs": (
         "no second run was asked, so that the noise of runs is not known: ask one with `hqm audit"
         " NAME --runs 2`"
@@ -55,31 +60,38 @@ _MEASURED_WITH = {
 }
 
 
-def may_vary(parts: StudyParts, targets: Sequence[Target], prices: UnitPrices) -> frozenset[str]:
+def may_vary(
+    components: StudyComponents, targets: Sequence[Target], prices: UnitPrices
+) -> frozenset[str]:
     """What a design may vary: all that the audit has measured; labels and respondents where a
     target is about them.
     """
+    needs: set[str] = set()
+    for target in targets:
+        needs.update(target.precision.needs)
     varied = {"pictures", "items"}
-    varied |= {"runs"} if parts.runs > 1 else set()
-    varied |= {"forms"} if parts.forms > 1 else set()
-    varied |= {"judges"} if parts.judge is not None else set()
-    needs = {need for target in targets for need in target.precision.needs}
-    varied |= {"labels"} if "labels" in needs and prices.label is not None else set()
-    return frozenset(varied | ({"respondents"} if "others" in needs else set()))
+    if components.runs > 1:
+        varied.add("runs")
+    if components.forms > 1:
+        varied.add("forms")
+    if components.judge is not None:
+        varied.add("judges")
+    if "labels" in needs and prices.label is not None:
+        varied.add("labels")
+    if "others" in needs:
+        varied.add("respondents")
+    return frozenset(varied)
 
 
 def check_measured(
     benchmark: str,
-    parts: StudyParts,
-    types: Mapping[str, StudyParts],
+    components: StudyComponents,
+    types: Mapping[str, StudyComponents],
     targets: Sequence[Target],
     prices: UnitPrices,
     free: Sequence[str],
 ) -> None:
-    """Refuse what the audit says nothing about."""
-
-    def refuse(what: str, remedy: str = "") -> None:
-        raise DesignError(f"no design of {benchmark}: {what}", remedy=remedy)
+    """Refuse targets and axes that the audit has not measured."""
 
     if unknown := [name for name in free if name not in FREE]:
         raise UsageError(
@@ -88,57 +100,88 @@ def check_measured(
             name=unknown[0],
             choices=FREE,
         )
-    if parts.status != "ok":
-        refuse(parts.reason, "Audit more respondents or more pictures first.")
-    measured = {
-        "runs": parts.runs > 1,
-        "forms": parts.forms > 1,
-        "judges": parts.judge is not None,
-        "labels": parts.labels is not None,
-    }
-    needed = [(str(t), need) for t in targets for need in t.precision.needs] + [
-        (f"--free {n}", n) for n in free
-    ]
-    for what, need in needed:
-        if not measured.get(need, True):
-            reason, _, remedy = _MEASURED_WITH[need].partition(": ")
-            refuse(
-                f"{what} cannot be forecast, because {reason}", f"{remedy[:1].upper()}{remedy[1:]}."
-            )
+    if components.status != "ok":
+        raise _no_design(
+            benchmark, components.reason, "Audit more respondents or more pictures first."
+        )
+    _check_requirements(benchmark, components, targets, free)
     if "labels" in free and prices.label is None:
         raise UsageError(
             "labels may vary and have no price",
             remedy="Give minutes and hour under [labels] in prices.toml.",
         )
-    if any("others" in t.precision.needs for t in targets):
-        if 1 == parts.families < parts.respondents:
-            refuse("all respondents are of one family, which says nothing of others")
-        if independent(parts) < FEWEST_OTHERS:
-            refuse(
-                f"{independent(parts):.1f} independent respondents say too little of others;"
-                f" {FEWEST_OTHERS} are needed"
-            )
-    between = ("rho_g", "g", "phi", "forms", "rho_g_half_width")
-    if parts.between <= 0 and (about := next((t for t in targets if t.figure in between), None)):
-        refuse(f"{about} cannot be forecast, because the respondents do not differ beyond chance")
+    _check_respondents(benchmark, components, targets)
     for target in targets:
         if target.kind:
             _check_type(benchmark, target, types)
 
 
-def _check_type(benchmark: str, target: Target, types: Mapping[str, StudyParts]) -> None:
+def _no_design(benchmark: str, reason: str, remedy: str = "") -> DesignError:
+    return DesignError(f"no design of {benchmark}: {reason}", remedy=remedy)
+
+
+def _check_requirements(
+    benchmark: str, components: StudyComponents, targets: Sequence[Target], free: Sequence[str]
+) -> None:
+    """Refuse targets, and things that may vary, of which the audit has measured no variance."""
+    measured = {
+        "runs": components.runs > 1,
+        "forms": components.forms > 1,
+        "judges": components.judge is not None,
+        "labels": components.labels is not None,
+    }
+    requirements = [(str(t), need) for t in targets for need in t.precision.needs] + [
+        (f"--free {n}", n) for n in free
+    ]
+    for requirement, need in requirements:
+        if not measured.get(need, True):
+            reason, _, remedy = _MEASURE_COMMANDS[need].partition(": ")
+            raise _no_design(
+                benchmark,
+                f"{requirement} cannot be forecast, because {reason}",
+                f"{remedy[:1].upper()}{remedy[1:]}.",
+            )
+
+
+def _check_respondents(
+    benchmark: str, components: StudyComponents, targets: Sequence[Target]
+) -> None:
+    """Refuse targets about respondents where these are too few, related or alike."""
+    if any("others" in t.precision.needs for t in targets):
+        if 1 == components.families < components.respondents:
+            reason = "all respondents are of one family, which says nothing of others"
+            raise _no_design(benchmark, reason)
+        n_effective = effective_respondents(components)
+        if n_effective < MIN_RESPONDENTS:
+            raise _no_design(
+                benchmark,
+                f"{n_effective:.1f} independent respondents say too little of others;"
+                f" {MIN_RESPONDENTS} are needed",
+            )
+    respondent_figures = ("rho_g", "g", "phi", "forms", "rho_g_half_width")
+    if components.respondent_variance <= 0 and (
+        blocked_target := next((t for t in targets if t.figure in respondent_figures), None)
+    ):
+        raise _no_design(
+            benchmark,
+            f"{blocked_target} cannot be forecast, because the respondents do not differ beyond"
+            " chance",
+        )
+
+
+def _check_type(benchmark: str, target: Target, types: Mapping[str, StudyComponents]) -> None:
     if target.kind not in types:
-        known = ", ".join(types) or "none"
+        type_names = ", ".join(types) or "none"
         raise UsageError(
             f"{benchmark} has no hallucination type {target.kind!r}",
-            remedy=f"It has {known}.",
+            remedy=f"It has {type_names}.",
             name=target.kind,
             choices=tuple(types),
         )
-    own = types[target.kind]
-    if own.status != "ok":
+    type_components = types[target.kind]
+    if type_components.status != "ok":
         raise DesignError(
-            f"no design of {benchmark}: of {target.kind}, {own.reason}",
+            f"no design of {benchmark}: of {target.kind}, {type_components.reason}",
             remedy="Leave this target out.",
         )
 
@@ -147,75 +190,80 @@ _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 _NOTABLE = 0.005
 
 
-def sentence_of(made: StudyDesign) -> str:
-    """What to change about the audited study, and what it saves against changing the number of
-    pictures alone.
+def advice_sentence(study_design: StudyDesign) -> str:
+    """The advice: what to change about the audited study, and what that saves against changing the
+    number of pictures alone.
     """
-    changes = _changes(made.now, made.cheapest)
-    unchanged = _kept(made)
-    what = _listed(changes) if changes else "Keep the study as it is"
+    changes = _design_changes(study_design.now, study_design.cheapest)
+    unchanged = _unchanged_axes(study_design)
+    advice = "Keep the study as it is"
+    reached = "It reaches"
+    if changes:
+        advice = _join_words(changes)
+        reached = "This reaches"
     if changes and unchanged:
-        what = f"{what}, not {unchanged}"
-    what = what[:1].upper() + what[1:]
-    targets = _listed(list(made.targets))
-    reached = "It reaches" if not changes else "This reaches"
-    cost = amount(made.cheapest.cost, made.unit)
-    if made.same is None:
-        return f"{what}. {reached} {targets} for {cost}; pictures alone never do."
-    saving = made.saving or 0.0
+        advice = f"{advice}, not {unchanged}"
+    advice = advice[:1].upper() + advice[1:]
+    targets = _join_words(list(study_design.targets))
+    cost = amount(study_design.cheapest.cost, study_design.unit)
+    if study_design.same is None:
+        return f"{advice}. {reached} {targets} for {cost}; pictures alone never do."
+    saving = study_design.saving or 0.0
     if saving < _NOTABLE:
-        return f"{what}. {reached} {targets} for {cost}; no other mix is cheaper."
-    alone = (
-        "more pictures alone"
-        if made.same.pictures >= made.now.pictures
-        else "the same study with fewer pictures"
-    )
+        return f"{advice}. {reached} {targets} for {cost}; no other mix is cheaper."
+    alternative = "the same study with fewer pictures"
+    if study_design.same.pictures >= study_design.now.pictures:
+        alternative = "more pictures alone"
     return (
-        f"{what}: {saving:.0%} cheaper than {alone} ({cost} against"
-        f" {amount(made.same.cost, made.unit)}), to reach {targets}."
+        f"{advice}: {saving:.0%} cheaper than {alternative} ({cost} against"
+        f" {amount(study_design.same.cost, study_design.unit)}), to reach {targets}."
     )
 
 
-def _changes(now: PlannedStudy, best: PlannedStudy) -> list[str]:
+def _design_changes(audited: PlannedStudy, best: PlannedStudy) -> list[str]:
     changes = []
-    gap = best.pictures - now.pictures
-    if gap:
-        changes.append(f"{abs(gap):,} {'more' if gap > 0 else 'fewer'} pictures")
+    if best.pictures != audited.pictures:
+        n_added = best.pictures - audited.pictures
+        changes.append(f"{abs(n_added):,} {_more_or_fewer(n_added)} pictures")
     changes += [f"{n:,} more pictures of {kind}" for kind, n in best.extra.items() if n]
-    if best.items != now.items:
+    if best.items != audited.items:
         changes.append(
-            f"{best.items:g} {'item' if best.items == 1 else 'items'} a picture instead of"
-            f" {now.items:g}"
+            f"{_count_phrase(best.items, 'item')} a picture instead of {audited.items:g}"
         )
-    if best.forms > now.forms:
-        more = best.forms - now.forms
+    if best.forms == audited.forms + 1:
+        changes.append(f"a {_ORDINALS.get(best.forms, 'further')} wording")
+    elif best.forms > audited.forms:
+        changes.append(f"{best.forms - audited.forms} more wordings")
+    elif best.forms < audited.forms:
+        changes.append(f"{_count(best.forms, 'wording')} instead of {audited.forms}")
+    if best.runs != audited.runs:
+        changes.append(f"{_count(best.runs, 'run')} instead of {audited.runs}")
+    if best.askings != audited.askings:
         changes.append(
-            f"a {_ORDINALS.get(best.forms, 'further')} wording"
-            if more == 1
-            else f"{more} more wordings"
+            f"the judge asked {_times(best.askings)} instead of {_times(audited.askings)}"
         )
-    elif best.forms < now.forms:
-        changes.append(f"{_count(best.forms, 'wording')} instead of {now.forms}")
-    if best.runs != now.runs:
-        changes.append(f"{_count(best.runs, 'run')} instead of {now.runs}")
-    if best.askings != now.askings:
-        changes.append(f"the judge asked {_times(best.askings)} instead of {_times(now.askings)}")
-    if best.labels != now.labels:
+    if best.labels != audited.labels:
         changes.append(f"{best.labels:,} labels a respondent")
-    if best.respondents != now.respondents:
-        gap = best.respondents - now.respondents
-        changes.append(f"{abs(gap)} {'more' if gap > 0 else 'fewer'} respondents")
+    if best.respondents != audited.respondents:
+        n_added = best.respondents - audited.respondents
+        changes.append(f"{abs(n_added)} {_more_or_fewer(n_added)} respondents")
     return changes
 
 
-def _kept(made: StudyDesign) -> str:
-    """What more of would not pay, of what was free to vary."""
-    unchanged = [
-        word
-        for name, axis, word in (("runs", "runs", "more runs"), ("forms", "forms", "more wordings"))
-        if name in made.free and getattr(made.cheapest, axis) == getattr(made.now, axis)
-    ]
-    return " or ".join(unchanged)
+def _more_or_fewer(n_added: int) -> str:
+    return "more" if n_added > 0 else "fewer"
+
+
+def _unchanged_axes(study_design: StudyDesign) -> str:
+    """The axes that were free to vary and stay as audited, in words."""
+    cheapest = study_design.cheapest
+    audited = study_design.now
+    phrases = []
+    if "runs" in study_design.free and cheapest.runs == audited.runs:
+        phrases.append("more runs")
+    if "forms" in study_design.free and cheapest.forms == audited.forms:
+        phrases.append("more wordings")
+    return " or ".join(phrases)
 
 
 def _count(n: int, word: str) -> str:
@@ -226,14 +274,14 @@ def _times(n: int) -> str:
     return {1: "once", 2: "twice"}.get(n, f"{n} times")
 
 
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join_words(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-_POINTS = 25
-_SPAN = 8
+_CURVE_POINTS = 25
+_CURVE_COST_FACTOR = 8
 """The curve reaches from an eighth of the answer's cost to eight times of it."""
-_CANDIDATES = 30
+_MAX_CANDIDATES = 30
 
 
 def design(
@@ -282,37 +330,48 @@ def design(
     >>> rng = np.random.default_rng(0)
     >>> right = rng.random((8, 240, 1, 2)) < np.linspace(0.4, 0.9, 8)[:, None, None, None]
     >>> answer = design_of_scores(right, targets=["mdd<=.08"], pictures=np.repeat(np.arange(60), 4))
-    >>> answer.cheapest.runs, answer.cheapest.met
+    >>> answer.cheapest.runs, answer.cheapest.reaches_targets
     (1, True)
     """
-    whole = audit if isinstance(audit, (Audit, BenchmarkAudit)) else Audit.load(Path(audit))
-    record: Mapping[str, Any] = whole.record if isinstance(whole, Audit) else {}
-    chosen = _benchmark(whole.audits if isinstance(whole, Audit) else (whole,), benchmark)
-    name = _metric(chosen, metric)
-    if name not in chosen.components:
+    loaded = audit if isinstance(audit, (Audit, BenchmarkAudit)) else Audit.load(Path(audit))
+    record: Mapping[str, Any] = loaded.record if isinstance(loaded, Audit) else {}
+    benchmark_audit = _benchmark(
+        loaded.audits if isinstance(loaded, Audit) else (loaded,), benchmark
+    )
+    name = _metric(benchmark_audit, metric)
+    if name not in benchmark_audit.components:
         raise DesignError(
-            f"the audit of {chosen.benchmark} holds no variance components",
+            f"the audit of {benchmark_audit.benchmark} holds no variance components",
             remedy=(
-                f"Make it again with `hqm audit {chosen.benchmark}`: it was written by an earlier"
-                " version."
+                f"Make it again with `hqm audit {benchmark_audit.benchmark}`: it was written by an"
+                " earlier version."
             ),
         )
-    parts, types = parts_in(chosen.components[name])
-    judged = Cell.parse(chosen.reference).judge not in ("rule", "human")
-    listed = read_prices(prices) if isinstance(prices, (Path, str)) else prices
-    costs = record.get("costs", {}).get(chosen.benchmark, {})
-    each = unit_prices(listed, costs, [row.name for row in chosen.respondents], judged=judged)
-    made = _designed(
-        chosen.benchmark, name, parts, types, parse_targets(targets), each, tuple(free), judged
+    components, types = read_components(benchmark_audit.components[name])
+    judged = Cell.parse(benchmark_audit.reference).judge not in ("rule", "human")
+    price_list = read_prices(prices) if isinstance(prices, (Path, str)) else prices
+    costs = record.get("costs", {}).get(benchmark_audit.benchmark, {})
+    unit = unit_prices(
+        price_list, costs, [row.name for row in benchmark_audit.respondents], judged=judged
     )
-    needed = [
-        f"a mean that stands for other wordings (Phi of at least {each.detail['goal']:g}, as the"
-        f" gate asks) takes {each.detail['wordings_needed']} of them"
-        for each in chosen.all_estimates
-        if (each.indicator, each.metric) == ("parallel_forms.phi_of_forms", name)
-        and each.detail.get("wordings_needed")
+    study_design = _find_cheapest(
+        benchmark_audit.benchmark,
+        name,
+        components,
+        types,
+        parse_targets(targets),
+        unit,
+        tuple(free),
+        judged,
+    )
+    wording_notes = [
+        f"a mean that stands for other wordings (Phi of at least {estimate.detail['goal']:g}, as"
+        f" the gate asks) takes {estimate.detail['wordings_needed']} of them"
+        for estimate in benchmark_audit.all_estimates
+        if (estimate.indicator, estimate.metric) == ("parallel_forms.phi_of_forms", name)
+        and estimate.detail.get("wordings_needed")
     ]
-    return replace(made, notes=(*made.notes, *needed))
+    return replace(study_design, notes=(*study_design.notes, *wording_notes))
 
 
 def design_of_scores(
@@ -337,17 +396,26 @@ def design_of_scores(
         As in `design`.
     """
     x = np.asarray(scores, dtype=np.float64)
-    parts = study_parts(x, pictures, families)
-    where = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
+    components = study_variance_components(x, pictures, families)
+    picture_labels = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
     kinds = np.asarray([]) if types is None else np.asarray(types)
-    own = {
-        str(k): study_parts(x[:, kinds == k], where[kinds == k], jackknife=False)
+    components_by_type = {
+        str(k): study_variance_components(
+            x[:, kinds == k], picture_labels[kinds == k], jackknife=False
+        )
         for k in np.unique(kinds)
     }
-    listed = read_prices(prices) if isinstance(prices, (Path, str)) else prices
-    each = unit_prices(listed, {}, [str(i) for i in range(len(x))], judged=False)
-    return _designed(
-        "scores", "score", parts, own, parse_targets(targets), each, tuple(free), judged=False
+    price_list = read_prices(prices) if isinstance(prices, (Path, str)) else prices
+    unit = unit_prices(price_list, {}, [str(i) for i in range(len(x))], judged=False)
+    return _find_cheapest(
+        "scores",
+        "score",
+        components,
+        components_by_type,
+        parse_targets(targets),
+        unit,
+        tuple(free),
+        judged=False,
     )
 
 
@@ -369,113 +437,120 @@ def _benchmark(audits: Sequence[BenchmarkAudit], name: str | None) -> BenchmarkA
 
 
 def _metric(audit: BenchmarkAudit, name: str | None) -> str:
-    known = list(audit.metrics)
-    if name is not None and name not in known:
+    metric_names = list(audit.metrics)
+    if name is not None and name not in metric_names:
         raise UsageError(
             f"the audit of {audit.benchmark} has no metric {name!r}",
-            remedy=f"It has {', '.join(known)}.",
+            remedy=f"It has {', '.join(metric_names)}.",
             name=name,
-            choices=known,
+            choices=metric_names,
         )
-    return name or known[0]
+    return name or metric_names[0]
 
 
-def _designed(
+def _find_cheapest(
     benchmark: str,
     metric: str,
-    parts: StudyParts,
-    types: Mapping[str, StudyParts],
+    components: StudyComponents,
+    types: Mapping[str, StudyComponents],
     targets: tuple[Target, ...],
     prices: UnitPrices,
     free: tuple[str, ...],
     judged: bool,
 ) -> StudyDesign:
     """The answer, or the reason why there is none."""
-    check_measured(benchmark, parts, types, targets, prices, free)
-    varied = frozenset(free) if free else may_vary(parts, targets, prices)
-    space = Space(parts, types, targets, prices, varied, judged)
+    check_measured(benchmark, components, types, targets, prices, free)
+    varied = frozenset(free) if free else may_vary(components, targets, prices)
+    space = Space(components, types, targets, prices, varied, judged)
     studies = space.grid()
-    good = space.reached(studies)
-    if not good.any():
+    reaches_targets = space.reached(studies)
+    if not reaches_targets.any():
         raise _out_of_reach(space, studies)
-    best = _cheapest(space, studies, good)
-    now_space, same_space = (
-        replace(space, free=frozenset()),
-        replace(
-            space,
-            free=frozenset(("pictures", "items") if parts.per_picture == 1 else ("pictures",)),
-            apart=False,
-        ),
-    )
-    now = _row(
-        now_space,
-        now_space.priced({axis: np.array([v]) for axis, v in space.now.items()}),
+    best = _cheapest_studies(space, studies, reaches_targets)
+    audited_space = replace(space, free=frozenset())
+    # where a picture has one item, more pictures are more items
+    picture_axes = {"pictures", "items"} if components.per_picture == 1 else {"pictures"}
+    picture_space = replace(space, free=frozenset(picture_axes), adds_type_pictures=False)
+    audited_study = _planned_study(
+        audited_space,
+        audited_space.price_studies({axis: np.array([v]) for axis, v in space.audited.items()}),
         0,
         "as audited",
     )
-    cheapest = _row(space, best, 0, "cheapest")
-    alone = same_space.grid()
-    reached = same_space.reached(alone)
-    same = (
-        _row(same_space, _cheapest(same_space, alone, reached), 0, "more pictures alone")
-        if reached.any()
-        else None
-    )
-    if same is not None and same.pictures < now.pictures:
-        same = replace(same, what="fewer pictures alone")
-    saving = 1 - cheapest.cost / same.cost if same is not None and same.cost > 0 else None
+    cheapest = _planned_study(space, best, 0, "cheapest")
+    picture_study = _picture_study(picture_space, audited_study)
+    saving = None
+    if picture_study is not None and picture_study.cost > 0:
+        saving = 1 - cheapest.cost / picture_study.cost
     curve_of = next((t for t in targets if not t.kind), targets[0])
-    made = StudyDesign(
+    study_design = StudyDesign(
         benchmark=benchmark,
         metric=metric,
         targets=tuple(map(str, targets)),
         free=tuple(name for name in FREE if name in varied),
         sentence="",
         unit=prices.unit,
-        now=now,
+        now=audited_study,
         cheapest=cheapest,
-        same=same,
+        same=picture_study,
         saving=saving,
-        steps=_steps(space, now, best),
-        further=_further(space, best),
-        curve=_curve(replace(space, apart=False), same_space, curve_of, cheapest.cost),
+        steps=_design_steps(space, audited_study, best),
+        further=_marginal_studies(space, best),
+        curve=_curve(
+            replace(space, adds_type_pictures=False), picture_space, curve_of, cheapest.cost
+        ),
         curve_of=curve_of.name,
-        notes=_notes(parts, targets, prices),
+        notes=_design_notes(components, targets, prices),
     )
-    return replace(made, sentence=sentence_of(made))
+    return replace(study_design, sentence=advice_sentence(study_design))
 
 
-def _cheapest(space: Space, studies: Studies, good: npt.NDArray[np.bool_]) -> Studies:
+def _picture_study(picture_space: Space, audited: PlannedStudy) -> PlannedStudy | None:
+    """The cheapest study that changes the number of pictures alone; None where none suffices."""
+    studies = picture_space.grid()
+    reached = picture_space.reached(studies)
+    if not reached.any():
+        return None
+    best = _cheapest_studies(picture_space, studies, reached)
+    study = _planned_study(picture_space, best, 0, "more pictures alone")
+    if study.pictures < audited.pictures:
+        study = replace(study, what="fewer pictures alone")
+    return study
+
+
+def _cheapest_studies(space: Space, studies: Studies, good: npt.NDArray[np.bool_]) -> Studies:
     """The cheapest study, its pictures counted exactly: of each mix that reaches the targets the
     smallest is sought.
     """
     sizes = {axis: np.asarray(getattr(studies.size, axis), dtype=np.float64) for axis in AXES}
     order = np.lexsort((studies.answers, studies.cost))
     order = order[good[order]]
-    tried: dict[tuple[float, ...], int] = {}
-    for place in order.tolist():
-        mix = tuple(float(sizes[axis][place]) for axis in AXES[1:])
-        if mix not in tried:
-            tried[mix] = place
-        if len(tried) == _CANDIDATES:
+    candidates: dict[tuple[float, ...], int] = {}
+    for index in order.tolist():
+        mix = tuple(float(sizes[axis][index]) for axis in AXES[1:])
+        if mix not in candidates:
+            candidates[mix] = index
+        if len(candidates) == _MAX_CANDIDATES:
             break
     pictures = np.unique(sizes["pictures"])
-    counted = []
-    for mix, place in tried.items():
-        high = int(sizes["pictures"][place])
-        below = pictures[pictures < high]
-        low = int(below[-1]) if len(below) else high
-        between = np.unique(np.linspace(low, high, min(high - low, 400) + 1).round())
-        counted.append([between, *(np.full(len(between), value) for value in mix)])
-    columns = [np.concatenate([rows[i] for rows in counted]) for i in range(len(AXES))]
-    exact = space.priced(dict(zip(AXES, columns, strict=True)))
-    places = np.flatnonzero(space.reached(exact))
-    first = places[np.lexsort((exact.answers[places], exact.cost[places]))[0]]
-    return _taken(exact, first)
+    grids = []
+    for mix, index in candidates.items():
+        high = int(sizes["pictures"][index])
+        smaller_sizes = pictures[pictures < high]
+        low = int(smaller_sizes[-1]) if len(smaller_sizes) else high
+        picture_counts = np.unique(np.linspace(low, high, min(high - low, 400) + 1).round())
+        grid = np.empty((len(AXES), len(picture_counts)))
+        grid[0] = picture_counts
+        grid[1:] = np.array(mix)[:, None]
+        grids.append(grid)
+    exact = space.price_studies(dict(zip(AXES, np.hstack(grids), strict=True)))
+    reaching = np.flatnonzero(space.reached(exact))
+    cheapest = reaching[np.lexsort((exact.answers[reaching], exact.cost[reaching]))[0]]
+    return _select_studies(exact, cheapest)
 
 
-def _taken(studies: Studies, place: Any) -> Studies:
-    rows = np.atleast_1d(place)
+def _select_studies(studies: Studies, index: Any) -> Studies:
+    rows = np.atleast_1d(index)
     size = StudySize(
         **{name: np.asarray(getattr(studies.size, name))[rows] for name in (*AXES, "labels")}
     )
@@ -483,29 +558,21 @@ def _taken(studies: Studies, place: Any) -> Studies:
     return Studies(size, extra, studies.cost[rows], studies.answers[rows])
 
 
-def _row(space: Space, studies: Studies, place: int, what: str) -> PlannedStudy:
+def _planned_study(space: Space, studies: Studies, index: int, label: str) -> PlannedStudy:
     """One of the studies, with its forecasts and their intervals."""
-    alone = _taken(studies, place)
-    size = {name: float(np.asarray(getattr(alone.size, name))[0]) for name in (*AXES, "labels")}
+    study = _select_studies(studies, index)
+    size = {name: float(np.asarray(getattr(study.size, name))[0]) for name in (*AXES, "labels")}
     forecasts = []
     for target in space.targets:
-        value = float(space.values(target, alone)[0])
-        low, high = (
-            (math.nan, math.nan)
-            if target.kind
-            else forecast_bounds(space.parts, target.figure, StudySize(**size))
-        )
-        known = math.isfinite(low)
-        forecasts.append(
-            Forecast(
-                target=str(target),
-                value=value,
-                low=low if known else None,
-                high=high if known else None,
-            )
-        )
+        value = float(space.values(target, study)[0])
+        forecast = Forecast(target=str(target), value=value)
+        if not target.kind:
+            low, high = forecast_interval(space.components, target.figure, StudySize(**size))
+            if math.isfinite(low):
+                forecast = replace(forecast, low=low, high=high)
+        forecasts.append(forecast)
     return PlannedStudy(
-        what=what,
+        what=label,
         pictures=round(size["pictures"]),
         items=size["items"],
         forms=round(size["forms"]),
@@ -513,14 +580,14 @@ def _row(space: Space, studies: Studies, place: int, what: str) -> PlannedStudy:
         askings=round(size["askings"]),
         respondents=round(size["respondents"]),
         labels=round(size["labels"]) if math.isfinite(size["labels"]) else 0,
-        extra={kind: round(float(values[0])) for kind, values in alone.extra.items()},
-        answers=round(float(alone.answers[0])),
-        cost=float(alone.cost[0]),
+        extra={kind: round(float(values[0])) for kind, values in study.extra.items()},
+        answers=round(float(study.answers[0])),
+        cost=float(study.cost[0]),
         forecasts=tuple(forecasts),
     )
 
 
-def _steps(space: Space, now: PlannedStudy, best: Studies) -> tuple[PlannedStudy, ...]:
+def _design_steps(space: Space, audited: PlannedStudy, best: Studies) -> tuple[PlannedStudy, ...]:
     """From the audited study to the cheapest, one change at a time: first what saves, last the
     pictures.
     """
@@ -532,29 +599,26 @@ def _steps(space: Space, now: PlannedStudy, best: Studies) -> tuple[PlannedStudy
         "respondents": "respondent",
         "pictures": "picture",
     }
-    sizes = dict(space.now)
+    sizes = dict(space.audited)
     end = {axis: float(np.asarray(getattr(best.size, axis))[0]) for axis in AXES}
     changed = [axis for axis in words if sizes[axis] != end[axis]]
     rows = []
     for axis in changed[:-1]:
         sizes[axis] = end[axis]
         step = replace(space, free=space.free - {"pictures", "labels"})
-        studies = step.priced({name: np.array([value]) for name, value in sizes.items()})
-        plural = words[axis].replace(" ", "s ", 1) if " " in words[axis] else f"{words[axis]}s"
-        rows.append(
-            _row(
-                step, studies, 0, f"then {end[axis]:g} {words[axis] if end[axis] == 1 else plural}"
-            )
-        )
-    return (*rows, _row(space, best, 0, "cheapest"))
+        studies = step.price_studies({name: np.array([value]) for name, value in sizes.items()})
+        noun, _, unit = words[axis].partition(" ")
+        label = f"then {_count_phrase(end[axis], noun)} {unit}".rstrip()
+        rows.append(_planned_study(step, studies, 0, label))
+    return (*rows, _planned_study(space, best, 0, "cheapest"))
 
 
-def _further(space: Space, best: Studies) -> tuple[PlannedStudy, ...]:
-    """What one unit more of each thing that may vary would buy."""
+def _marginal_studies(space: Space, best: Studies) -> tuple[PlannedStudy, ...]:
+    """The cheapest study with one unit more of each axis that may vary."""
     end = {axis: float(np.asarray(getattr(best.size, axis))[0]) for axis in AXES}
     choices, rows = space.choices(), []
     fixed = replace(space, free=space.free - {"pictures", "labels"})
-    for axis, word, more in (
+    for axis, word, increment in (
         ("pictures", "10 % more pictures", max(1.0, math.ceil(0.1 * end["pictures"]))),
         ("items", "one more item a picture", 1.0),
         ("forms", "one more wording", 1.0),
@@ -564,50 +628,58 @@ def _further(space: Space, best: Studies) -> tuple[PlannedStudy, ...]:
     ):
         if len(choices[axis]) < 2:
             continue
-        sizes = {name: np.array([value + more * (name == axis)]) for name, value in end.items()}
-        rows.append(_row(fixed, fixed.priced(sizes, best.extra), 0, f"… {word}"))
+        sizes = {
+            name: np.array([value + increment * (name == axis)]) for name, value in end.items()
+        }
+        rows.append(_planned_study(fixed, fixed.price_studies(sizes, best.extra), 0, f"… {word}"))
     return tuple(rows)
 
 
-def _curve(space: Space, same: Space, target: Target, cost: float) -> tuple[CurvePoint, ...]:
+def _curve(
+    space: Space, picture_space: Space, target: Target, cost: float
+) -> tuple[CurvePoint, ...]:
     """The best that each budget buys: among all studies, and among those with more pictures
     alone.
     """
-    studies, alone = space.grid(), same.grid()
+    studies, picture_studies = space.grid(), picture_space.grid()
     sign = 1.0 if target.precision.higher else -1.0
 
-    def best(of: Space, among: Studies, budget: float) -> float:
-        within = among.cost <= budget * (1 + 1e-9)
-        values = sign * of.values(target, among)[within]
+    def best(best_space: Space, among: Studies, budget: float) -> float:
+        affordable = among.cost <= budget * (1 + 1e-9)
+        values = sign * best_space.values(target, among)[affordable]
         return sign * float(np.nanmax(values)) if values.size else math.nan
 
     costs = studies.cost[np.isfinite(studies.cost) & (studies.cost > 0)]
     if not costs.size or cost <= 0:
         return ()
     points = []
-    ends = max(float(costs.min()), cost / _SPAN), min(float(costs.max()), cost * _SPAN)
-    for budget in np.geomspace(*ends, _POINTS).tolist():
-        value, other = best(space, studies, budget), best(same, alone, budget)
-        if math.isfinite(value):
-            points.append(
-                CurvePoint(cost=budget, best=value, same=other if math.isfinite(other) else None)
-            )
+    ends = (
+        max(float(costs.min()), cost / _CURVE_COST_FACTOR),
+        min(float(costs.max()), cost * _CURVE_COST_FACTOR),
+    )
+    for budget in np.geomspace(*ends, _CURVE_POINTS).tolist():
+        best_value = best(space, studies, budget)
+        picture_value = best(picture_space, picture_studies, budget)
+        if math.isfinite(best_value):
+            points.append(CurvePoint(cost=budget, best=best_value, same=finite(picture_value)))
     return tuple(points)
 
 
-def _notes(parts: StudyParts, targets: Sequence[Target], prices: UnitPrices) -> tuple[str, ...]:
+def _design_notes(
+    components: StudyComponents, targets: Sequence[Target], prices: UnitPrices
+) -> tuple[str, ...]:
     notes = list(prices.sources)
-    if parts.forms == 1:
+    if components.forms == 1:
         notes.append(
             "one wording was asked (a negation is none): nothing is said of other wordings"
         )
-    elif any(t.figure in ("g", "phi", "forms") for t in targets) and parts.forms < FEWEST_FORMS:
-        df = (parts.forms - 1) * (parts.respondents - 1)
+    elif any(t.figure in ("g", "phi", "forms") for t in targets) and components.forms < MIN_FORMS:
+        df = (components.forms - 1) * (components.respondents - 1)
         notes.append(
-            f"what wordings do to single respondents is known from {parts.forms} wordings ({df}"
-            " degrees of freedom)"
+            f"what wordings do to single respondents is known from {components.forms} wordings"
+            f" ({df} degrees of freedom)"
         )
-    if parts.runs == 1:
+    if components.runs == 1:
         notes.append(
             "one run was asked: its noise is counted among that of items, and runs cannot vary"
         )
@@ -616,7 +688,7 @@ def _notes(parts: StudyParts, targets: Sequence[Target], prices: UnitPrices) -> 
             "these targets say nothing of other pictures: add mdd, sem or g where other pictures"
             " matter"
         )
-    if parts.per_picture == 1:
+    if components.per_picture == 1:
         notes.append("each picture has one item, so that items a picture cannot vary")
     return tuple(notes)
 
@@ -628,22 +700,22 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
     for target in space.targets:
         values = space.values(target, studies)
         best = int(np.nanargmax(values if target.precision.higher else -values))
-        if target.met(float(values[best])):
+        if target.is_reached_by(float(values[best])):
             continue
-        effect, share = space.largest_part(target, studies, best)
-        row = _row(space, studies, best, "")
-        unchanged = [name for name in space.shrinks(effect) if name not in space.free]
+        effect, share = space.largest_component(target, studies, best)
+        row = _planned_study(space, studies, best, "")
+        unchanged = [name for name in space.reducing_axes(effect) if name not in space.free]
         size = ", ".join(
             [
-                f"{row.pictures:,} pictures of {_counted(row.items, 'item')}",
-                _counted(row.forms, "wording"),
-                _counted(row.runs, "run"),
+                f"{row.pictures:,} pictures of {_count_phrase(row.items, 'item')}",
+                _count_phrase(row.forms, "wording"),
+                _count_phrase(row.runs, "run"),
             ]
         )
-        named = " x ".join(effect)
+        effect_name = " x ".join(effect)
         return DesignError(
             f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; in the way"
-            f" stands {named} ({share:.0%} of the error)",
+            f" stands {effect_name} ({share:.0%} of the error)",
             remedy=(
                 f"Let {' and '.join(unchanged)} vary (--free), or ask for less."
                 if unchanged
@@ -657,5 +729,5 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
     )
 
 
-def _counted(count: float, word: str) -> str:
+def _count_phrase(count: float, word: str) -> str:
     return f"{count:g} {word}" if count == 1 else f"{count:g} {word}s"

@@ -1,4 +1,4 @@
-"""Wealth of bets against supposed means, the ground of intervals that hold at any time.
+"""Wealth of bets against supposed means, from which intervals follow that hold at any time.
 
 Under the true mean nobody expects to gain by betting against it, so wealth 1 / alpha is reached
 with chance alpha at most, at whatever time one looks (Ville). Waudby-Smith and Ramdas 2024, JRSS B
@@ -13,28 +13,28 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from hqm.errors import DesignError
-from hqm.psychometrics.result import Array, ArrayLike, Flags
+from hqm.psychometrics.result import Array, ArrayLike, BoolArray
 
-_CAUTION = 0.75
+_MAX_STAKE_SHARE = 0.75
 """The share of the wealth that one bet may lose."""
 _FIRST_TARGET = 8
 """Pictures after which the quickest of the mixed strategies wants to have decided; each other takes
 twice as many.
 """
-_SLOWEST = 2**13
+_MAX_TARGET = 2**13
 
 
-def _targets(population: float) -> Array:
+def _strategy_targets(population: float) -> Array:
     """The numbers of pictures at which the mixed strategies are best."""
-    most = min(_SLOWEST, 0.9 * population)
-    powers = range(max(1, math.ceil(math.log2(max(most, 1) / _FIRST_TARGET)) + 1))
-    return np.minimum(_FIRST_TARGET * 2.0 ** np.array(powers), max(most, 1.0))
+    max_target = min(_MAX_TARGET, 0.9 * population)
+    powers = range(max(1, math.ceil(math.log2(max(max_target, 1) / _FIRST_TARGET)) + 1))
+    return np.minimum(_FIRST_TARGET * 2.0 ** np.array(powers), max(max_target, 1.0))
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Wealth:
       population without end.
     - `alpha`: The chance of error that the bets are best for; they are valid for any.
 
-    After `draw`, `above` and `below` are log wealths of shape (..., means).
+    After `draw`, `log_wealth_above` and `log_wealth_below` are log wealths of shape (..., means).
     """
 
     means: Array
@@ -59,12 +59,12 @@ class Wealth:
     largest: float = 1.0
     population: float = math.inf
     alpha: float = 0.05
-    drawn: int = field(default=0, init=False)
+    n_drawn: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._targets = _targets(self.population)
+        self._targets = _strategy_targets(self.population)
         shape = (*self.means.shape, self._targets.size)
-        self._up, self._down = np.zeros(shape), np.zeros(shape)
+        self._log_wealth_above, self._log_wealth_below = np.zeros(shape), np.zeros(shape)
         batch = self.means.shape[:-1]
         self._total, self._items = np.zeros(batch), np.zeros(batch)
         self._squares = np.full(batch, ((self.high - self.low) * self.largest / 2) ** 2 / 2)
@@ -74,70 +74,80 @@ class Wealth:
         were scored.
         """
         total, size = np.asarray(totals, dtype=np.float64), np.asarray(items, dtype=np.float64)
-        left = self.population - self.drawn
-        expected = -(self._total[..., None] - self.means * self._items[..., None]) / left
+        n_remaining = self.population - self.n_drawn
+        expected = -(self._total[..., None] - self.means * self._items[..., None]) / n_remaining
         excess = total[..., None] - self.means * size[..., None] - expected
         # the room below and above what is expected, which no picture's value can leave
-        below = (self.means - self.low) * self.largest + expected
-        above = (self.high - self.means) * self.largest - expected
-        deviation = np.sqrt(self._squares / (self.drawn + 0.5))
-        gaps = np.sqrt(2 * math.log(2 / self.alpha) * (1 / self._targets - 1 / self.population))
-        growth = 1.0 if math.isinf(left) else self.population / left
-        wanted = np.multiply.outer(growth / deviation, gaps)[..., None, :]
-        self._up += _gain(wanted, excess, below)
-        self._down += _gain(wanted, -excess, above)
-        middle = (self.low + self.high) / 2
-        guess = (self._total + middle * self.largest) / (self._items + self.largest)
-        self._squares = self._squares + (total - guess * size) ** 2
+        room_below = (self.means - self.low) * self.largest + expected
+        room_above = (self.high - self.means) * self.largest - expected
+        deviation = np.sqrt(self._squares / (self.n_drawn + 0.5))
+        target_widths = np.sqrt(
+            2 * math.log(2 / self.alpha) * (1 / self._targets - 1 / self.population)
+        )
+        # without replacement the remaining pictures carry all that is not known yet
+        growth = 1.0 if math.isinf(n_remaining) else self.population / n_remaining
+        optimal_bets = np.multiply.outer(growth / deviation, target_widths)[..., None, :]
+        self._log_wealth_above += _log_gain(optimal_bets, excess, room_below)
+        self._log_wealth_below += _log_gain(optimal_bets, -excess, room_above)
+        midpoint = (self.low + self.high) / 2
+        running_mean = (self._total + midpoint * self.largest) / (self._items + self.largest)
+        self._squares = self._squares + (total - running_mean * size) ** 2
         self._total, self._items = self._total + total, self._items + size
-        self.drawn += 1
-        if self.drawn == self.population:
+        self.n_drawn += 1
+        if self.n_drawn == self.population:
             # everything is known: only the true mean is left
-            missed = self._total[..., None] - self.means * self._items[..., None]
-            near = 1e-9 * np.maximum(self._items[..., None], 1)
-            self._up = np.where((missed > near)[..., None], np.inf, self._up)
-            self._down = np.where((missed < -near)[..., None], np.inf, self._down)
+            remainder = self._total[..., None] - self.means * self._items[..., None]
+            tolerance = 1e-9 * np.maximum(self._items[..., None], 1)
+            self._log_wealth_above = np.where(
+                (remainder > tolerance)[..., None], np.inf, self._log_wealth_above
+            )
+            self._log_wealth_below = np.where(
+                (remainder < -tolerance)[..., None], np.inf, self._log_wealth_below
+            )
 
     @property
-    def above(self) -> Array:
+    def log_wealth_above(self) -> Array:
         """The log wealth of bets that the mean lies above each supposed one."""
-        return np.asarray(_mixed(self._up))
+        return np.asarray(_mixture_wealth(self._log_wealth_above))
 
     @property
-    def below(self) -> Array:
+    def log_wealth_below(self) -> Array:
         """The log wealth of bets that the mean lies below each supposed one."""
-        return np.asarray(_mixed(self._down))
+        return np.asarray(_mixture_wealth(self._log_wealth_below))
 
     @property
-    def either(self) -> Array:
+    def log_wealth_two_sided(self) -> Array:
         """The log wealth that is half in either."""
-        return np.asarray(np.logaddexp(self.above, self.below) - math.log(2))
+        return np.asarray(np.logaddexp(self.log_wealth_above, self.log_wealth_below) - math.log(2))
 
-    def keep(self, chosen: Flags) -> None:
-        """Go on with some of the supposed means only: (means,)."""
-        self.means = self.means[..., chosen]
-        self._up, self._down = self._up[..., chosen, :], self._down[..., chosen, :]
+    def restrict_means(self, mask: BoolArray) -> None:
+        """Keep the supposed means of a mask, (means,), only."""
+        self.means = self.means[..., mask]
+        self._log_wealth_above, self._log_wealth_below = (
+            self._log_wealth_above[..., mask, :],
+            self._log_wealth_below[..., mask, :],
+        )
 
 
-def _gain(wanted: Array, excess: Array, room: Array) -> Array:
-    """What each strategy's bet gains, in log wealth; without end where a supposed mean has become
+def _log_gain(bets: Array, excess: Array, room: Array) -> Array:
+    """The gain of each strategy's bet, in log wealth; infinite where a supposed mean has become
     impossible.
     """
-    stake = np.minimum(wanted, _CAUTION / np.maximum(room, 1e-9)[..., None])
-    gained = np.log1p(np.maximum(stake * excess[..., None], -1 + 1e-12))
-    return np.asarray(np.where((room < -1e-9)[..., None], np.inf, gained))
+    stake = np.minimum(bets, _MAX_STAKE_SHARE / np.maximum(room, 1e-9)[..., None])
+    log_gain = np.log1p(np.maximum(stake * excess[..., None], -1 + 1e-12))
+    return np.asarray(np.where((room < -1e-9)[..., None], np.inf, log_gain))
 
 
-def _mixed(wealth: Array) -> Array:
+def _mixture_wealth(wealth: Array) -> Array:
     """The log of the mean wealth over the strategies."""
-    most = wealth.max(axis=-1, keepdims=True)
-    finite = np.where(np.isfinite(most), most, 0.0)
+    maximum = wealth.max(axis=-1, keepdims=True)
+    finite = np.where(np.isfinite(maximum), maximum, 0.0)
     with np.errstate(divide="ignore"):
         mean = np.log(np.exp(wealth - finite).mean(axis=-1)) + finite[..., 0]
-    return np.where(np.isposinf(most[..., 0]), np.inf, mean)
+    return np.where(np.isposinf(maximum[..., 0]), np.inf, mean)
 
 
-_POINTS = 2001
+_GRID_SIZE = 2001
 """Supposed means that an interval is made of; it reaches to the next one outside, so it is never
 too narrow.
 """
@@ -165,12 +175,12 @@ class ConfidenceSequence:
         """(pictures,): half of each interval's length."""
         return (self.upper - self.lower) / 2
 
-    def first(self, half_width: float) -> int | None:
+    def pictures_until(self, half_width: float) -> int | None:
         """The number of pictures after which half the interval was this short for the first time;
         None if it never was.
         """
-        short = np.flatnonzero(self.half_width <= half_width)
-        return int(short[0]) + 1 if short.size else None
+        narrow = np.flatnonzero(self.half_width <= half_width)
+        return int(narrow[0]) + 1 if narrow.size else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +209,7 @@ class RunningInterval:
     def __init__(
         self, *, population: float = math.inf, largest: int = 1, level: float = 0.95
     ) -> None:
-        grid = np.linspace(0, 1, _POINTS)
+        grid = np.linspace(0, 1, _GRID_SIZE)
         self._wealth = Wealth(grid, largest=largest, population=population, alpha=1 - level)
         self._limit, self._step = -math.log(1 - level), grid[1]
         self.low, self.high = 0.0, 1.0
@@ -212,19 +222,19 @@ class RunningInterval:
         self._items += int(np.isfinite(x).sum())
         wealth = self._wealth
         wealth.draw(np.nansum(x), np.isfinite(x).sum())
-        if wealth.drawn == wealth.population and self._items:
+        if wealth.n_drawn == wealth.population and self._items:
             self.low = self.high = self.estimate
             return
-        alive = wealth.either < self._limit
-        if not alive.any():  # the grid is coarser than what is known
+        plausible = wealth.log_wealth_two_sided < self._limit
+        if not plausible.any():  # the grid is coarser than what is known
             return
-        first, last = np.flatnonzero(alive)[[0, -1]]
+        first, last = np.flatnonzero(plausible)[[0, -1]]
         self.low = max(self.low, wealth.means[first] - self._step)
         self.high = min(self.high, wealth.means[last] + self._step)
-        if last + 1 - first < alive.size:
-            inside = np.zeros(alive.size, dtype=bool)
-            inside[first : last + 1] = True
-            wealth.keep(inside)
+        if last + 1 - first < plausible.size:
+            mask = np.zeros(plausible.size, dtype=bool)
+            mask[first : last + 1] = True
+            wealth.restrict_means(mask)
 
     @property
     def estimate(self) -> float:
@@ -250,11 +260,14 @@ class RunningPairs:
         pairs = np.array(list(itertools.combinations(range(respondents), 2)), dtype=np.int64)
         self._first, self._second = pairs[:, 0], pairs[:, 1]
         self.smallest, self._alpha = smallest, 1 - level
-        supposed = np.tile([0.0, smallest, -smallest], (len(pairs), 1))
+        supposed_differences = np.tile([0.0, smallest, -smallest], (len(pairs), 1))
         self._wealth = Wealth(
-            supposed, -1.0, 1.0, largest, population, (1 - level) / max(1, len(pairs))
+            supposed_differences, -1.0, 1.0, largest, population, (1 - level) / max(1, len(pairs))
         )
-        self._apart, self._near = np.zeros(len(pairs)), np.zeros((len(pairs), 2))
+        self._separation_wealth, self._equivalence_wealth = (
+            np.zeros(len(pairs)),
+            np.zeros((len(pairs), 2)),
+        )
         self._totals, self._items = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.decisions = [
             PairDecision(
@@ -273,46 +286,48 @@ class RunningPairs:
         self._totals, self._items = self._totals + totals, self._items + items
         wealth = self._wealth
         wealth.draw(totals, items)
-        above, below = wealth.above, wealth.below
-        self._apart = np.maximum(self._apart, np.logaddexp(above[:, 0], below[:, 0]) - math.log(2))
+        log_above, log_below = wealth.log_wealth_above, wealth.log_wealth_below
+        self._separation_wealth = np.maximum(
+            self._separation_wealth, np.logaddexp(log_above[:, 0], log_below[:, 0]) - math.log(2)
+        )
         if self.smallest:
-            self._near = np.maximum(self._near, np.stack([below[:, 1], above[:, 2]], axis=1))
+            self._equivalence_wealth = np.maximum(
+                self._equivalence_wealth, np.stack([log_below[:, 1], log_above[:, 2]], axis=1)
+            )
         self._decide()
 
     def _decide(self) -> None:
-        """Holm's steps: the smallest p-value is held against alpha over all pairs, the next against
-        alpha over the rest.
+        """Holm's steps: the smallest p-value is compared with alpha over all pairs, the next with
+        alpha over the remaining ones.
         """
-        near = self._near.min(axis=1)
-        strength = np.maximum(self._apart, near)
-        everything = self._wealth.drawn == self._wealth.population
+        equivalence = self._equivalence_wealth.min(axis=1)
+        strength = np.maximum(self._separation_wealth, equivalence)
+        is_exhausted = self._wealth.n_drawn == self._wealth.population
         order = np.argsort(-strength, kind="stable")
         for step, j in enumerate(order):
-            if strength[j] < math.log((len(order) - step) / self._alpha) and not everything:
+            if strength[j] < math.log((len(order) - step) / self._alpha) and not is_exhausted:
                 break
             if self.decisions[j].state == "open" and self._items[j]:
-                self.decisions[j] = self._decided(
-                    int(j), float(self._apart[j]), float(near[j]), everything
+                self.decisions[j] = self._pair_decision(
+                    int(j), float(self._separation_wealth[j]), float(equivalence[j]), is_exhausted
                 )
 
-    def _decided(self, j: int, apart: float, near: float, everything: bool) -> PairDecision:
+    def _pair_decision(
+        self, j: int, separation: float, equivalence: float, is_exhausted: bool
+    ) -> PairDecision:
         difference = float(self._totals[j] / self._items[j])
-        state: PairState = "separated" if apart >= near else "within"
-        if everything:
-            state = (
-                "equal"
-                if difference == 0
-                else "within"
-                if abs(difference) < self.smallest
-                else "separated"
-            )
+        state: PairState = "separated" if separation >= equivalence else "within"
+        if is_exhausted and difference == 0:
+            state = "equal"
+        elif is_exhausted:
+            state = "within" if abs(difference) < self.smallest else "separated"
         return PairDecision(
             first=int(self._first[j]),
             second=int(self._second[j]),
             state=state,
             difference=difference,
-            pictures=self._wealth.drawn,
-            p=min(1.0, math.exp(-max(apart, near))),
+            pictures=self._wealth.n_drawn,
+            p=min(1.0, math.exp(-max(separation, equivalence))),
         )
 
     def is_open(self, respondent: int, partners: Collection[int]) -> bool:
@@ -326,23 +341,22 @@ class RunningPairs:
 
     def summary(self) -> tuple[PairDecision, ...]:
         """Every pair as it stands."""
-        return tuple(
-            (
-                PairDecision(
-                    first=d.first,
-                    second=d.second,
-                    state="open",
-                    difference=(
-                        float(self._totals[j] / self._items[j]) if self._items[j] else math.nan
-                    ),
-                    pictures=self._wealth.drawn,
-                    p=min(1.0, math.exp(-max(self._apart[j], self._near[j].min()))),
+        pairs = []
+        for j, decision in enumerate(self.decisions):
+            if decision.state == "open":
+                difference = math.nan
+                if self._items[j]:
+                    difference = float(self._totals[j] / self._items[j])
+                # the larger log wealth is the evidence; p = 1 / wealth (Ville's inequality)
+                log_wealth = max(self._separation_wealth[j], self._equivalence_wealth[j].min())
+                decision = replace(
+                    decision,
+                    difference=difference,
+                    pictures=self._wealth.n_drawn,
+                    p=min(1.0, math.exp(-log_wealth)),
                 )
-                if d.state == "open"
-                else d
-            )
-            for j, d in enumerate(self.decisions)
-        )
+            pairs.append(decision)
+        return tuple(pairs)
 
 
 def confidence_sequence(
@@ -387,22 +401,24 @@ def confidence_sequence(
     >>> rng = np.random.default_rng(0)
     >>> answers = (rng.random(1000) < 0.8).astype(float)
     >>> sequence = confidence_sequence(answers[:500], np.arange(500) // 5, population=200)
-    >>> bool(sequence.lower[-1] <= answers.mean() <= sequence.upper[-1]), sequence.first(0.1)
-    (True, 38)
+    >>> bool(sequence.lower[-1] <= answers.mean() <= sequence.upper[-1])
+    True
+    >>> sequence.pictures_until(0.1)
+    38
 
     Source: Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27 (bets); 2020, NeurIPS 33 (draws without
     replacement).
     """
-    (x,), parts = _by_picture(
+    (x,), slices = _split_by_picture(
         np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest
     )
     running = RunningInterval(
         population=population or math.inf,
-        largest=largest or max(stop - start for start, stop in parts),
+        largest=largest or max(stop - start for start, stop in slices),
         level=level,
     )
     rows = []
-    for start, stop in parts:
+    for start, stop in slices:
         running.draw(x[start:stop])
         rows.append((running.estimate, running.low, running.high))
     estimate, lower, upper = np.array(rows).T
@@ -420,10 +436,10 @@ def separated_pairs(
     largest: int | None = None,
     level: float = 0.95,
 ) -> tuple[PairDecision, ...]:
-    """Which pairs of respondents are told apart, picture by picture, with Holm's correction over
+    """Which pairs of respondents are separated, picture by picture, with Holm's correction over
     the pairs.
 
-    A pair is `separated` once the order of its two scores is told, and `within` once a difference
+    A pair is `separated` once the order of its scores is decided, and `within` once a difference
     of `smallest` or more is ruled out either way. With the chance `level` no pair is decided
     wrongly, at whatever time one stops. Differences are over the items on which both have a score;
     a pair that is decided stays so.
@@ -453,7 +469,7 @@ def separated_pairs(
 
     Source: as for `confidence_sequence`; Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
     """
-    x, parts = _by_picture(
+    x, slices = _split_by_picture(
         np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest
     )
     if len(x) < 2:
@@ -470,20 +486,20 @@ def separated_pairs(
         len(x),
         smallest=smallest,
         population=population or math.inf,
-        largest=largest or max(stop - start for start, stop in parts),
+        largest=largest or max(stop - start for start, stop in slices),
         level=level,
     )
-    for start, stop in parts:
+    for start, stop in slices:
         running.draw(x[:, start:stop])
     return running.summary()
 
 
-def _by_picture(
+def _split_by_picture(
     scores: Array, pictures: Sequence[object] | None, population: int | None, largest: int | None
 ) -> tuple[Array, list[tuple[int, int]]]:
     """The scores, checked, and where each picture's items begin and end."""
-    known = scores[np.isfinite(scores)]
-    if known.size and (known.min() < 0 or known.max() > 1):
+    finite_scores = scores[np.isfinite(scores)]
+    if finite_scores.size and (finite_scores.min() < 0 or finite_scores.max() > 1):
         raise DesignError(
             "a score lies outside 0 to 1",
             remedy="Divide by the greatest score that an item can have.",
@@ -495,22 +511,22 @@ def _by_picture(
             f"there are {count} items and {len(names)} pictures",
             remedy="Name a picture for each item.",
         )
-    parts = list(_runs(names))
-    if len({names[start] for start, _ in parts}) < len(parts):
+    slices = list(_runs(names))
+    if len({names[start] for start, _ in slices}) < len(slices):
         raise DesignError(
             "the items of a picture do not stand together", remedy="Order the items by picture."
         )
-    if population is not None and len(parts) > population:
+    if population is not None and len(slices) > population:
         raise DesignError(
-            f"{len(parts)} pictures were asked, of {population}",
+            f"{len(slices)} pictures were asked, of {population}",
             remedy="Give the number of pictures of the full benchmark.",
         )
-    if largest is not None and max(stop - start for start, stop in parts) > largest:
+    if largest is not None and max(stop - start for start, stop in slices) > largest:
         raise DesignError(
             f"a picture has more than {largest} items",
             remedy="Give the most items that a picture has.",
         )
-    return scores, parts
+    return scores, slices
 
 
 def _runs(names: Sequence[object]) -> Iterator[tuple[int, int]]:

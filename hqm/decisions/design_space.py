@@ -17,24 +17,24 @@ from pydantic import TypeAdapter
 
 from hqm.decisions.prices import UnitPrices
 from hqm.errors import UsageError
-from hqm.psychometrics.result import Array, ArrayLike, Flags
+from hqm.psychometrics.result import Array, ArrayLike, BoolArray
 from hqm.psychometrics.study_forecast import (
     ALIASES,
     PRECISIONS,
     Precision,
     StudySize,
     Z,
-    error_parts,
+    effective_respondents,
+    error_components,
     forecast,
-    independent,
 )
-from hqm.psychometrics.study_variance import Effect, StudyParts
-from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
+from hqm.psychometrics.study_variance import Effect, StudyComponents
+from hqm.psychometrics.variance_components import MIN_CLUSTERS
 from hqm.types import json_data
 from hqm.version import __version__
 
-_WRITTEN = re.compile(r"\s*(\w+)\s*(?:\[(.+?)\])?\s*(>=|<=)\s*([-+.\deE]+)\s*")
-OF_A_TYPE = ("sem", "half_width")
+_TARGET_PATTERN = re.compile(r"\s*(\w+)\s*(?:\[(.+?)\])?\s*(>=|<=)\s*([-+.\deE]+)\s*")
+TYPE_FIGURES = ("sem", "half_width")
 """The figures that may be wanted of one hallucination type."""
 
 
@@ -54,12 +54,12 @@ class Target:
     def name(self) -> str:
         return f"{self.figure}[{self.kind}]" if self.kind else self.figure
 
-    def met(self, values: ArrayLike) -> Flags:
+    def is_reached_by(self, values: ArrayLike) -> BoolArray:
         """Which values reach the target, within rounding."""
-        slack, reached = 1e-9 * max(1.0, abs(self.value)), np.asarray(values)
+        tolerance, figures = 1e-9 * max(1.0, abs(self.value)), np.asarray(values)
         if self.precision.higher:
-            return np.asarray(reached >= self.value - slack)
-        return np.asarray(reached <= self.value + slack)
+            return np.asarray(figures >= self.value - tolerance)
+        return np.asarray(figures <= self.value + tolerance)
 
     def __str__(self) -> str:
         return f"{self.name}{'>=' if self.precision.higher else '<='}{self.value:g}"
@@ -76,27 +76,27 @@ def parse_target(text: str) -> Target:
     UsageError
         The figure means nothing, the sign points the wrong way, or the value is none.
     """
-    read = _WRITTEN.fullmatch(text)
-    if read is None:
+    match = _TARGET_PATTERN.fullmatch(text)
+    if match is None:
         raise UsageError(
             f"the target {text!r} cannot be read", remedy='Write it as "mdd<=.02" or "rho_g>=.95".'
         )
-    written, kind, sign, number = read.groups()
-    figure = ALIASES.get(written, written)
-    known = (*PRECISIONS, *ALIASES)
+    figure_name, kind, sign, number = match.groups()
+    figure = ALIASES.get(figure_name, figure_name)
+    figure_names = (*PRECISIONS, *ALIASES)
     if figure not in PRECISIONS:
         raise UsageError(
-            f"there is no figure {written!r} to reach",
-            remedy=f"There are {', '.join(known)}.",
-            name=written,
-            choices=known,
+            f"there is no figure {figure_name!r} to reach",
+            remedy=f"There are {', '.join(figure_names)}.",
+            name=figure_name,
+            choices=figure_names,
         )
     if (sign == ">=") != PRECISIONS[figure].higher:
-        right = ">=" if PRECISIONS[figure].higher else "<="
-        better = "higher" if PRECISIONS[figure].higher else "lower"
+        operator = ">=" if PRECISIONS[figure].higher else "<="
+        better_direction = "higher" if PRECISIONS[figure].higher else "lower"
         raise UsageError(
-            f"the target {text!r} points the wrong way: {better} is better",
-            remedy=f"Write {written}{right}{number}.",
+            f"the target {text!r} points the wrong way: {better_direction} is better",
+            remedy=f"Write {figure_name}{operator}{number}.",
         )
     try:
         value = float(number)
@@ -105,12 +105,12 @@ def parse_target(text: str) -> Target:
             f"the target {text!r} has no number", remedy='Write it as "mdd<=.02".'
         ) from None
     if not (math.isfinite(value) and value > 0) or (PRECISIONS[figure].higher and value >= 1):
-        span = "between 0 and 1" if PRECISIONS[figure].higher else "above 0"
-        raise UsageError(f"no study reaches {text!r}", remedy=f"Give a number {span}.")
-    if kind and figure not in OF_A_TYPE:
+        limits = "between 0 and 1" if PRECISIONS[figure].higher else "above 0"
+        raise UsageError(f"no study reaches {text!r}", remedy=f"Give a number {limits}.")
+    if kind and figure not in TYPE_FIGURES:
         raise UsageError(
             f"{figure} is no figure of a single type",
-            remedy=f"Of a type there are {', '.join(OF_A_TYPE)}.",
+            remedy=f"Of a type there are {', '.join(TYPE_FIGURES)}.",
         )
     return Target(figure, value, kind or "")
 
@@ -125,15 +125,15 @@ def parse_targets(targets: Sequence[str | Target]) -> tuple[Target, ...]:
     """
     if isinstance(targets, str):
         targets = [targets]
-    made = tuple(parse_target(t) if isinstance(t, str) else t for t in targets)
-    if not made:
+    parsed = tuple(parse_target(t) if isinstance(t, str) else t for t in targets)
+    if not parsed:
         raise UsageError(
             "there is no target", remedy='Name one with --target "mdd<=.02"; it may be repeated.'
         )
-    names = [target.name for target in made]
-    if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise UsageError(f"{twice} is wanted twice", remedy="Name each figure once.")
-    return made
+    names = [target.name for target in parsed]
+    if duplicate := next((name for name in names if names.count(name) > 1), ""):
+        raise UsageError(f"{duplicate} is wanted twice", remedy="Name each figure once.")
+    return parsed
 
 
 FREE = ("items", "pictures", "runs", "forms", "judges", "labels", "respondents")
@@ -148,12 +148,12 @@ _FACET = {
     "run": "runs",
     "judge": "judges",
 }
-_ITEMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
-_STEPS = 120
-_RANGE = 20
+_ITEM_CHOICES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
+_PICTURE_STEPS = 120
+_PICTURE_FACTOR = 20
 """How many times the audit's pictures are looked at, where `[most]` says nothing."""
-MOST = {"forms": 6, "runs": 10, "askings": 5}
-FEWEST_OTHERS = 10
+MAX_LEVELS = {"forms": 6, "runs": 10, "askings": 5}
+MIN_RESPONDENTS = 10
 """Independent respondents below which nothing is said of others."""
 
 
@@ -177,62 +177,66 @@ class Studies:
 
 @dataclass(frozen=True)
 class Space:
-    """What is measured, what it costs, and what may be varied."""
+    """The measured variance components, the prices, and the axes that may vary."""
 
-    parts: StudyParts
-    types: Mapping[str, StudyParts]
+    components: StudyComponents
+    types: Mapping[str, StudyComponents]
     targets: Sequence[Target]
     prices: UnitPrices
     free: frozenset[str]
     judged: bool = False
-    apart: bool = True
+    adds_type_pictures: bool = True
     """Whether pictures of one type may be added alone."""
 
     @cached_property
-    def now(self) -> dict[str, float]:
+    def audited(self) -> dict[str, float]:
         """The study that was audited, with each of its runs in each of its wordings."""
-        parts = self.parts
+        components = self.components
         return {
-            "pictures": float(parts.pictures),
-            "items": parts.per_picture,
-            "forms": float(parts.forms),
-            "runs": float(parts.runs),
-            "askings": float(parts.askings),
-            "respondents": float(parts.respondents),
+            "pictures": float(components.pictures),
+            "items": components.per_picture,
+            "forms": float(components.forms),
+            "runs": float(components.runs),
+            "askings": float(components.askings),
+            "respondents": float(components.respondents),
         }
 
     def choices(self) -> dict[str, Array]:
         """Axis -> the numbers to look at."""
-        most, parts, now = self.prices.most, self.parts, self.now
-        levels = {axis: np.array([now[axis]]) for axis in AXES}
-        alone = parts.per_picture == 1
-        if "pictures" in self.free or (alone and "items" in self.free):
-            top = most.pictures or max(_RANGE * parts.pictures, 200)
-            tried = np.geomspace(FEWEST_CLUSTERS, max(top, FEWEST_CLUSTERS), _STEPS).round()
-            levels["pictures"] = np.unique(
-                [*tried, *([now["pictures"]] if parts.pictures <= top else [])]
-            )
-        if "items" in self.free and not alone:
-            largest = most.items_per_picture or max(2 * parts.per_picture, 6)
-            levels["items"] = np.unique(
-                [
-                    *(n for n in _ITEMS if n <= largest),
-                    *([now["items"]] if now["items"] <= largest else []),
-                ]
+        limits, components, audited = self.prices.limits, self.components, self.audited
+        levels = {axis: np.array([audited[axis]]) for axis in AXES}
+        is_single_item = components.per_picture == 1
+        if "pictures" in self.free or (is_single_item and "items" in self.free):
+            max_level = limits.pictures or max(_PICTURE_FACTOR * components.pictures, 200)
+            picture_counts = np.geomspace(
+                MIN_CLUSTERS, max(max_level, MIN_CLUSTERS), _PICTURE_STEPS
+            ).round()
+            levels["pictures"] = _add_level(picture_counts, audited["pictures"], max_level)
+        if "items" in self.free and not is_single_item:
+            largest = limits.items_per_picture or max(2 * components.per_picture, 6)
+            item_choices = np.array(_ITEM_CHOICES)
+            levels["items"] = _add_level(
+                item_choices[item_choices <= largest], audited["items"], largest
             )
         for axis, name, measured, limit in (
-            ("forms", "forms", parts.forms > 1, most.forms),
-            ("runs", "runs", parts.runs > 1, most.runs),
-            ("askings", "judges", parts.judge is not None, most.askings),
+            ("forms", "forms", components.forms > 1, limits.forms),
+            ("runs", "runs", components.runs > 1, limits.runs),
+            ("askings", "judges", components.judge is not None, limits.askings),
         ):
             if name in self.free and measured:
                 levels[axis] = np.arange(
-                    1, (limit or max(MOST[axis], int(now[axis]))) + 1, dtype=np.float64
+                    1, (limit or max(MAX_LEVELS[axis], int(audited[axis]))) + 1, dtype=np.float64
                 )
         if "respondents" in self.free and any("others" in t.precision.needs for t in self.targets):
-            top = most.respondents or 5 * parts.respondents
-            least = math.ceil(FEWEST_OTHERS * parts.respondents / max(independent(parts), 1.0))
-            levels["respondents"] = np.unique(np.geomspace(least, max(top, least), 12).round())
+            max_level = limits.respondents or 5 * components.respondents
+            min_respondents = math.ceil(
+                MIN_RESPONDENTS
+                * components.respondents
+                / max(effective_respondents(components), 1.0)
+            )
+            levels["respondents"] = np.unique(
+                np.geomspace(min_respondents, max(max_level, min_respondents), 12).round()
+            )
         return levels
 
     def grid(self, **fixed: ArrayLike) -> Studies:
@@ -241,31 +245,38 @@ class Space:
             axis: np.atleast_1d(np.asarray(v, dtype=np.float64)) for axis, v in fixed.items()
         }
         mesh = np.meshgrid(*(choices[axis] for axis in AXES), indexing="ij")
-        return self.priced({axis: values.ravel() for axis, values in zip(AXES, mesh, strict=True)})
+        return self.price_studies(
+            {axis: values.ravel() for axis, values in zip(AXES, mesh, strict=True)}
+        )
 
-    def priced(
+    def price_studies(
         self, sizes: Mapping[str, Array], extra: Mapping[str, Array] | None = None
     ) -> Studies:
-        """Studies of these sizes with what their targets need beside: labels, and further pictures
-        of a type unless given.
+        """Studies of these sizes, with the labels that their targets need and, unless given, the
+        additional pictures of a type.
         """
         size = StudySize(**sizes)
-        labels, extra = self._labels(size), self._extra(size) if extra is None else extra
+        labels = self._labels_needed(size)
+        if extra is None:
+            extra = self._extra_pictures(size)
         size = replace(size, labels=labels)
         items = sizes["pictures"] * sizes["items"]
         more_items, more_pictures = np.zeros_like(items), np.zeros_like(items)
         for kind, pictures in extra.items():
             more_pictures = more_pictures + pictures
-            more_items = more_items + pictures * self._items_of(kind, sizes["items"])
-        each = sizes["respondents"] * sizes["forms"] * sizes["runs"]
-        answers = (items + more_items) * each
-        p, parts = self.prices, self.parts
-        cost = answers * p.answer + (answers * sizes["askings"] * p.verdict if self.judged else 0.0)
+            more_items = more_items + pictures * self._type_items(kind, sizes["items"])
+        # each form is asked in each run of each respondent
+        answers_per_item = sizes["respondents"] * sizes["forms"] * sizes["runs"]
+        answers = (items + more_items) * answers_per_item
+        p, components = self.prices, self.components
+        cost = answers * p.answer
+        if self.judged:
+            cost = cost + answers * sizes["askings"] * p.verdict
         cost = cost + p.picture * (
-            np.maximum(sizes["pictures"] - parts.pictures, 0) + more_pictures
+            np.maximum(sizes["pictures"] - components.pictures, 0) + more_pictures
         )
-        cost = cost + p.item * np.maximum(items + more_items - parts.items, 0)
-        cost = cost + p.form * np.maximum(sizes["forms"] - parts.forms, 0)
+        cost = cost + p.item * np.maximum(items + more_items - components.items, 0)
+        cost = cost + p.form * np.maximum(sizes["forms"] - components.forms, 0)
         if p.label is not None:
             cost = cost + p.label * sizes["respondents"] * np.where(
                 np.isfinite(labels), labels, 0.0
@@ -275,112 +286,126 @@ class Space:
     def values(self, target: Target, studies: Studies) -> Array:
         """What each study is forecast to reach."""
         if not target.kind:
-            return forecast(self.parts, target.figure, studies.size)
-        return self.of_type(target, studies)
+            return forecast(self.components, target.figure, studies.size)
+        return self.type_figure(target, studies)
 
-    def reached(self, studies: Studies) -> Flags:
+    def reached(self, studies: Studies) -> BoolArray:
         """Which studies reach every target."""
-        good = np.ones(len(studies), dtype=bool)
+        reached = np.ones(len(studies), dtype=bool)
         for target in self.targets:
-            good &= target.met(self.values(target, studies))
-        return good
+            reached &= target.is_reached_by(self.values(target, studies))
+        return reached
 
     # --- one type ---
 
-    def _items_of(self, kind: str, items: Array) -> Array:
+    def _type_items(self, kind: str, items: Array) -> Array:
         """Items of a type in a picture that has any."""
-        return np.maximum(1.0, self.types[kind].per_picture * items / self.parts.per_picture)
+        return np.maximum(1.0, self.types[kind].per_picture * items / self.components.per_picture)
 
-    def _pictures_of(self, kind: str, size: StudySize) -> Array:
+    def _type_pictures(self, kind: str, size: StudySize) -> Array:
         """Pictures that have items of a type, its share of all items being the audit's."""
         pictures, items = (
             np.asarray(values, dtype=np.float64) for values in (size.pictures, size.items)
         )
-        own = pictures * items * self.types[kind].items / self.parts.items
-        return np.asarray(own / self._items_of(kind, items))
+        type_items = pictures * items * self.types[kind].items / self.components.items
+        return np.asarray(type_items / self._type_items(kind, items))
 
-    def _error_of(self, kind: str, size: StudySize, pictures: Array) -> Array:
-        items = self._items_of(kind, np.asarray(size.items, dtype=np.float64))
-        own = StudySize(
+    def _type_error(self, kind: str, size: StudySize, pictures: Array) -> Array:
+        items = self._type_items(kind, np.asarray(size.items, dtype=np.float64))
+        type_size = StudySize(
             pictures=pictures, items=items, forms=size.forms, runs=size.runs, askings=size.askings
         )
-        return forecast(replace(self.types[kind], judge=self.parts.judge), "sem", own)
+        return forecast(replace(self.types[kind], judge=self.components.judge), "sem", type_size)
 
-    def of_type(self, target: Target, studies: Studies) -> Array:
+    def type_figure(self, target: Target, studies: Studies) -> Array:
         """The standard error of a type's score, or its half width."""
-        shares = self._pictures_of(target.kind, studies.size)
+        shares = self._type_pictures(target.kind, studies.size)
         pictures = shares + studies.extra.get(target.kind, np.zeros_like(shares))
-        error = self._error_of(target.kind, studies.size, pictures)
+        error = self._type_error(target.kind, studies.size, pictures)
         return error * Z if target.figure == "half_width" else error
 
-    def _extra(self, size: StudySize) -> dict[str, Array]:
+    def _extra_pictures(self, size: StudySize) -> dict[str, Array]:
         """Type -> how many pictures of it are missing; every part of its error shrinks with their
         number alike.
         """
         extra: dict[str, Array] = {}
-        if "pictures" not in self.free or not self.apart:
+        if "pictures" not in self.free or not self.adds_type_pictures:
             return extra
         for target in self.targets:
             if not target.kind:
                 continue
-            wanted = target.value / (Z if target.figure == "half_width" else 1.0)
-            single = self._error_of(
+            target_error = target.value / (Z if target.figure == "half_width" else 1.0)
+            single_picture_error = self._type_error(
                 target.kind, size, np.ones_like(np.asarray(size.pictures, dtype=np.float64))
             )
-            there = self._pictures_of(target.kind, size)
-            missing = np.ceil(np.maximum((single / wanted) ** 2 * (1 - 1e-12) - there, 0.0))
+            type_pictures = self._type_pictures(target.kind, size)
+            missing = np.ceil(
+                np.maximum(
+                    (single_picture_error / target_error) ** 2 * (1 - 1e-12) - type_pictures, 0.0
+                )
+            )
             extra[target.kind] = np.maximum(missing, extra.get(target.kind, np.zeros_like(missing)))
         return extra
 
     # --- people's labels ---
 
-    def _labels(self, size: StudySize) -> Array:
+    def _labels_needed(self, size: StudySize) -> Array:
         """How many answers of each respondent people must label; as many as before where labels may
         not vary.
         """
         target = next((t for t in self.targets if t.figure == "labelled_sem"), None)
         shape = np.zeros_like(np.asarray(size.pictures, dtype=np.float64))
-        if target is None or self.parts.labels is None:
+        if target is None or self.components.labels is None:
             return shape
-        before = self.parts.labelled / self.parts.respondents
+        labels_before = self.components.labelled / self.components.respondents
         items = np.asarray(size.pictures, dtype=np.float64) * np.asarray(
             size.items, dtype=np.float64
         )
         if "labels" not in self.free:
-            return np.minimum(shape + before, items)
-        own = forecast(self.parts, "sem", size) ** 2
-        left = target.value**2 - own + self.parts.labels / items
+            return np.minimum(shape + labels_before, items)
+        sampling_variance = forecast(self.components, "sem", size) ** 2
+        label_variance = target.value**2 - sampling_variance + self.components.labels / items
         with np.errstate(divide="ignore"):
-            needed = np.where(left > 0, np.ceil(self.parts.labels / left * (1 - 1e-12)), np.inf)
-        top = float(self.prices.most.labels or np.inf)
-        return np.maximum(np.minimum(needed, np.minimum(items, top)), 1.0)
-
-    # --- what stands in the way ---
-
-    def largest_part(self, target: Target, studies: Studies, place: int) -> tuple[Effect, float]:
-        """The component that makes most of a study's error, and its share."""
-        parts = self.types[target.kind] if target.kind else self.parts
-        size = _single(studies.size, place)
-        if target.kind:
-            pictures = self._pictures_of(target.kind, size)
-            size = replace(
-                size, pictures=pictures, items=self._items_of(target.kind, np.asarray(size.items))
+            n_labels = np.where(
+                label_variance > 0,
+                np.ceil(self.components.labels / label_variance * (1 - 1e-12)),
+                np.inf,
             )
-        made = {
-            e: float(v) for e, v in error_parts(parts, size).items() if target.precision.blames(e)
+        max_labels = float(self.prices.limits.labels or np.inf)
+        return np.maximum(np.minimum(n_labels, np.minimum(items, max_labels)), 1.0)
+
+    # --- the largest source of error ---
+
+    def largest_component(
+        self, target: Target, studies: Studies, index: int
+    ) -> tuple[Effect, float]:
+        """The component that makes most of a study's error, and its share."""
+        components = self.types[target.kind] if target.kind else self.components
+        size = _single_size(studies.size, index)
+        if target.kind:
+            pictures = self._type_pictures(target.kind, size)
+            size = replace(
+                size, pictures=pictures, items=self._type_items(target.kind, np.asarray(size.items))
+            )
+        variances = {
+            e: float(v)
+            for e, v in error_components(components, size).items()
+            if target.precision.blames(e)
         }
         if target.figure == "labelled_sem":
             answers = float(size.pictures) * float(size.items)  # type: ignore[arg-type]
             missing = max(1 / float(size.labels) - 1 / answers, 0.0)  # type: ignore[arg-type]
-            made["label",] = (parts.labels or 0.0) * missing
+            variances["label",] = (components.labels or 0.0) * missing
         if target.figure == "mean_sem":
-            several = float(size.respondents)  # type: ignore[arg-type]
-            made = {e: v / (several if "respondent" in e else 1.0) for e, v in made.items()}
-        effect = max(made, key=lambda e: made[e], default=("respondent",))
-        whole = sum(made.values())
-        return effect, made[effect] / whole if whole > 0 else math.nan
+            n_respondents = float(size.respondents)  # type: ignore[arg-type]
+            for component in variances:
+                if "respondent" in component:
+                    variances[component] /= n_respondents
+        effect = max(variances, key=lambda e: variances[e], default=("respondent",))
+        total_variance = sum(variances.values())
+        return effect, variances[effect] / total_variance if total_variance > 0 else math.nan
 
-    def shrinks(self, effect: Effect) -> tuple[str, ...]:
+    def reducing_axes(self, effect: Effect) -> tuple[str, ...]:
         """What makes a component smaller, in the words of `--free`."""
         if effect == ("label",):
             return ("labels",)
@@ -388,12 +413,19 @@ class Space:
         return tuple(dict.fromkeys(facets)) or ("respondents",)
 
 
-def _single(size: StudySize, place: int) -> StudySize:
-    def at(values: ArrayLike) -> float:
-        array = np.asarray(values, dtype=np.float64)
-        return float(array[place]) if array.ndim else float(array)
+def _add_level(levels: Array, audited: float, maximum: float) -> Array:
+    """Sorted levels, with that of the audited study where it does not exceed the maximum."""
+    if audited <= maximum:
+        levels = np.append(levels, audited)
+    return np.unique(levels)
 
-    return StudySize(**{name: at(getattr(size, name)) for name in (*AXES, "labels")})
+
+def _single_size(size: StudySize, index: int) -> StudySize:
+    def value_at_index(values: ArrayLike) -> float:
+        array = np.asarray(values, dtype=np.float64)
+        return float(array[index]) if array.ndim else float(array)
+
+    return StudySize(**{name: value_at_index(getattr(size, name)) for name in (*AXES, "labels")})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,8 +440,8 @@ class Forecast:
     high: float | None = None
 
     @property
-    def met(self) -> bool:
-        return bool(parse_target(self.target).met(self.value))
+    def reaches_target(self) -> bool:
+        return bool(parse_target(self.target).is_reached_by(self.value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,9 +472,25 @@ class PlannedStudy:
     forecasts: tuple[Forecast, ...] = ()
 
     @property
-    def met(self) -> bool:
+    def reaches_targets(self) -> bool:
         """Whether it reaches every target."""
-        return all(forecast.met for forecast in self.forecasts)
+        return all(forecast.reaches_target for forecast in self.forecasts)
+
+    @property
+    def picture_counts(self) -> str:
+        """The number of pictures, and that of additional ones of each type."""
+        text = f"{self.pictures:,}"
+        for kind, n in self.extra.items():
+            if n:
+                text += f" + {n:,} {kind}"
+        return text
+
+    @property
+    def item_count(self) -> str:
+        """The items of a picture, with a decimal only where they are no whole number."""
+        if self.items == int(self.items):
+            return f"{self.items:g}"
+        return f"{self.items:.1f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,42 +557,44 @@ class StudyDesign:
     @property
     def rows(self) -> tuple[PlannedStudy, ...]:
         """The table: as audited, the way to the cheapest, and what more would buy."""
-        return (self.now, *self.steps, *([self.same] if self.same else []), *self.further)
+        picture_study = () if self.same is None else (self.same,)
+        return (self.now, *self.steps, *picture_study, *self.further)
 
     def __str__(self) -> str:
-        heads = ["", "pictures", "items", "wordings", "runs", "cost", *self.targets]
-        judged, labelled = (
-            any(getattr(r, n) > k for r in self.rows) for n, k in (("askings", 1), ("labels", 0))
-        )
-        varied = len({row.respondents for row in self.rows}) > 1
-        more = [("askings", judged), ("labels", labelled), ("respondents", varied)]
-        heads[5:5] = [name for name, shown in more if shown]
-        table = [heads]
+        optional = self._optional_columns()
+        header = ["", "pictures", "items", "wordings", "runs", *optional, "cost", *self.targets]
+        table = [header]
         for row in self.rows:
-            pictures = f"{row.pictures:,}" + "".join(
-                f" + {n:,} {kind}" for kind, n in row.extra.items() if n
-            )
-            cells = [
-                row.what,
-                pictures,
-                f"{row.items:g}" if row.items == int(row.items) else f"{row.items:.1f}",
-                str(row.forms),
-                str(row.runs),
-            ]
-            cells += [str(getattr(row, name)) for name, shown in more if shown]
-            table.append([*cells, amount(row.cost, self.unit), *(_said(f) for f in row.forecasts)])
-        widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
-        lines = [
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in table
-        ]
-        head = f"{self.benchmark}, {self.metric}: {', '.join(self.targets)}"
-        missed = ["  * misses the target"] if any(not row.met for row in self.rows) else []
-        notes = [*missed, *(f"  {note}" for note in self.notes)]
-        return "\n".join([head, self.sentence, "", *(line.rstrip() for line in lines), *notes])
+            cells = [row.what, row.picture_counts, row.item_count, str(row.forms), str(row.runs)]
+            cells += [str(getattr(row, name)) for name in optional]
+            cells.append(amount(row.cost, self.unit))
+            table.append(cells + list(map(_format_forecast, row.forecasts)))
+        title = f"{self.benchmark}, {self.metric}: {', '.join(self.targets)}"
+        notes = [f"  {note}" for note in self.notes]
+        if not all(row.reaches_targets for row in self.rows):
+            notes.insert(0, "  * misses the target")
+        return "\n".join([title, self.sentence, "", *_align(table), *notes])
+
+    def _optional_columns(self) -> list[str]:
+        """The columns of the table that some row makes worth printing."""
+        columns = []
+        if any(row.askings > 1 for row in self.rows):
+            columns.append("askings")
+        if any(row.labels > 0 for row in self.rows):
+            columns.append("labels")
+        if len({row.respondents for row in self.rows}) > 1:
+            columns.append("respondents")
+        return columns
+
+
+def _align(table: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, its first column to the left and all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for first, *others in table:
+        cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def amount(cost: float, unit: str) -> str:
@@ -556,7 +606,7 @@ def amount(cost: float, unit: str) -> str:
     return f"{cost:,.0f} {unit}" if unit == "answers" or cost >= 1000 else f"{cost:,.2f} {unit}"
 
 
-def _said(forecast: Forecast) -> str:
-    wanted = parse_target(forecast.target).value
-    digits = max(3, 2 - math.floor(math.log10(wanted)))
-    return f"{forecast.value:.{digits}f}{' ' if forecast.met else '*'}"
+def _format_forecast(forecast: Forecast) -> str:
+    target_value = parse_target(forecast.target).value
+    digits = max(3, 2 - math.floor(math.log10(target_value)))
+    return f"{forecast.value:.{digits}f}{' ' if forecast.reaches_target else '*'}"

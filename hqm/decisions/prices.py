@@ -61,7 +61,7 @@ class New(_Strict):
     form: Money = 0.0
 
 
-class Most(_Strict):
+class StudyLimits(_Strict):
     """The largest study that can be made."""
 
     pictures: Count | None = None
@@ -85,7 +85,7 @@ class PriceList(_Strict):
     judge: Judge = Judge()
     labels: Labels = Labels()
     new: New = New()
-    most: Most = Most()
+    most: StudyLimits = StudyLimits()
 
 
 def read_prices(path: Path | str) -> PriceList:
@@ -99,7 +99,7 @@ def read_prices(path: Path | str) -> PriceList:
     return parse_prices(read_text(Path(path)), str(path))
 
 
-def parse_prices(text: str, place: str = "") -> PriceList:
+def parse_prices(text: str, location: str = "") -> PriceList:
     """Read the text of a `prices.toml`.
 
     >>> parse_prices('[answers]\\n"*" = 0.002\\n[new]\\npicture = 1.5').new.picture
@@ -109,10 +109,12 @@ def parse_prices(text: str, place: str = "") -> PriceList:
     try:
         return PriceList.model_validate(parse_toml(text))
     except DataError as error:
-        raise DataError(error.message, location=place, remedy=error.remedy or remedy) from None
+        raise DataError(error.message, location=location, remedy=error.remedy or remedy) from None
     except ValidationError as error:
         raise DataError(
-            fault_of(PriceList, error.errors(include_url=False)[0]), location=place, remedy=remedy
+            fault_of(PriceList, error.errors(include_url=False)[0]),
+            location=location,
+            remedy=remedy,
         ) from None
 
 
@@ -134,7 +136,7 @@ class UnitPrices:
     form: float = 0.0
     unit: str = ANSWERS
     sources: tuple[str, ...] = ()
-    most: Most = field(default_factory=Most)
+    limits: StudyLimits = field(default_factory=StudyLimits)
 
 
 def unit_prices(
@@ -154,32 +156,42 @@ def unit_prices(
     judged
         Whether a judge has to score each answer.
     """
-    listed = prices or PriceList()
+    price_list = prices or PriceList()
     measured: Mapping[str, Any] = costs.get("respondents", {})
-    each = {name: _answer(name, listed, measured.get(name, {})) for name in respondents}
-    known = [price for price, _ in each.values() if price is not None]
-    verdict, verdict_from = _verdict(listed, costs.get("judge", {})) if judged else (0.0, "")
-    label, label_from = _label(listed, costs)
-    new = listed.new
+    answer_prices = {
+        name: _answer_price(name, price_list, measured.get(name, {})) for name in respondents
+    }
+    known_prices = [price for price, _ in answer_prices.values() if price is not None]
+    verdict, verdict_source = (
+        _verdict_price(price_list, costs.get("judge", {})) if judged else (0.0, "")
+    )
+    label, label_source = _label_price(price_list, costs)
+    new = price_list.new
     priced = (
-        bool(known) or bool(verdict) or any((new.picture, new.item, new.form)) or label is not None
+        bool(known_prices)
+        or bool(verdict)
+        or any((new.picture, new.item, new.form))
+        or label is not None
     )
     if not priced:
         reason = (
             "nothing has a price, so cost is counted in answers; new pictures and wordings are free"
             " in this count"
         )
-        return UnitPrices(verdict=1.0 if judged else 0.0, sources=(reason,), most=listed.most)
+        return UnitPrices(verdict=1.0 if judged else 0.0, sources=(reason,), limits=price_list.most)
     sources = list(
-        dict.fromkeys(f"answers: {source}" for price, source in each.values() if price is not None)
+        dict.fromkeys(
+            f"answers: {source}" for price, source in answer_prices.values() if price is not None
+        )
     )
-    if unpriced := len(each) - len(known):
+    if unpriced := len(answer_prices) - len(known_prices):
         sources.append(
-            f"{unpriced} of {len(each)} respondents have no price and cost nothing in this count"
+            f"{unpriced} of {len(answer_prices)} respondents have no price and cost nothing in this"
+            " count"
         )
     sources += [
-        f"{what}: {source}"
-        for what, source in (("verdicts", verdict_from), ("labels", label_from))
+        f"{unit_name}: {source}"
+        for unit_name, source in (("verdicts", verdict_source), ("labels", label_source))
         if source
     ]
     if not any((new.picture, new.item, new.form)):
@@ -188,24 +200,26 @@ def unit_prices(
             " prices.toml"
         )
     return UnitPrices(
-        answer=sum(known) / max(len(each), 1),
+        answer=sum(known_prices) / max(len(answer_prices), 1),
         verdict=verdict or 0.0,
         label=label,
         picture=new.picture,
         item=new.item,
         form=new.form,
-        unit=listed.currency,
+        unit=price_list.currency,
         sources=tuple(sources),
-        most=listed.most,
+        limits=price_list.most,
     )
 
 
-def _answer(name: str, prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
+def _answer_price(
+    name: str, prices: PriceList, measured: Mapping[str, Any]
+) -> tuple[float | None, str]:
     """Money an answer of one respondent, and where that comes from."""
-    given = prices.answers.get(name, prices.answers.get("*"))
-    if given is not None:
-        return given, "prices.toml"
-    tokens = _tokens(measured)
+    price = prices.answers.get(name, prices.answers.get("*"))
+    if price is not None:
+        return price, "prices.toml"
+    tokens = _tokens_per_answer(measured)
     rate = prices.tokens.get(name, prices.tokens.get("*"))
     if rate is not None and tokens is not None:
         return (
@@ -222,7 +236,7 @@ def _answer(name: str, prices: PriceList, measured: Mapping[str, Any]) -> tuple[
     return None, ""
 
 
-def _tokens(measured: Mapping[str, Any]) -> tuple[float, float] | None:
+def _tokens_per_answer(measured: Mapping[str, Any]) -> tuple[float, float] | None:
     if not measured.get("answers") or not measured.get("tokens_in"):
         return None
     return tuple(
@@ -230,12 +244,12 @@ def _tokens(measured: Mapping[str, Any]) -> tuple[float, float] | None:
     )  # type: ignore[return-value]
 
 
-def _verdict(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
+def _verdict_price(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
     if prices.judge.verdict is not None:
         return prices.judge.verdict, "prices.toml"
     name = str(measured.get("name", ""))
-    own = PriceList(tokens=prices.tokens)
-    price, source = _answer(name, own, {**measured, "seconds": None})
+    judge_prices = PriceList(tokens=prices.tokens)
+    price, source = _answer_price(name, judge_prices, {**measured, "seconds": None})
     replies = float(measured.get("replies_a_verdict", 1.0))
     return (
         (None, "the judge has no price and costs nothing in this count")
@@ -244,7 +258,7 @@ def _verdict(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | No
     )
 
 
-def _label(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:
+def _label_price(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:
     """Money a label, of the minutes that one takes."""
     if prices.labels.hour is None:
         return None, ""

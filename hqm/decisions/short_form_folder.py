@@ -23,8 +23,8 @@ from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import name_for, whole_folder, write_texts
-from hqm.psychometrics import Array, Numbers
+from hqm.files.whole import atomic_folder, name_for, write_texts
+from hqm.psychometrics import Array, IntArray
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
@@ -64,7 +64,7 @@ class Shortened:
     folder
         Where the forms were written; None where they were not. The second form lies in `b` below
         it.
-    without_pictures
+    missing_pictures
         How many pictures could not be copied because they are not there.
     """
 
@@ -74,7 +74,7 @@ class Shortened:
     calibrations: tuple[Calibration, ...]
     metrics: tuple[str, ...]
     folder: Path | None = None
-    without_pictures: int = 0
+    missing_pictures: int = 0
 
     @property
     def loss(self) -> FormLoss:
@@ -103,15 +103,18 @@ def shorten_matrix(
     """
     usable = [metric for metric in metrics if not metric.group]
     if not usable:
-        what = (
+        reason = (
             f"{', '.join(metric.name for metric in metrics)} counts groups of items as right or"
             " wrong, and a short form cuts groups"
         )
-        known = [metric.name for metric in benchmark.metrics if not metric.group]
+        additive_metrics = [metric.name for metric in benchmark.metrics if not metric.group]
         raise DesignError(
-            what, remedy=f"Audit it by another metric: --metric {known[0]}." if known else ""
+            reason,
+            remedy=f"Audit it by another metric: --metric {additive_metrics[0]}."
+            if additive_metrics
+            else "",
         )
-    chosen = shorten_answers(
+    shortening = shorten_answers(
         matrix.values,
         items,
         families=families,
@@ -119,21 +122,24 @@ def shorten_matrix(
         pictures=[item.cluster or item.id for item in matrix.items],
         strata=[_stratum(item) for item in matrix.items],
         respondents=matrix.respondents,
-        measures=[measure_of(matrix, metric) for metric in usable],
+        measures=[metric_measure(matrix, metric) for metric in usable],
         forms=forms,
         seed=seed,
         methods=methods,
     )
-    order = np.argsort(chosen.forms[0].items).astype(np.int64)
-    picked = tuple(tuple(matrix.items[int(i)] for i in form.items[order]) for form in chosen.forms)
+    order = np.argsort(shortening.forms[0].items).astype(np.int64)
+    form_items = tuple(
+        tuple(matrix.items[int(i)] for i in form.items[order]) for form in shortening.forms
+    )
     calibrations = tuple(
-        _calibration(benchmark, matrix, chosen, k, order, source or Source()) for k in range(forms)
+        _calibration(benchmark, matrix, shortening, k, order, source or Source())
+        for k in range(forms)
     )
     names = tuple(metric.name for metric in usable)
     return Shortened(
         benchmark=benchmark.label,
-        shortening=chosen,
-        forms=picked,
+        shortening=shortening,
+        forms=form_items,
         calibrations=calibrations,
         metrics=names,
     )
@@ -146,75 +152,75 @@ def _stratum(item: Item) -> str:
     return f"{item.part}|{item.target}" if item.task == "yes_no" else item.part
 
 
-def measure_of(matrix: ScoreMatrix, metric: Metric) -> Measure:
+def metric_measure(matrix: ScoreMatrix, metric: Metric) -> Measure:
     """A metric as a statistic of tallies; answers to items that it does not look at count for
     nothing.
     """
-    inside = matrix.mask(metric)
+    scored = matrix.mask(metric)
 
     def statistic(sums: Mapping[str, Array]) -> Any:
         return metric(Sums(sums, *np.shape(next(iter(sums.values()), 0.0))))
 
     return Measure(
-        metric.name, statistic, {key: values * inside for key, values in matrix.tallies.items()}
+        metric.name, statistic, {key: values * scored for key, values in matrix.tallies.items()}
     )
 
 
 def _calibration(
     benchmark: Benchmark,
     matrix: ScoreMatrix,
-    chosen: Shortening,
+    shortening: Shortening,
     k: int,
-    order: Numbers,
+    order: IntArray,
     source: Source,
 ) -> Calibration:
-    form, held = chosen.forms[k], chosen.held_out
+    form, held_out_scores = shortening.forms[k], shortening.held_out_scores
     return Calibration(
         of=benchmark.name,
         version=benchmark.card.version,
-        of_items=chosen.of_items,
+        of_items=shortening.full_items,
         form=FORM_NAMES[k],
         audit=source.audit,
         answers=matrix.answers,
         signature=source.signature,
-        method=chosen.method,
-        words=METHODS[chosen.method].words,
-        errors=dict(chosen.errors),
-        respondents=chosen.respondents,
-        families=chosen.families,
-        seed=chosen.seed,
+        method=shortening.method,
+        words=METHODS[shortening.method].words,
+        errors=dict(shortening.errors),
+        respondents=shortening.respondents,
+        families=shortening.families,
+        seed=shortening.seed,
         ids=tuple(matrix.items[int(i)].id for i in form.items[order]),
         weights=form.weights[order],
         auxiliary=form.auxiliary[order],
-        loss={name: _written(losses[k]) for name, losses in held.loss.items()},
+        loss={name: _form_loss(losses[k]) for name, losses in held_out_scores.loss.items()},
         parallel=(
             {
                 name: {
-                    "reliability": finite(each.reliability),
-                    "mean_shift": finite(each.mean_shift),
-                    "respondents": each.respondents,
+                    "reliability": finite(agreement.reliability),
+                    "mean_shift": finite(agreement.mean_shift),
+                    "respondents": agreement.respondents,
                 }
-                for name, each in held.parallel.items()
+                for name, agreement in held_out_scores.parallel.items()
             }
         ),
     )
 
 
-def _written(loss: Any) -> FormLoss:
-    known = {name: getattr(loss, name) for name in FormLoss.__slots__}
-    if any(not math.isfinite(value) for name, value in known.items() if name != "tau"):
+def _form_loss(loss: Any) -> FormLoss:
+    values = {name: getattr(loss, name) for name in FormLoss.__slots__}
+    if any(not math.isfinite(value) for name, value in values.items() if name != "tau"):
         raise DesignError(
             "the error on held-out families cannot be measured: too few of their answers to the"
             " items are scored",
             remedy="Audit respondents whose answers can be scored, or ask for more items.",
         )
-    return FormLoss(**{**known, "tau": finite(loss.tau)})
+    return FormLoss(**{**values, "tau": finite(loss.tau)})
 
 
 ITEMS, CALIBRATION, PROVENANCE = "items.jsonl", "calibration.json", "provenance.jsonl"
 
 
-def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Shortened:
+def write_short_forms(benchmark: Benchmark, short_forms: Shortened, folder: Path) -> Shortened:
     """Write short forms into a new folder, the second one also as a folder of its own below it;
     whole or not at all.
 
@@ -227,63 +233,64 @@ def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Sh
     """
     name = name_for(folder)
     benchmark.prepare_images(benchmark.original)
-    with whole_folder(folder) as place:
-        missing = _write(benchmark, made, 0, place, name, folder)
-        if len(made.forms) > 1:
-            _pictures(benchmark, made.forms[1], place)
-            (place / "forms").mkdir()
-            pairs = zip(*made.forms, strict=True)
+    with atomic_folder(folder) as staging:
+        missing = _write_form(benchmark, short_forms, 0, staging, name, folder)
+        if len(short_forms.forms) > 1:
+            _copy_pictures(benchmark, short_forms.forms[1], staging)
+            (staging / "forms").mkdir()
+            pairs = zip(*short_forms.forms, strict=True)
             rows = [
                 {"id": first.id, "prompt": second.prompt, "item": second.to_dict()}
                 for first, second in pairs
             ]
-            write_records(place / "forms" / f"{FORM_NAMES[1]}.jsonl", rows)
-            (place / FORM_NAMES[1]).mkdir()
-            missing += _write(
+            write_records(staging / "forms" / f"{FORM_NAMES[1]}.jsonl", rows)
+            (staging / FORM_NAMES[1]).mkdir()
+            missing += _write_form(
                 benchmark,
-                made,
+                short_forms,
                 1,
-                place / FORM_NAMES[1],
+                staging / FORM_NAMES[1],
                 f"{name}_{FORM_NAMES[1]}",
                 folder / FORM_NAMES[1],
             )
-    return replace(made, folder=folder, without_pictures=missing)
+    return replace(short_forms, folder=folder, missing_pictures=missing)
 
 
-def _write(
-    benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str, folder: Path
+def _write_form(
+    benchmark: Benchmark, short_forms: Shortened, k: int, target: Path, name: str, folder: Path
 ) -> int:
     """One form's folder; how many pictures are not there to be copied."""
-    calibration, items = made.calibrations[k], made.forms[k]
-    missing = _pictures(benchmark, items, place)
-    write_records(place / ITEMS, [_row(item) for item in items])
+    calibration, items = short_forms.calibrations[k], short_forms.forms[k]
+    missing = _copy_pictures(benchmark, items, target)
+    write_records(target / ITEMS, [_item_row(item) for item in items])
     partners: Sequence[Item | None] = (
-        made.forms[1 - k] if len(made.forms) > 1 else [None] * len(items)
+        short_forms.forms[1 - k] if len(short_forms.forms) > 1 else [None] * len(items)
     )
     write_records(
-        place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)]
+        target / PROVENANCE,
+        [_provenance(calibration, i, partner) for i, partner in enumerate(partners)],
     )
     text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
     # the prompts of judges, and an adapter that lies beside the benchmark's own card
-    asked = benchmark.prompt_names if benchmark.roles and benchmark.prompts == "hqm" else ()
+    prompt_names = benchmark.prompt_names if benchmark.roles and benchmark.prompts == "hqm" else ()
     write_texts(
-        place,
+        target,
         {
             CALIBRATION: f"{text}\n",
-            "card.toml": _card(benchmark, calibration, items, name),
+            "card.toml": _card_text(benchmark, calibration, items, name),
             "policy.toml": default_text(),
             ".gitignore": "out/\n",
-            "README.md": _readme(benchmark, made, k, folder),
-            **{f"prompts/{prompt}.txt": benchmark.prompt(prompt) for prompt in asked},
+            "README.md": _readme_text(benchmark, short_forms, k, folder),
+            **{f"prompts/{prompt}.txt": benchmark.prompt(prompt) for prompt in prompt_names},
         },
     )
-    if _adapter(benchmark) is None:
-        shutil.copyfile(inspect.getfile(type(benchmark)), place / "adapter.py")
-    _check_items(benchmark, items, place)
+    if _adapter_module(benchmark) is None:
+        shutil.copyfile(inspect.getfile(type(benchmark)), target / "adapter.py")
+    _check_items(benchmark, items, target)
     return missing
 
 
-def _row(item: Item) -> dict[str, Any]:
+def _item_row(item: Item) -> dict[str, Any]:
     """An item as the items file of any folder has it; fields of the scorer's own stand beside the
     others.
     """
@@ -301,12 +308,12 @@ def _row(item: Item) -> dict[str, Any]:
     return {**row, "target": item.target, **item.meta}
 
 
-def _provenance(calibration: Calibration, place: int, partner: Item | None) -> dict[str, Any]:
+def _provenance(calibration: Calibration, index: int, partner: Item | None) -> dict[str, Any]:
     return {
-        "id": calibration.ids[place],
+        "id": calibration.ids[index],
         "of": f"{calibration.of}@{calibration.version}",
         "form": calibration.form,
-        "weight": float(calibration.weights[place]),
+        "weight": float(calibration.weights[index]),
         "method": calibration.method,
         "seed": calibration.seed,
         "audit": calibration.audit,
@@ -314,28 +321,28 @@ def _provenance(calibration: Calibration, place: int, partner: Item | None) -> d
     }
 
 
-def _pictures(benchmark: Benchmark, items: Sequence[Item], place: Path) -> int:
+def _copy_pictures(benchmark: Benchmark, items: Sequence[Item], folder: Path) -> int:
     """Copy the pictures that are at hand; how many are not."""
-    if is_url(_place_of_pictures(benchmark)):
+    if is_url(_picture_url(benchmark)):
         return 0
     missing = 0
     for image in dict.fromkeys(
         item.image for item in items if item.image and not is_url(item.image)
     ):
-        target = place / "images" / safe_name(image)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        picture_path = folder / "images" / safe_name(image)
+        picture_path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            shutil.copyfile(benchmark.pictures.path(image), target)
+            shutil.copyfile(benchmark.pictures.path(image), picture_path)
         except (ImageError, OSError):
             missing += 1
     return missing
 
 
-def _place_of_pictures(benchmark: Benchmark) -> str:
+def _picture_url(benchmark: Benchmark) -> str:
     return benchmark.card.data.images if is_url(benchmark.card.data.images) else ""
 
 
-def _adapter(benchmark: Benchmark) -> str | None:
+def _adapter_module(benchmark: Benchmark) -> str | None:
     """The module of `hqm.adapters` that scores a benchmark, empty where none does; None for code
     beside its card.
     """
@@ -345,16 +352,15 @@ def _adapter(benchmark: Benchmark) -> str | None:
     return module if package == "hqm.adapters" else None
 
 
-def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item], name: str) -> str:
+def _card_text(
+    benchmark: Benchmark, calibration: Calibration, items: Sequence[Item], name: str
+) -> str:
     card = benchmark.card
     loss = next(iter(calibration.loss.values()))
     types = [kind for kind in card.types if any(item.type == kind for item in items)]
-    top: dict[str, Any] = {
+    card_fields: dict[str, Any] = {
         "name": name,
-        "title": (
-            f"{card.title}, short"
-            f" form{f' {calibration.form.upper()}' if calibration.parallel else ''}"
-        ),
+        "title": f"{card.title}, short form{_form_letter(calibration)}",
         "version": (
             f"{card.version}-{digest([item.to_dict() for item in items]).partition(':')[2][:12]}"
         ),
@@ -369,10 +375,10 @@ def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item],
         "citation": card.citation,
         "url": card.url,
         "licence": card.licence,
-        **({"adapter": adapter} if (adapter := _adapter(benchmark)) else {}),
+        **({"adapter": adapter} if (adapter := _adapter_module(benchmark)) else {}),
     }
     sections: dict[str, Mapping[str, Any]] = {
-        "data": {"items": ITEMS, "images": _place_of_pictures(benchmark) or "images"},
+        "data": {"items": ITEMS, "images": _picture_url(benchmark) or "images"},
         "shortened": {
             "of": f"{calibration.of}@{calibration.version}",
             "items": calibration.of_items,
@@ -380,19 +386,19 @@ def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item],
             "calibration": CALIBRATION,
         },
     }
-    same = card.model_dump(mode="json", exclude_defaults=True)
+    card_sections = card.model_dump(mode="json", exclude_defaults=True)
     sections |= {
-        key: same[key]
+        key: card_sections[key]
         for key in ("prompt", "scoring", "generation", "judging", "respondents")
-        if key in same
+        if key in card_sections
     }
-    return toml_text({**top, **sections})
+    return toml_text({**card_fields, **sections})
 
 
-def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> None:
+def _check_items(benchmark: Benchmark, items: Sequence[Item], folder: Path) -> None:
     """Refuse items that a folder cannot hold as the benchmark has them."""
-    read = load(place).original.items
-    for item, again in zip(items, read, strict=True):
+    read_items = load(folder).original.items
+    for item, read_item in zip(items, read_items, strict=True):
         differing = [
             name
             for name in (
@@ -406,7 +412,7 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> No
                 "options",
                 "meta",
             )
-            if getattr(item, name) != getattr(again, name)
+            if getattr(item, name) != getattr(read_item, name)
         ]
         if differing:
             raise DesignError(
@@ -417,29 +423,40 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> No
             )
 
 
-def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
-    calibration = made.calibrations[k]
+def _form_letter(calibration: Calibration) -> str:
+    """The letter of a form after its name; empty where there is one form only."""
+    return f" {calibration.form.upper()}" if calibration.parallel else ""
+
+
+def _format_number(value: float | None, digits: int) -> str:
+    if value is None:
+        return "not determined"
+    return f"{value:.{digits}f}"
+
+
+def _readme_text(benchmark: Benchmark, short_forms: Shortened, k: int, folder: Path) -> str:
+    calibration = short_forms.calibrations[k]
     card = benchmark.card
     loss = "\n".join(
-        f"- {name}: mean error {each.mean_error:.3f}, Kendall's tau"
-        f" {'not determined' if each.tau is None else f'{each.tau:.2f}'}, {each.coverage:.0%} of"
-        f" the 95% intervals contain the full score (half width {each.half_width:.3f})"
-        for name, each in calibration.loss.items()
+        f"- {name}: mean error {form_loss.mean_error:.3f}, Kendall's tau"
+        f" {_format_number(form_loss.tau, 2)}, {form_loss.coverage:.0%} of the 95% intervals"
+        f" contain the full score (half width {form_loss.half_width:.3f})"
+        for name, form_loss in calibration.loss.items()
     )
     second = ""
-    if len(made.forms) > 1 and not k:
-        reliable = next(iter(calibration.parallel.values()))["reliability"]
-        shown = "not determined" if reliable is None else f"{reliable:.3f}"
+    if len(short_forms.forms) > 1 and not k:
+        reliability = next(iter(calibration.parallel.values()))["reliability"]
+        reliability_text = _format_number(reliability, 3)
         second = (
             "\nForm B, without a common item and matched in type and difficulty, lies in `b/` as a"
             " benchmark of its own, and in `forms/b.jsonl` as a form of this one. Their"
-            f" reliability on held-out families is {shown}. To measure it on others:\n\n```sh\nhqm"
-            " audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
+            f" reliability on held-out families is {reliability_text}. To measure it on others:"
+            "\n\n```sh\nhqm audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
         )
-    letter = f" {calibration.form.upper()}" if calibration.parallel else ""
+    letter = _form_letter(calibration)
     return f"""# {card.title}, short form{letter}
 
-{len(made.forms[k]):,} of the {calibration.of_items:,} items of {card.title}
+{len(short_forms.forms[k]):,} of the {calibration.of_items:,} items of {card.title}
 ({calibration.of}@{calibration.version}), made by `hqm shorten NAME AUDIT --out FOLDER` of hqm-audit
 {__version__}.
 

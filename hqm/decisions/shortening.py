@@ -10,20 +10,28 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from hqm.decisions.item_choice import LEAST_OF_STRATUM, METHODS, Bank, Picked, pick, shares
+from hqm.decisions.item_choice import (
+    METHODS,
+    MIN_STRATUM_ITEMS,
+    Bank,
+    ShortForm,
+    allocate_items,
+    choose_forms,
+)
 from hqm.errors import DesignError, UsageError
 from hqm.psychometrics import (
     Array,
     ArrayLike,
-    Numbers,
+    IntArray,
     ScaledScores,
     error_factor,
     scaled_scores,
     stream,
 )
 from hqm.psychometrics.distributions import kendall_tau
+from hqm.psychometrics.result import finite_mean
 
-OUTER, INNER = 10, 4
+N_OUTER_FOLDS, N_INNER_FOLDS = 10, 4
 """The most parts that families are divided into to measure the loss, and to choose a method."""
 
 
@@ -39,36 +47,39 @@ class Measure:
     statistic: Callable[[Mapping[str, Array]], Any]
     tallies: Mapping[str, Array]
 
-    def whole(self) -> Array:
+    def full_scores(self) -> Array:
         """(respondents,): the scores on all items."""
         return np.asarray(
             self.statistic({key: values.sum(axis=1) for key, values in self.tallies.items()})
         )
 
-    def scaled(
+    def scale_scores(
         self,
-        form: Picked,
+        form: ShortForm,
         rows: Sequence[int] | None = None,
         factor: float = 1.0,
-        freedom: float = math.inf,
+        df: float = math.inf,
     ) -> ScaledScores:
         """What the answers to a form say of the scores on all items."""
-        of = slice(None) if rows is None else np.asarray(rows, dtype=np.int64)
-        tallies = {key: values[of][:, form.items] for key, values in self.tallies.items()}
+        selected = slice(None) if rows is None else np.asarray(rows, dtype=np.int64)
+        tallies = {key: values[selected][:, form.items] for key, values in self.tallies.items()}
         return scaled_scores(
-            tallies, self.statistic, form.weights, form.auxiliary, factor=factor, freedom=freedom
+            tallies, self.statistic, form.weights, form.auxiliary, factor=factor, freedom=df
         )
 
-    def scores(self, form: Picked, rows: Sequence[int]) -> Array:
+    def scores(self, form: ShortForm, rows: Sequence[int]) -> Array:
         """The scores alone, as of `scaled`."""
-        of = np.asarray(rows, dtype=np.int64)[:, None]
+        row_index = np.asarray(rows, dtype=np.int64)[:, None]
         return np.asarray(
             self.statistic(
-                {key: values[of, form.items] @ form.weights for key, values in self.tallies.items()}
+                {
+                    key: values[row_index, form.items] @ form.weights
+                    for key, values in self.tallies.items()
+                }
             )
         )
 
-    def of(self, rows: Sequence[int]) -> Measure:
+    def select(self, rows: Sequence[int]) -> Measure:
         """The same score of some respondents."""
         return Measure(
             self.name,
@@ -115,10 +126,10 @@ class Parallel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeldOut:
+class HeldOutScores:
     """Every respondent's score as it comes from a form that was chosen without its family.
 
-    - `whole`: Score -> (respondents,): on all items.
+    - `full_scores`: Score -> (respondents,): on all items.
     - `scores`: Score -> (forms, respondents): from the short forms.
     - `loss`: Score -> form by form.
     - `parallel`: Score -> the agreement of the first two forms; empty for one form.
@@ -126,25 +137,25 @@ class HeldOut:
     - `forms`: Family -> the forms that were chosen without it.
     """
 
-    whole: Mapping[str, Array]
+    full_scores: Mapping[str, Array]
     scores: Mapping[str, Array]
     loss: Mapping[str, tuple[Loss, ...]]
     parallel: Mapping[str, Parallel]
     methods: Mapping[str, str]
-    forms: Mapping[str, tuple[Picked, ...]]
+    forms: Mapping[str, tuple[ShortForm, ...]]
 
 
-def parts(families: Sequence[str], most: int) -> list[frozenset[str]]:
+def divide_families(families: Sequence[str], max_folds: int) -> list[frozenset[str]]:
     """Families divided into parts of about as many respondents.
 
-    >>> [sorted(part) for part in parts(["a", "a", "b", "c"], 2)]
+    >>> [sorted(part) for part in divide_families(["a", "a", "b", "c"], 2)]
     [['a'], ['b', 'c']]
     """
     sizes = {name: families.count(name) for name in dict.fromkeys(families)}
-    made: list[list[str]] = [[] for _ in range(min(most, len(sizes)))]
+    folds: list[list[str]] = [[] for _ in range(min(max_folds, len(sizes)))]
     for name in sorted(sizes, key=lambda name: -sizes[name]):
-        min(made, key=lambda part: sum(sizes[other] for other in part)).append(name)
-    return [frozenset(part) for part in made]
+        min(folds, key=lambda fold: sum(sizes[member] for member in fold)).append(name)
+    return [frozenset(fold) for fold in folds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,7 @@ class Comparison:
     best: str
 
 
-def compared(
+def compare_methods(
     bank: Bank, measure: Measure, items: int, forms: int, methods: Sequence[str] = tuple(METHODS)
 ) -> Comparison:
     """Try the methods on families left out, and choose one: the simplest that is not clearly worse
@@ -169,119 +180,142 @@ def compared(
     Methods stand in the order of their simplicity; the rule of one standard error is that of
     Breiman, L. et al. (1984), Classification and Regression Trees, section 3.4.3.
     """
-    squares: dict[str, list[float]] = {name: [] for name in methods}
-    whole = measure.whole()
-    for part in parts(bank.families, INNER):
-        picked = pick(bank.without(part), items, forms, methods)
-        for family in sorted(part):
+    squared_errors: dict[str, list[float]] = {name: [] for name in methods}
+    full_scores = measure.full_scores()
+    for fold in divide_families(bank.families, N_INNER_FOLDS):
+        forms_by_method = choose_forms(bank.exclude_families(fold), items, forms, methods)
+        for family in sorted(fold):
             rows = [i for i, name in enumerate(bank.families) if name == family]
             for name in methods:
                 errors = np.array(
-                    [measure.scores(form, rows) - whole[rows] for form in picked[name]]
+                    [
+                        measure.scores(form, rows) - full_scores[rows]
+                        for form in forms_by_method[name]
+                    ]
                 )
-                known = errors[np.isfinite(errors)]
-                if known.size:
-                    squares[name].append(float((known**2).mean()))
-    means = {name: sum(each) / len(each) if each else math.inf for name, each in squares.items()}
-    least = min(means, key=lambda name: means[name])
-    several = len(squares[least])
-    error = float(np.std(squares[least], ddof=1)) / math.sqrt(several) if several > 1 else 0.0
-    best = next((name for name in methods if means[name] <= means[least] + error), least)
+                finite_errors = errors[np.isfinite(errors)]
+                if finite_errors.size:
+                    squared_errors[name].append(float((finite_errors**2).mean()))
+    means = {
+        name: sum(errors) / len(errors) if errors else math.inf
+        for name, errors in squared_errors.items()
+    }
+    min_method = min(means, key=lambda name: means[name])
+    n_families = len(squared_errors[min_method])
+    standard_error = (
+        float(np.std(squared_errors[min_method], ddof=1)) / math.sqrt(n_families)
+        if n_families > 1
+        else 0.0
+    )
+    best = next(
+        (name for name in methods if means[name] <= means[min_method] + standard_error), min_method
+    )
     return Comparison({name: math.sqrt(mean) for name, mean in means.items()}, best)
 
 
-# A family is left out; a method is chosen by leaving out families of the rest; with it the items
-# are chosen from the rest; and the family's scores on these items are held against its scores on
-# all. So the error contains the choice of the method and of the items (nested cross-validation:
-# Varma, S. and Simon, R. 2006, BMC Bioinformatics 7, 91).
-def loss_held_out(
+# A family is left out; a method is chosen by leaving out families of the others; with it the items
+# are chosen from the others' answers; and the family's scores on these items are compared with its
+# scores on all. So the error contains the choice of the method and of the items (nested
+# cross-validation: Varma, S. and Simon, R. 2006, BMC Bioinformatics 7, 91).
+def nested_cross_validation(
     bank: Bank,
     measures: Sequence[Measure],
     items: int,
     forms: int,
     methods: Sequence[str] = tuple(METHODS),
-) -> HeldOut:
+) -> HeldOutScores:
     """The scores of every respondent from forms chosen without its family, by a method chosen
     without it; the first score decides.
     """
     shape = (forms, len(bank.families))
     scores = {measure.name: np.full(shape, np.nan) for measure in measures}
     se = {measure.name: np.full(shape, np.nan) for measure in measures}
-    chosen: dict[str, str] = {}
-    forms_of: dict[str, tuple[Picked, ...]] = {}
-    for part in parts(bank.families, OUTER):
-        rows = [i for i, name in enumerate(bank.families) if name in part]
-        others = [i for i, name in enumerate(bank.families) if name not in part]
-        rest = bank.without(part)
-        best = compared(rest, measures[0].of(others), items, forms, methods).best
-        picked = pick(rest, items, forms, [best])[best]
-        chosen |= dict.fromkeys(part, best)
-        forms_of |= dict.fromkeys(part, tuple(picked))
-        for k, form in enumerate(picked):
+    method_by_family: dict[str, str] = {}
+    forms_of: dict[str, tuple[ShortForm, ...]] = {}
+    for fold in divide_families(bank.families, N_OUTER_FOLDS):
+        rows = [i for i, name in enumerate(bank.families) if name in fold]
+        training_rows = [i for i, name in enumerate(bank.families) if name not in fold]
+        training_bank = bank.exclude_families(fold)
+        best = compare_methods(
+            training_bank, measures[0].select(training_rows), items, forms, methods
+        ).best
+        short_forms = choose_forms(training_bank, items, forms, [best])[best]
+        method_by_family |= dict.fromkeys(fold, best)
+        forms_of |= dict.fromkeys(fold, tuple(short_forms))
+        for k, form in enumerate(short_forms):
             for measure in measures:
-                known = measure.scaled(form, rows)
-                scores[measure.name][k, rows], se[measure.name][k, rows] = known.scores, known.se
-    whole = {measure.name: measure.whole() for measure in measures}
-    loss = {
-        name: tuple(
-            _loss(scores[name][k], se[name][k], whole[name], bank.families) for k in range(forms)
+                scaled = measure.scale_scores(form, rows)
+                scores[measure.name][k, rows], se[measure.name][k, rows] = scaled.scores, scaled.se
+    full_scores = {measure.name: measure.full_scores() for measure in measures}
+    loss = {}
+    parallel = {}
+    for name, form_scores in scores.items():
+        loss[name] = tuple(
+            _loss(form_scores[k], se[name][k], full_scores[name], bank.families)
+            for k in range(forms)
         )
-        for name in scores
-    }
-    parallel = {name: _parallel(each) for name, each in scores.items()} if forms > 1 else {}
-    return HeldOut(
-        whole=whole, scores=scores, loss=loss, parallel=parallel, methods=chosen, forms=forms_of
+        if forms > 1:
+            parallel[name] = _parallel_agreement(form_scores)
+    return HeldOutScores(
+        full_scores=full_scores,
+        scores=scores,
+        loss=loss,
+        parallel=parallel,
+        methods=method_by_family,
+        forms=forms_of,
     )
 
 
-def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Loss:
-    errors = scores - whole
-    known = np.isfinite(errors) & np.isfinite(se) & (se > 0)
-    inside = []
+def _loss(scores: Array, se: Array, full_scores: Array, families: Sequence[str]) -> Loss:
+    errors = scores - full_scores
+    finite = np.isfinite(errors) & np.isfinite(se) & (se > 0)
+    is_covered = []
     names = np.asarray(families)
-    for i in np.flatnonzero(known):
-        others = known & (names != names[i])
-        factor, freedom = error_factor(errors[others], se[others], names[others].tolist())
-        inside.append(abs(errors[i]) <= stdtrit(freedom, 0.975) * factor * se[i])
-    factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
-    included = errors[np.isfinite(errors)]
+    for i in np.flatnonzero(finite):
+        other_families = finite & (names != names[i])
+        factor, df = error_factor(
+            errors[other_families], se[other_families], names[other_families].tolist()
+        )
+        is_covered.append(abs(errors[i]) <= stdtrit(df, 0.975) * factor * se[i])
+    factor, df = error_factor(errors[finite], se[finite], names[finite].tolist())
+    finite_errors = errors[np.isfinite(errors)]
     tau = (
-        kendall_tau(scores[np.isfinite(errors)], whole[np.isfinite(errors)])
-        if included.size > 1
+        kendall_tau(scores[np.isfinite(errors)], full_scores[np.isfinite(errors)])
+        if finite_errors.size > 1
         else math.nan
     )
     return Loss(
-        mean_error=float(np.abs(included).mean()) if included.size else math.nan,
-        bias=float(included.mean()) if included.size else math.nan,
+        mean_error=finite_mean(np.abs(errors)),
+        bias=finite_mean(errors),
         tau=float(tau),
-        coverage=float(np.mean(inside)) if inside else math.nan,
+        coverage=float(np.mean(is_covered)) if is_covered else math.nan,
         half_width=(
-            float((stdtrit(freedom, 0.975) * factor * se[known]).mean()) if inside else math.nan
+            float((stdtrit(df, 0.975) * factor * se[finite]).mean()) if is_covered else math.nan
         ),
         factor=factor,
-        freedom=freedom,
-        respondents=len(included),
+        freedom=df,
+        respondents=len(finite_errors),
     )
 
 
-def _parallel(scores: Array) -> Parallel:
-    both = np.isfinite(scores[:2]).all(axis=0)
-    first, second = scores[0][both], scores[1][both]
-    varied = len(first) > 2 and float(np.ptp(first)) > 0 and float(np.ptp(second)) > 0
+def _parallel_agreement(scores: Array) -> Parallel:
+    finite = np.isfinite(scores[:2]).all(axis=0)
+    first, second = scores[0][finite], scores[1][finite]
+    varies = len(first) > 2 and float(np.ptp(first)) > 0 and float(np.ptp(second)) > 0
     return Parallel(
-        reliability=float(np.corrcoef(first, second)[0, 1]) if varied else math.nan,
+        reliability=float(np.corrcoef(first, second)[0, 1]) if varies else math.nan,
         mean_shift=float((second - first).mean()) if len(first) else math.nan,
         respondents=len(first),
     )
 
 
-LEAST_RESPONDENTS, LEAST_FAMILIES = 10, 5
+MIN_RESPONDENTS, MIN_FAMILIES = 10, 5
 """The fewest respondents, and families of them, that items are chosen from: a loss is measured on
 families left out.
 """
-LEAST_OF_TYPE, LEAST_ITEMS = 5, 20
+MIN_TYPE_ITEMS, MIN_ITEMS = 5, 20
 """The fewest items of a type, and in all, that a form may have."""
-MOST_UNSCORED = 0.5
+MAX_UNSCORED_SHARE = 0.5
 """A respondent with a larger share of unscored answers is left out."""
 
 
@@ -293,17 +327,17 @@ class Shortening:
     - `method`: The method that held-out families chose,
       a name of `hqm.decisions.item_choice.METHODS`.
     - `errors`: Method -> root mean square error on held-out families.
-    - `held_out`: The loss, score by score and form by form, and the agreement of two forms.
-    - `of_items`: How many items there are in all.
+    - `held_out_scores`: The loss, score by score and form by form, and the agreement of two forms.
+    - `full_items`: How many items there are in all.
     - `respondents, families`: Whose answers the items were chosen from.
     - `seed`: What the random numbers of the items begin from.
     """
 
-    forms: tuple[Picked, ...]
+    forms: tuple[ShortForm, ...]
     method: str
     errors: Mapping[str, float]
-    held_out: HeldOut
-    of_items: int
+    held_out_scores: HeldOutScores
+    full_items: int
     respondents: tuple[str, ...]
     families: tuple[str, ...]
     seed: int
@@ -321,37 +355,41 @@ class Shortening:
         return self.errors.get("random", math.nan) - self.errors[self.method]
 
 
-def number_of_items(wanted: str | float, there: int) -> int:
+def resolve_item_count(request: str | float, n_items: int) -> int:
     """How many items a share ("10%", 0.1) or a number ("500", 500) means.
 
-    >>> number_of_items("10%", 14216), number_of_items(500, 14216), number_of_items(0.1, 1008)
-    (1422, 500, 101)
+    >>> resolve_item_count("10%", 14216), resolve_item_count(500, 14216)
+    (1422, 500)
 
     Raises
     ------
     UsageError
         It is neither, or it leaves no item or all of them.
     """
-    text = str(wanted).strip()
+    text = str(request).strip()
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
         value = math.nan
-    share = value / 100 if text.endswith("%") else value if 0 < value < 1 else math.nan
+    share = math.nan
+    if text.endswith("%"):
+        share = value / 100
+    elif 0 < value < 1:
+        share = value
     if not math.isfinite(value) or (not math.isfinite(share) and value != int(value)):
         raise UsageError(
             f"{text!r:.60} is no share or number of items",
             remedy="Write --items 10% or --items 500.",
         )
-    count = round(share * there) if math.isfinite(share) else int(value)
+    count = round(share * n_items) if math.isfinite(share) else int(value)
     if count < 1:
         raise UsageError(
-            f"{text} of {there:,} items leaves no item",
-            remedy=f"Ask for at least {LEAST_ITEMS} items.",
+            f"{text} of {n_items:,} items leaves no item",
+            remedy=f"Ask for at least {MIN_ITEMS} items.",
         )
-    if count >= there:
+    if count >= n_items:
         raise UsageError(
-            f"{count:,} of {there:,} items is no short form", remedy="Ask for fewer items."
+            f"{count:,} of {n_items:,} items is no short form", remedy="Ask for fewer items."
         )
     return count
 
@@ -418,7 +456,7 @@ def shorten_answers(
     ...     forms=2)
     >>> short.items, len(set(short.forms[0].items) & set(short.forms[1].items))
     (120, 0)
-    >>> (loss := short.held_out.loss["mean"][0]).mean_error < 0.06, loss.tau > 0.7
+    >>> (loss := short.held_out_scores.loss["mean"][0]).mean_error < 0.06, loss.tau > 0.7
     (True, True)
 
     Sources: Polo et al. (2024), tinyBenchmarks; Kipnis et al. (2024), metabench; Deville and
@@ -434,141 +472,152 @@ def shorten_answers(
         if respondents is not None
         else tuple(f"respondent {i + 1}" for i in range(len(table)))
     )
-    lists = {"families": (families, len(table)), "respondents": (names, len(table))}
-    lists |= {
-        what: (each, table.shape[1])
-        for what, each in (("types", types), ("pictures", pictures), ("strata", strata))
-        if each is not None
-    }
-    for what, (each, length) in lists.items():
-        if len(each) != length:
-            raise UsageError(
-                f"there are {len(each)} {what} for a table of shape {table.shape}",
-                remedy=f"Give {length}.",
-            )
-    rows = [i for i, row in enumerate(table) if np.isfinite(row).mean() >= MOST_UNSCORED]
-    included = table[rows]
-    measures = [measure.of(rows) for measure in measures] or [mean_measure(included)]
-    known = tuple(families[i] for i in rows)
-    _enough_respondents(known, len(table) - len(rows))
-    count = number_of_items(items, table.shape[1])
-    kinds = list(map(str, types)) if types is not None else [""] * table.shape[1]
-    _types_kept(included, kinds, count, forms)
-    within = list(map(str, strata)) if strata is not None else [""] * table.shape[1]
-    if len(set(zip(kinds, within, strict=True))) * LEAST_OF_STRATUM > count:
-        within = [""] * table.shape[
-            1
-        ]  # more parts and right answers than such a form can keep the share of
+    n_respondents, n_items = table.shape
+    _check_length("families", families, n_respondents, table.shape)
+    _check_length("respondents", names, n_respondents, table.shape)
+    _check_length("types", types, n_items, table.shape)
+    _check_length("pictures", pictures, n_items, table.shape)
+    _check_length("strata", strata, n_items, table.shape)
+    rows = [i for i, row in enumerate(table) if np.isfinite(row).mean() >= MAX_UNSCORED_SHARE]
+    scored_table = table[rows]
+    measures = [measure.select(rows) for measure in measures] or [mean_measure(scored_table)]
+    kept_families = tuple(families[i] for i in rows)
+    _check_respondents(kept_families, n_respondents - len(rows))
+    count = resolve_item_count(items, n_items)
+    unlabelled = [""] * n_items
+    kinds = list(map(str, unlabelled if types is None else types))
+    _check_types(scored_table, kinds, count, forms)
+    item_strata = list(map(str, unlabelled if strata is None else strata))
+    if len(set(zip(kinds, item_strata, strict=True))) * MIN_STRATUM_ITEMS > count:
+        # more parts and right answers than such a form can keep the share of
+        item_strata = unlabelled
     bank = Bank(
-        included,
-        _codes(list(zip(kinds, within, strict=True))),
-        _codes(list(map(str, pictures)) if pictures is not None else list(range(table.shape[1]))),
-        known,
-        stream(seed, "shorten").random((table.shape[1],)),
+        scored_table,
+        _codes(list(zip(kinds, item_strata, strict=True))),
+        _codes(list(map(str, range(n_items) if pictures is None else pictures))),
+        kept_families,
+        stream(seed, "shorten").random((n_items,)),
     )
-    sizes = [len(inside) for inside in bank.members]
-    if sum(shares(sizes, count, [size // forms for size in sizes])) != count:
-        raise DesignError(
-            f"{count:,} items in {forms} forms do not fit the {len(sizes)} strata of types, parts"
-            " and right answers",
-            remedy="Ask for more items, or for one form.",
-        )
+    _check_strata(bank, count, forms)
     if forms > 1:
-        methods = [
-            name for name in methods if name != "random"
-        ] or methods  # forms drawn at random are not matched
-    outcome = loss_held_out(bank, measures, count, forms, methods)
-    comparison = compared(bank, measures[0], count, forms, methods)
+        # forms drawn at random are not matched
+        methods = [name for name in methods if name != "random"] or methods
+    held_out_scores = nested_cross_validation(bank, measures, count, forms, methods)
+    comparison = compare_methods(bank, measures[0], count, forms, methods)
     method = comparison.best
     return Shortening(
-        forms=tuple(pick(bank, count, forms, [method])[method]),
+        forms=tuple(choose_forms(bank, count, forms, [method])[method]),
         method=method,
         errors=comparison.errors,
-        held_out=outcome,
-        of_items=table.shape[1],
+        held_out_scores=held_out_scores,
+        full_items=n_items,
         respondents=tuple(names[i] for i in rows),
-        families=known,
+        families=kept_families,
         seed=seed,
     )
 
 
 def mean_measure(values: Array, name: str = "mean") -> Measure:
     """The mean of item scores; answers that were not scored count neither as right nor as wrong."""
-    seen = np.isfinite(values)
+    scored = np.isfinite(values)
     return Measure(
         name,
         lambda sums: sums["score"] / sums["n"],
-        {"score": np.where(seen, values, 0.0), "n": seen.astype(np.float64)},
+        {"score": np.where(scored, values, 0.0), "n": scored.astype(np.float64)},
     )
 
 
-def _codes(names: Sequence[object]) -> Numbers:
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+def _codes(names: Sequence[object]) -> IntArray:
+    codes: dict[object, int] = {}
+    return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
 
 
-def _enough_respondents(families: Sequence[str], lost: int) -> None:
-    several, without = (
-        len(set(families)),
-        f" ({lost} are left out because most of their answers are not scored)" if lost else "",
-    )
-    if len(families) < LEAST_RESPONDENTS:
-        raise DesignError(
-            f"items are chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has"
-            f" {len(families)}{without}",
-            remedy=f"Audit {LEAST_RESPONDENTS - len(families)} more, of other families if you can.",
+def _check_length(
+    name: str, column: Sequence[str] | None, length: int, shape: tuple[int, ...]
+) -> None:
+    if column is not None and len(column) != length:
+        raise UsageError(
+            f"there are {len(column)} {name} for a table of shape {shape}",
+            remedy=f"Give {length}.",
         )
-    if several < LEAST_FAMILIES:
+
+
+def _check_strata(bank: Bank, count: int, forms: int) -> None:
+    """Refuse a number of items that cannot be divided over the strata and the forms."""
+    sizes = list(map(len, bank.members))
+    if sum(allocate_items(sizes, count, [size // forms for size in sizes])) != count:
         raise DesignError(
-            f"what is lost is measured on families left out: {LEAST_FAMILIES} are needed, and the"
-            f" {len(families)} respondents belong to {several}{without}",
+            f"{count:,} items in {forms} forms do not fit the {len(sizes)} strata of types, parts"
+            " and right answers",
+            remedy="Ask for more items, or for one form.",
+        )
+
+
+def _check_respondents(families: Sequence[str], n_dropped: int) -> None:
+    n_families, dropped_note = (
+        len(set(families)),
+        f" ({n_dropped} are left out because most of their answers are not scored)"
+        if n_dropped
+        else "",
+    )
+    if len(families) < MIN_RESPONDENTS:
+        raise DesignError(
+            f"items are chosen from {MIN_RESPONDENTS} respondents or more, and the audit has"
+            f" {len(families)}{dropped_note}",
+            remedy=f"Audit {MIN_RESPONDENTS - len(families)} more, of other families if you can.",
+        )
+    if n_families < MIN_FAMILIES:
+        raise DesignError(
+            f"what is lost is measured on families left out: {MIN_FAMILIES} are needed, and the"
+            f" {len(families)} respondents belong to {n_families}{dropped_note}",
             remedy=(
-                f"Audit {LEAST_FAMILIES - several} more families, or name families with --family."
+                f"Audit {MIN_FAMILIES - n_families} more families, or name families with --family."
             ),
         )
 
 
-def _types_kept(values: Array, types: Sequence[str], items: int, forms: int) -> None:
+def _check_types(values: Array, types: Sequence[str], items: int, forms: int) -> None:
     """Refuse a number of items that does not keep every type, and a type whose items say nothing of
     the respondents.
     """
-    there, counts = values.shape[1], {kind: types.count(kind) for kind in dict.fromkeys(types)}
-    if items * forms > there:
+    n_items, counts = values.shape[1], {kind: types.count(kind) for kind in dict.fromkeys(types)}
+    if items * forms > n_items:
         raise DesignError(
             f"{forms} forms of {items:,} items without a common item need {items * forms:,} items,"
-            f" and there are {there:,}",
-            remedy=f"Ask for at most {there // forms:,} items.",
+            f" and there are {n_items:,}",
+            remedy=f"Ask for at most {n_items // forms:,} items.",
         )
-    if items < LEAST_ITEMS:
+    if items < MIN_ITEMS:
         raise DesignError(
-            f"{items} items are too few for a score", remedy=f"Ask for at least {LEAST_ITEMS}."
+            f"{items} items are too few for a score", remedy=f"Ask for at least {MIN_ITEMS}."
         )
     for kind, count in counts.items():
-        named = f"the type {kind}" if kind else "the benchmark"
-        if count * items / there < LEAST_OF_TYPE - 0.5 and kind:
-            least = math.ceil(LEAST_OF_TYPE * there / count)
+        type_name = f"the type {kind}" if kind else "the benchmark"
+        if count * items / n_items < MIN_TYPE_ITEMS - 0.5 and kind:
+            min_items = math.ceil(MIN_TYPE_ITEMS * n_items / count)
             raise DesignError(
-                f"of the {count:,} items of {named}, {items:,} of {there:,} items keep"
-                f" {count * items / there:.1f}, and {LEAST_OF_TYPE} are needed",
+                f"of the {count:,} items of {type_name}, {items:,} of {n_items:,} items keep"
+                f" {count * items / n_items:.1f}, and {MIN_TYPE_ITEMS} are needed",
                 remedy=(
-                    f"Ask for at least {least:,} items ({math.ceil(1000 * least / there) / 10:g}%)."
+                    f"Ask for at least {min_items:,} items"
+                    f" ({math.ceil(1000 * min_items / n_items) / 10:g}%)."
                 ),
             )
-        own = values[:, [i for i, other in enumerate(types) if other == kind]]
+        type_scores = values[:, [i for i, item_type in enumerate(types) if item_type == kind]]
         with np.errstate(invalid="ignore"):
             means = (
-                np.nanmean(own, axis=1)
-                if np.isfinite(own).any(axis=1).all()
+                np.nanmean(type_scores, axis=1)
+                if np.isfinite(type_scores).any(axis=1).all()
                 else np.array([np.nan])
             )
         if not np.isfinite(means).all():
             raise DesignError(
-                f"{named} has respondents without any scored answer",
+                f"{type_name} has respondents without any scored answer",
                 remedy="Audit it with answers to it.",
             )
         if float(np.ptp(means)) < 1e-12:
             raise DesignError(
-                f"all {len(values)} respondents score {means[0]:.3f} in {named}: nothing shows"
+                f"all {len(values)} respondents score {means[0]:.3f} in {type_name}: nothing shows"
                 " which of its items stand for the others",
                 remedy="Audit respondents that differ in it.",
             )

@@ -1,12 +1,12 @@
-"""Ask the pictures in a random order, chunk by chunk, until what was wanted is known of each
+"""Ask the pictures in a random order, chunk by chunk, until a stopping rule is met for each
 respondent.
 
 The interval of a score is about the full benchmark: these items, as this respondent would answer
 all of them in this run. It shrinks to that score as the benchmark is used up. Everything is
-computed anew from the stored answers, chunk by chunk, so that a command that was killed goes on
-where it was and stops at the same picture.
+recomputed from the stored answers, chunk by chunk, so that a command that was killed resumes and
+stops at the same picture.
 
-It stands in one module because what is asked next depends on what the last answers decided.
+It is one module because the next requests depend on what the last answers decided.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from functools import partial
 
 import numpy as np
 
-from hqm.administration.administering import Outcome, added, administer
+from hqm.administration.administering import Outcome, administer, sum_outcomes
 from hqm.administration.asks import Administration, Asks, Assignment, Job, plan_job
-from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never
+from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never_stop
 from hqm.administration.engines.local import answer_here, is_light
 from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
 from hqm.administration.stops import Stop as StoppedAt
@@ -49,9 +49,9 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """What must be known before a respondent is asked no more.
+    """The precision at which a respondent is asked no more.
 
-    - `separated`: Every pair with it is told apart, or known to differ by less than this; None
+    - `separated`: Every pair with it is separated, or known to differ by less than this; None
       where that is not asked.
     - `half_width`: Half of the interval for its score is this short; None where that is not asked.
     - `metric`: The metric that the rule is about; the leading one that is a mean of item scores
@@ -88,7 +88,7 @@ class StoppingRule:
                 raise UsageError(
                     f"--until says {match['what']} twice", remedy="Give each rule once."
                 )
-            rules[match["what"]] = _number(match, text)
+            rules[match["what"]] = _rule_limit(match, text)
             if match["metric"]:
                 metrics[match["metric"]] = None
         if len(metrics) > 1:
@@ -104,13 +104,13 @@ class StoppingRule:
         return "+".join(parts)
 
 
-def _number(match: re.Match[str], text: str) -> float:
+def _rule_limit(match: re.Match[str], text: str) -> float:
     """The number of a rule: the smallest difference, or the half width."""
-    wanted = ">=" if match["what"] == "separated" else "<="
+    expected_sign = ">=" if match["what"] == "separated" else "<="
     if match["sign"] is None and match["what"] == "separated":
         return 0.0
     try:
-        value = float(match["number"]) if match["sign"] == wanted else -1.0
+        value = float(match["number"]) if match["sign"] == expected_sign else -1.0
     except (TypeError, ValueError):
         value = -1.0
     if not 0 < value < 1:
@@ -120,17 +120,18 @@ def _number(match: re.Match[str], text: str) -> float:
     return value
 
 
-_FIRST = 20
+_FIRST_LOOK = 20
 """The pictures after which is looked for the first time."""
 _GROWTH = 1.2
 """How many times as many pictures each further look has."""
 
 Administrations = Callable[[Respondent], Sequence[Administration]]
+Request = tuple[Assignment, Administration, set[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoppedRun:
-    """What came of asking a benchmark until a rule was met."""
+    """The outcome of asking a benchmark until a rule was met."""
 
     benchmark: str
     rule: StoppingRule
@@ -155,7 +156,7 @@ class StoppedRun:
         return sum(stop.items for stop in self.stops), sum(stop.of_items for stop in self.stops)
 
 
-def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
+def deciding_metric(benchmark: Benchmark, metric_name: str = "") -> Metric:
     """The metric that a stopping rule is about: a mean of item scores between 0 and 1.
 
     Raises
@@ -172,12 +173,13 @@ def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
         )
     means = [metric for metric in benchmark.metrics if metric.share]
     names = ", ".join(metric.name for metric in means)
-    if wanted:
-        metric = benchmark.metric(wanted)
+    if metric_name:
+        metric = benchmark.metric(metric_name)
         if not metric.share:
             remedy = f"Name one that is: {names}." if means else "Ask all items."
             raise DesignError(
-                f"{wanted} of {benchmark.name} is no mean of item scores from 0 to 1", remedy=remedy
+                f"{metric_name} of {benchmark.name} is no mean of item scores from 0 to 1",
+                remedy=remedy,
             )
         return metric
     leading = [metric for metric in benchmark.audited[:1] if metric.share]
@@ -199,7 +201,7 @@ def ask_until(
     *,
     engine: Engine | None = None,
     each_look: Engine | None = None,
-    stop: Stop = never,
+    stop: Stop = never_stop,
     budget: Budget | None = None,
     seed: int = 0,
     probabilities: bool = False,
@@ -231,6 +233,57 @@ def ask_until(
         The rule cannot be met by these respondents, items or metrics.
     """
     metric = deciding_metric(benchmark, rule.metric)
+    order = _checked_order(rule, asks, benchmark, assignments, seed)
+    plans = {"probabilities": probabilities, "retry_errors": retry_errors}
+    state = _RunState(rule, metric, asks, benchmark, assignments, order)
+    spent = budget or Budget()
+    asking = _Asking(asks, stop, spent, plans)
+    respondents = [assignment.respondent for assignment in assignments]
+    local_engine: Engine = each_look or partial(_ask_locally, state)
+    try:
+        for n_pictures in _look_sizes(len(order.clusters)):
+            if not asking.ask(state.next_requests(n_pictures), local_engine):
+                break
+            state.give_up(asking.failed)
+            state.update(n_pictures)
+            if n_pictures < len(order.clusters) or state.open:
+                say(
+                    f"{benchmark.name}: {n_pictures:,} of {len(order.clusters):,} pictures,"
+                    f" {len(state.open)} of {len(respondents)} respondents go on"
+                )
+            if not state.open:
+                break
+    finally:
+        for respondent in respondents:
+            respondent.close()
+    if not state.open:
+        asking.ask(state.further_requests(administrations), engine or make_engine())
+    leading = benchmark.audited[0]
+    note = ""
+    if not leading.share:
+        note = f"the rule is about {metric.name}: {leading.name} is no mean of item scores"
+    return StoppedRun(
+        benchmark=benchmark.name,
+        rule=rule,
+        metric=metric.name,
+        order=order,
+        stops=tuple(stopped for _, stopped in sorted(state.stops.items())),
+        pairs=state.pairs.summary() if state.pairs is not None else (),
+        names=tuple(respondent.name for respondent in respondents),
+        outcome=asking.outcome(),
+        jobs=tuple(asking.jobs),
+        note=note,
+    )
+
+
+def _checked_order(
+    rule: StoppingRule,
+    asks: Asks,
+    benchmark: Benchmark,
+    assignments: Sequence[Assignment],
+    seed: int,
+) -> PictureOrder:
+    """The order of the pictures; refused where the rule cannot be met by any answers."""
     if rule.separated is not None and len(assignments) < 2:
         raise DesignError(
             f"--until {rule} compares respondents, and {benchmark.name} has {len(assignments)}",
@@ -243,66 +296,12 @@ def ask_until(
             " drawn",
             remedy="Leave out --until.",
         )
-    plans = {"probabilities": probabilities, "retry_errors": retry_errors}
-    run = _Run(rule, metric, asks, benchmark, assignments, order)
-    spent = budget or Budget()
-    asking = _Asking(asks, stop, spent, plans)
-    respondents = [assignment.respondent for assignment in assignments]
-    here: Engine = each_look or partial(_ask_here, run)
-    try:
-        for last in _looks(len(order.clusters)):
-            chunk = {item.id for item in order.items(benchmark.original, run.pictures, last)}
-            first = Administration(benchmark.original, 0)
-            wanted = [(assignments[r], first, chunk) for r in sorted(run.open)]
-            if not asking.ask(wanted, here):
-                break
-            run.give_up(asking.failed)
-            run.look(last)
-            if last < len(order.clusters) or run.open:
-                say(
-                    f"{benchmark.name}: {last:,} of {len(order.clusters):,} pictures,"
-                    f" {len(run.open)} of {len(respondents)} respondents go on"
-                )
-            if not run.open:
-                break
-    finally:
-        for respondent in respondents:
-            respondent.close()
-    if not run.open:
-        rest = [
-            (
-                assignments[r],
-                administration,
-                {item.id for item in order.items(benchmark.original, 0, at.pictures)},
-            )
-            for r, at in sorted(run.stops.items())
-            for administration in administrations(respondents[r])
-            if (administration.form.name, administration.run) != (ORIGINAL, 0)
-        ]
-        asking.ask(rest, engine or make_engine())
-    leading = benchmark.audited[0].name
-    note = (
-        f"the rule is about {metric.name}: {leading} is no mean of item scores"
-        if not benchmark.audited[0].share
-        else ""
-    )
-    return StoppedRun(
-        benchmark=benchmark.name,
-        rule=rule,
-        metric=metric.name,
-        order=order,
-        stops=tuple(at for _, at in sorted(run.stops.items())),
-        pairs=run.pairs.summary() if run.pairs is not None else (),
-        names=tuple(respondent.name for respondent in respondents),
-        outcome=asking.outcome(),
-        jobs=tuple(asking.jobs),
-        note=note,
-    )
+    return order
 
 
-def _looks(total: int) -> Iterator[int]:
+def _look_sizes(total: int) -> Iterator[int]:
     """The numbers of pictures after which the rule is checked; the last is all of them."""
-    n = min(_FIRST, total)
+    n = min(_FIRST_LOOK, total)
     while n < total:
         yield n
         n = min(total, math.ceil(n * _GROWTH))
@@ -310,7 +309,7 @@ def _looks(total: int) -> Iterator[int]:
 
 
 class _Asking:
-    """Asks what is missing, and adds up what came of it."""
+    """Asks missing items, and collects the outcomes."""
 
     def __init__(self, asks: Asks, stop: Stop, budget: Budget, plans: dict[str, bool]) -> None:
         self._asks, self._stop, self._budget, self._plans = asks, stop, budget, plans
@@ -318,13 +317,11 @@ class _Asking:
         self.failed: dict[str, HQMError] = {}
         self._outcomes: list[Outcome] = []
 
-    def ask(
-        self, wanted: Iterable[tuple[Assignment, Administration, set[str]]], engine: Engine
-    ) -> bool:
+    def ask(self, requests: Iterable[Request], engine: Engine) -> bool:
         """Ask the items that are missing; whether all of them were asked that can be."""
         jobs = [
-            plan_job(self._asks, assignment, administration, only=items, **self._plans)
-            for assignment, administration, items in wanted
+            plan_job(self._asks, assignment, administration, item_ids=items, **self._plans)
+            for assignment, administration, items in requests
         ]
         self.jobs += jobs
         outcome = administer(
@@ -335,11 +332,11 @@ class _Asking:
         return not outcome.left and not self._stop() and not self._budget.reached
 
     def outcome(self) -> Outcome:
-        return added(self._outcomes)
+        return sum_outcomes(self._outcomes)
 
 
-class _Run:
-    """What is known of the respondents so far, and which of them are asked on."""
+class _RunState:
+    """The intervals and pairs of the respondents so far, and which of them are still asked."""
 
     def __init__(
         self,
@@ -369,10 +366,12 @@ class _Run:
                 " drawn",
                 remedy="Leave out --until, or name another metric.",
             )
-        known = {"population": len(sizes), "largest": int(sizes.max())}
-        self.intervals = [RunningInterval(**known, level=rule.level) for _ in assignments]
+        benchmark_size = {"population": len(sizes), "largest": int(sizes.max())}
+        self.intervals = [RunningInterval(**benchmark_size, level=rule.level) for _ in assignments]
         self.pairs = (
-            RunningPairs(len(assignments), smallest=rule.separated, **known, level=rule.level)
+            RunningPairs(
+                len(assignments), smallest=rule.separated, **benchmark_size, level=rule.level
+            )
             if rule.separated is not None
             else None
         )
@@ -387,64 +386,85 @@ class _Run:
         self._given_up |= {r for r in self.open if self._assignments[r].respondent.name in names}
         self.open -= self._given_up
 
-    def look(self, last: int) -> None:
-        """Add the scores of the pictures up to the `last`, and close the respondents of whom
+    def next_requests(self, n_pictures: int) -> list[Request]:
+        """The requests of the first run, up to the `n_pictures`-th picture."""
+        items = self.order.items(self._benchmark.original, self.pictures, n_pictures)
+        ids = {item.id for item in items}
+        first_run = Administration(self._benchmark.original, 0)
+        return [(self._assignments[r], first_run, ids) for r in sorted(self.open)]
+
+    def further_requests(self, administrations: Administrations) -> list[Request]:
+        """The requests of all further administrations, about the pictures of the first run."""
+        requests: list[Request] = []
+        for r, stopped in sorted(self.stops.items()):
+            assignment = self._assignments[r]
+            items = self.order.items(self._benchmark.original, 0, stopped.pictures)
+            ids = {item.id for item in items}
+            requests.extend(
+                (assignment, administration, ids)
+                for administration in administrations(assignment.respondent)
+                if (administration.form.name, administration.run) != (ORIGINAL, 0)
+            )
+        return requests
+
+    def update(self, n_pictures: int) -> None:
+        """Add the scores of the pictures up to the `n_pictures`, and close the respondents of whom
         enough is known.
         """
-        for scores in self._scores(self.pictures, last):
+        for scores in self._scores(self.pictures, n_pictures):
             for r in self.open:
                 self.intervals[r].draw(scores[r])
             if self.pairs is not None:
                 self.pairs.draw(scores)
-        self.pictures = last
+        self.pictures = n_pictures
         for r in sorted(self.open):
-            why = self._reason(r)
-            if why:
-                self._close(r, why)
+            reason = self._stop_reason(r)
+            if reason:
+                self._close(r, reason)
 
-    def _scores(self, first: int, last: int) -> Iterator[Array]:
+    def _scores(self, first: int, stop: int) -> Iterator[Array]:
         """Picture by picture, (respondents, items): the item scores; NaN where there is none."""
-        form = Form(ORIGINAL, self.order.items(self._benchmark.original, first, last))
-        asked = [self._assignments[r] for r in sorted(self.open)]
+        form = Form(ORIGINAL, self.order.items(self._benchmark.original, first, stop))
+        open_assignments = [self._assignments[r] for r in sorted(self.open)]
         rows = {}
-        for r, assignment in zip(sorted(self.open), asked, strict=True):
+        for r, assignment in zip(sorted(self.open), open_assignments, strict=True):
             for stored in respondents_of(self._asks.store, [assignment]):
                 rows[r] = stored
         if not rows:
             return
         matrix = Answers(self._asks).matrix(self._benchmark, self._cell, form, list(rows.values()))
-        units = _units(matrix, self.metric)
+        units = _metric_units(matrix, self.metric)
         if units is None:
             return
         scores, clusters = units
-        every = np.full((len(self._assignments), scores.shape[1]), np.nan)
-        every[list(rows)] = scores
+        all_scores = np.full((len(self._assignments), scores.shape[1]), np.nan)
+        all_scores[list(rows)] = scores
         for cluster in range(int(clusters.max()) + 1):
-            yield every[:, clusters == cluster]
+            yield all_scores[:, clusters == cluster]
 
-    def _reason(self, r: int) -> str:
+    def _stop_reason(self, r: int) -> str:
         """Why a respondent is asked no more; empty where it is still to be asked."""
         rule, interval, reasons = self.rule, self.intervals[r], []
-        everything = self.pictures == len(self.order.clusters)
-        met = True
+        is_exhausted = self.pictures == len(self.order.clusters)
+        rule_holds = True
         if rule.half_width is not None:
-            met = interval.half_width <= rule.half_width and not everything
+            rule_holds = interval.half_width <= rule.half_width and not is_exhausted
             reasons.append(f"half of its interval was {interval.half_width:.2g}")
         if self.pairs is not None:
             partners = set(range(len(self._assignments))) - self._given_up
-            met = met and not self.pairs.is_open(r, partners)
-            reasons.append(self._pairs_of(r, partners))
-        if everything:
-            known = reasons[1:] if rule.half_width is not None else reasons
-            return "; ".join(["every item was asked", *filter(None, known)])
-        return "; ".join(reasons) if met else ""
+            rule_holds = rule_holds and not self.pairs.is_open(r, partners)
+            reasons.append(self._describe_pairs(r, partners))
+        if is_exhausted:
+            pair_reasons = reasons[1:] if rule.half_width is not None else reasons
+            return "; ".join(["every item was asked", *filter(None, pair_reasons)])
+        return "; ".join(reasons) if rule_holds else ""
 
-    def _pairs_of(self, r: int, partners: set[int]) -> str:
+    def _describe_pairs(self, r: int, partners: set[int]) -> str:
         """From how many others a respondent is separated, and to how many it is equal, in words."""
         states: Counter[str] = Counter()
         for pair in self.pairs.decisions if self.pairs is not None else ():
-            both = {pair.first, pair.second}
-            if r in both and both <= partners:
+            members = {pair.first, pair.second}
+            if r in members and members <= partners:
                 states[pair.state] += 1
         sentences = []
         if states["separated"]:
@@ -457,11 +477,11 @@ class _Run:
             sentences.append(f"equal to {states['equal']}")
         return " and ".join(sentences)
 
-    def _close(self, r: int, why: str) -> None:
+    def _close(self, r: int, reason: str) -> None:
         """Ask a respondent no more, and store where it stopped and why."""
         assignment, interval = self._assignments[r], self.intervals[r]
         form, name = self._benchmark.original, assignment.respondent.name
-        at = StoppedAt(
+        stopped = StoppedAt(
             benchmark=self._benchmark.name,
             data=form.digest,
             sight=self._cell.sight,
@@ -478,14 +498,14 @@ class _Run:
             score=finite(interval.estimate),
             low=float(interval.low),
             high=float(interval.high),
-            why=why,
+            why=reason,
         )
-        record_stop(self._asks.store, at)
-        self.stops[r] = at
+        record_stop(self._asks.store, stopped)
+        self.stops[r] = stopped
         self.open.discard(r)
 
 
-def _units(
+def _metric_units(
     matrix: ScoreMatrix, metric: Metric
 ) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
     """(respondents, units) scores and (units,) clusters in the order of the items; None where the
@@ -499,9 +519,12 @@ def _units(
     return (unit_scores(units, metric), units.clusters) if units.clusters.size else None
 
 
-def _ask_here(run: _Run, work: Work, stop: Stop) -> Iterator[Batch]:
+def _ask_locally(state: _RunState, work: Work, stop: Stop) -> Iterator[Batch]:
     """Ask in this process; what is light, or alone, stays open for the next look."""
-    alone = len(run.open) == 1
+    is_only_respondent = len(state.open) == 1
     yield from answer_here(
-        work, range(len(work)), stop, lambda respondent: not (alone or is_light(respondent))
+        work,
+        range(len(work)),
+        stop,
+        lambda respondent: not (is_only_respondent or is_light(respondent)),
     )

@@ -23,13 +23,14 @@ from typing import IO, Any
 from hqm.errors import DataError
 from hqm.text import unique_columns
 
-LARGEST = 4 << 30
+MAX_DOCUMENT_BYTES = 4 << 30
 """Bytes of the largest document that is read; instances_train2014.json of COCO has about half a
 gigabyte.
 """
-_LARGE, _FOLDS = 1 << 26, 200
+_MAX_UNFOLDED_BYTES = 1 << 26
+_MAX_EXPANSION = 200
 """Texts that unfold to more bytes than this, and to so many times their size, are none."""
-_AGAIN = "Fetch it again."
+_FETCH_AGAIN = "Fetch it again."
 _BLANK = re.compile(r"\s*")
 ZIP_ERRORS = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError,
@@ -38,7 +39,9 @@ ZIP_ERRORS = (
 """What Python's reader raises of a zip that is damaged, encrypted, or packed in an unknown way."""
 
 
-def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterator[tuple[str, Any]]:
+def json_values(
+    file: Path, member: str = "", *, limit: int = MAX_DOCUMENT_BYTES
+) -> Iterator[tuple[str, Any]]:
     """The values of a JSON object, one by one: for a list under a key, each of its elements with
     that key.
 
@@ -62,25 +65,29 @@ def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterato
     --------
     >>> import tempfile; path = Path(tempfile.mkdtemp()) / "a.json"
     >>> _ = path.write_text('{"info": {"year": 2014}, "images": [{"id": 42}, {"id": 73}]}')
-    >>> list(json_parts(path))
+    >>> list(json_values(path))
     [('info', {'year': 2014}), ('images', {'id': 42}), ('images', {'id': 73})]
     """
-    place = f"{file}: {member}" if member else str(file)
-    with _opened(file, member, place) as stream:
+    location = f"{file}: {member}" if member else str(file)
+    with _open_document(file, member, location) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
-        raise DataError(f"it unfolds to more than {limit:,} bytes", location=place, remedy=_AGAIN)
+        raise DataError(
+            f"it unfolds to more than {limit:,} bytes", location=location, remedy=_FETCH_AGAIN
+        )
     try:
         text = content.decode("utf-8-sig")
         del content  # half a gigabyte, while the values are read
-        yield from _parts(text)
+        yield from _object_values(text)
     except UnicodeDecodeError as error:
-        raise DataError(f"it is not UTF-8: {error.reason}", location=place, remedy=_AGAIN) from None
+        raise DataError(
+            f"it is not UTF-8: {error.reason}", location=location, remedy=_FETCH_AGAIN
+        ) from None
     except RecursionError:
-        raise DataError("it is nested too deeply", location=place, remedy=_AGAIN) from None
+        raise DataError("it is nested too deeply", location=location, remedy=_FETCH_AGAIN) from None
     except ValueError as error:
-        what = f"it is no JSON object, or breaks off: {error}"
-        raise DataError(what, location=place, remedy=_AGAIN) from None
+        reason = f"it is no JSON object, or breaks off: {error}"
+        raise DataError(reason, location=location, remedy=_FETCH_AGAIN) from None
 
 
 def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
@@ -96,7 +103,7 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
             infos = archive.infolist()
     except ZIP_ERRORS as error:
         raise DataError(
-            f"it is no zip, or damaged: {error}", location=str(file), remedy=_AGAIN
+            f"it is no zip, or damaged: {error}", location=str(file), remedy=_FETCH_AGAIN
         ) from None
     return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
 
@@ -110,7 +117,7 @@ def check_unfolding(archive: zipfile.ZipFile, path: Path) -> None:
         All its members together are large, and many times the size of the file.
     """
     size = sum(info.file_size for info in archive.infolist())
-    if size > max(_LARGE, _FOLDS * path.stat().st_size):
+    if size > max(_MAX_UNFOLDED_BYTES, _MAX_EXPANSION * path.stat().st_size):
         raise DataError(
             f"it unfolds to {size >> 20:,} MiB, {size // path.stat().st_size:,} times its size",
             location=str(path),
@@ -152,12 +159,12 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
         raise DataError(
             f"it has more than {_SHEET_ROWS:,} rows, as no sheet has", location=str(path)
         )
-    first, *others = rows or [()]
-    names = [_cell_text(cell).strip() for cell in first]
+    heading, *body = rows or [()]
+    names = [_cell_text(cell).strip() for cell in heading]
     unique_columns([name for name in names if name], f"{path}:1")
     return [
         dict(zip_longest(names, map(_cell_text, row[: len(names)]), fillvalue=""))
-        for row in others
+        for row in body
         if any(cell is not None for cell in row)
     ]
 
@@ -169,74 +176,74 @@ def _cell_text(cell: Any) -> str:
 
 
 @contextmanager
-def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
+def _open_document(file: Path, member: str, location: str) -> Iterator[IO[bytes]]:
     if not member:
         try:
             with file.open("rb") as stream:
                 yield stream
         except OSError as error:
             raise DataError(
-                f"it cannot be read: {error.strerror}", location=place, remedy=_AGAIN
+                f"it cannot be read: {error.strerror}", location=location, remedy=_FETCH_AGAIN
             ) from None
         return
-    named = members(file, member)
-    if len(named) != 1:
-        what = (
-            f"the zip has {len(named)} files of this name"
-            if named
+    matches = members(file, member)
+    if len(matches) != 1:
+        reason = (
+            f"the zip has {len(matches)} files of this name"
+            if matches
             else "there is no such file in the zip"
         )
-        raise DataError(what, location=place, remedy=_AGAIN)
-    if stat.S_ISLNK(named[0].external_attr >> 16):
-        raise DataError("it is a link, not a file", location=place, remedy=_AGAIN)
-    if named[0].flag_bits & 0x1:
-        raise DataError("it is encrypted", location=place, remedy=_AGAIN)
+        raise DataError(reason, location=location, remedy=_FETCH_AGAIN)
+    if stat.S_ISLNK(matches[0].external_attr >> 16):
+        raise DataError("it is a link, not a file", location=location, remedy=_FETCH_AGAIN)
+    if matches[0].flag_bits & 0x1:
+        raise DataError("it is encrypted", location=location, remedy=_FETCH_AGAIN)
     try:
-        with zipfile.ZipFile(file) as archive, archive.open(named[0]) as stream:
+        with zipfile.ZipFile(file) as archive, archive.open(matches[0]) as stream:
             yield stream
     except ZIP_ERRORS as error:
         raise DataError(
-            f"it cannot be read from the zip: {error}", location=place, remedy=_AGAIN
+            f"it cannot be read from the zip: {error}", location=location, remedy=_FETCH_AGAIN
         ) from None
 
 
-def _parts(text: str) -> Iterator[tuple[str, Any]]:
-    """The values of the object that a text is, in turn."""
+def _object_values(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of a JSON object; the elements of lists one by one."""
     decode = json.JSONDecoder().raw_decode
-    at = _behind("{", text, 0)
-    while not text.startswith("}", at):
-        key, at = decode(text, at)
+    position = _skip_past("{", text, 0)
+    while not text.startswith("}", position):
+        key, position = decode(text, position)
         if not isinstance(key, str):
             raise ValueError("a key is no text")
-        at = _behind(":", text, at)
-        if text.startswith("[", at):
-            at = _behind("[", text, at)
-            while not text.startswith("]", at):
-                value, at = decode(text, at)
+        position = _skip_past(":", text, position)
+        if text.startswith("[", position):
+            position = _skip_past("[", text, position)
+            while not text.startswith("]", position):
+                value, position = decode(text, position)
                 yield key, value
-                at = _next(text, at, "]")
-            at += 1
+                position = _next(text, position, "]")
+            position += 1
         else:
-            value, at = decode(text, at)
+            value, position = decode(text, position)
             yield key, value
-        at = _next(text, at, "}")
-    if not _BLANK.fullmatch(text, at + 1):
+        position = _next(text, position, "}")
+    if not _BLANK.fullmatch(text, position + 1):
         raise ValueError("something follows behind the object")
 
 
-def _next(text: str, at: int, end: str) -> int:
-    """The place of the next value, behind a comma, or of the mark that ends them."""
-    if (last := re.compile(rf"\s*(?={end})").match(text, at)) is not None:
+def _next(text: str, position: int, end: str) -> int:
+    """Return the position of the next value behind a comma, or of the closing token."""
+    if (last := re.compile(rf"\s*(?={end})").match(text, position)) is not None:
         return last.end()
-    at = _behind(",", text, at)
-    if text.startswith(end, at):
-        raise ValueError(f"a value is missing at character {at:,}")
-    return at
+    position = _skip_past(",", text, position)
+    if text.startswith(end, position):
+        raise ValueError(f"a value is missing at character {position:,}")
+    return position
 
 
-def _behind(mark: str, text: str, at: int) -> int:
-    """The place behind the next mark and the blanks around it; only this one may stand there."""
-    match = re.compile(rf"\s*{re.escape(mark)}\s*").match(text, at)
+def _skip_past(token: str, text: str, position: int) -> int:
+    """Return the position behind the next token and the blanks around it."""
+    match = re.compile(rf"\s*{re.escape(token)}\s*").match(text, position)
     if match is None:
-        raise ValueError(f"{mark!r} is missing at character {at:,}")
+        raise ValueError(f"{token!r} is missing at character {position:,}")
     return match.end()

@@ -23,14 +23,19 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def cache_folder() -> Path:
-    """The folder of the cache."""
-    own, home = os.environ.get("HQM_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "hqm"
+    """Return the folder of the cache."""
+    hqm_cache = os.environ.get("HQM_CACHE")
+    xdg_cache = os.environ.get("XDG_CACHE_HOME")
+    return (
+        Path(hqm_cache)
+        if hqm_cache
+        else (Path(xdg_cache) if xdg_cache else Path.home() / ".cache") / "hqm"
+    )
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Say in one sentence that the cache cannot be written, while this block writes there."""
+    """Raise one DataError where this block cannot write into the cache."""
     try:
         yield
     except OSError as error:
@@ -47,16 +52,16 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     nothing is left of it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115
+    temporary = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115
     try:
-        with part:
-            yield part
-        os.replace(part.name, target)
+        with temporary:
+            yield temporary
+        os.replace(temporary.name, target)
     finally:
-        Path(part.name).unlink(missing_ok=True)
+        Path(temporary.name).unlink(missing_ok=True)
 
 
-def keep(stream: IO[bytes], place: str) -> Path:
+def cache_picture(stream: IO[bytes], location: str) -> Path:
     """Write a picture into the cache under its hash and return the file; no more than `MAX_BYTES`
     are read.
 
@@ -71,15 +76,17 @@ def keep(stream: IO[bytes], place: str) -> Path:
     while piece := stream.read(1 << 20):
         content += piece
         if len(content) > MAX_BYTES:
-            what = f"the picture is larger than {MAX_BYTES >> 20} MiB"
-            raise ImageError(what, location=place, remedy=SMALLER)
+            reason = f"the picture is larger than {MAX_BYTES >> 20} MiB"
+            raise ImageError(reason, location=location, remedy=SMALLER)
     if not content:
-        raise ImageError("the picture is empty (0 bytes)", location=place, remedy="Fetch it again.")
+        raise ImageError(
+            "the picture is empty (0 bytes)", location=location, remedy="Fetch it again."
+        )
     name = hashlib.blake2b(content, digest_size=16).hexdigest()
     folder = cache_folder() / "images"
     target = folder / name[:2] / f"{name}{_suffix(bytes(content[:16]))}"
-    with writing(folder), replacing(target) as part:
-        part.write(content)
+    with writing(folder), replacing(target) as file:
+        file.write(content)
     return target
 
 
@@ -87,12 +94,12 @@ SMALLER = "Make it smaller, or leave the item out."
 
 
 def is_picture(content: bytes) -> bool:
-    """Whether bytes begin as a picture does."""
+    """Return whether bytes begin as a picture does."""
     return _suffix(content[:16]) != ".bin" or content[4:8] == b"ftyp"  # AVIF and HEIC
 
 
 def _suffix(head: bytes) -> str:
-    marks = {
+    signatures = {
         b"\x89PNG": ".png",
         b"\xff\xd8\xff": ".jpg",
         b"GIF8": ".gif",
@@ -102,12 +109,14 @@ def _suffix(head: bytes) -> str:
     }
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return ".webp"
-    return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")
+    return next(
+        (suffix for signature, suffix in signatures.items() if head.startswith(signature)), ".bin"
+    )
 
 
 # --- names of pictures: web addresses, and paths that must not leave their folder ---
 
-LONGEST = 255
+MAX_NAME_BYTES = 255
 """Bytes of the longest name that file systems take."""
 
 
@@ -121,7 +130,7 @@ def is_url(text: str) -> bool:
 
 
 @lru_cache(1 << 14)
-def safe_name(name: str, place: str = "") -> str:
+def safe_name(name: str, location: str = "") -> str:
     """A picture's path; one that leaves the image folder is an error.
 
     >>> safe_name("val2014/a.jpg")
@@ -131,16 +140,16 @@ def safe_name(name: str, place: str = "") -> str:
     if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
         raise ImageError(
             f"the picture {name!r} lies outside the image folder",
-            location=place,
+            location=location,
             remedy="Name a file inside it.",
         )
     if "\0" in name or any(
-        len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts
+        len(component.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES for component in path.parts
     ):
         raise ImageError(
             f"the picture's name {name[:40]!r}... cannot be that of a file",
-            location=place,
-            remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
+            location=location,
+            remedy=f"A part of a path has at most {MAX_NAME_BYTES} bytes, and none of them is NUL.",
         )
     return str(path)
 
@@ -172,9 +181,7 @@ def image_path(folder: Path, name: str) -> Path:
 
 
 def _is_linked(folder: Path, safe: str) -> bool:
-    """Whether a part of a path below its folder is a link; without one, the path cannot leave the
-    folder.
-    """
+    """Return whether a component of a path below its folder is a symbolic link."""
     parts = safe.split("/")
     return any(
         os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1)

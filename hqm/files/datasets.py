@@ -64,9 +64,9 @@ class Tree:
         names = sorted(
             path.as_posix()
             for path in paths
-            if not any(part.startswith(".") for part in path.parts)
+            if not any(component.startswith(".") for component in path.parts)
         )
-        return cls(str(folder), tuple(names), lambda wanted: folder)
+        return cls(str(folder), tuple(names), lambda requested: folder)
 
     def path(self, name: str) -> Path:
         return self.bring([name]) / name
@@ -78,7 +78,7 @@ class Shard:
 
     split: str
     name: str
-    beside: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
     """The pictures that lie beside it."""
 
 
@@ -99,18 +99,18 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
         return [Shard(split_of(config), config)]
     shards = _shards(tree, config)
     for shard in shards:
-        numbered = re.search(r"-(\d{5})-of-(\d{5})", shard.name)
-        if numbered:
-            head = shard.name[: numbered.start()]
+        shard_number = re.search(r"-(\d{5})-of-(\d{5})", shard.name)
+        if shard_number:
+            head = shard.name[: shard_number.start()]
             # a hash may follow the numbers, another one in every file
-            others = {
-                each.name
-                for each in shards
-                if each.name.startswith(f"{head}-") and f"-of-{numbered[2]}" in each.name
+            siblings = {
+                sibling.name
+                for sibling in shards
+                if sibling.name.startswith(f"{head}-") and f"-of-{shard_number[2]}" in sibling.name
             }
-            if len(others) != int(numbered[2]):
+            if len(siblings) != int(shard_number[2]):
                 raise DataError(
-                    f"{len(others)} of the {int(numbered[2])} files {head}-* are there",
+                    f"{len(siblings)} of the {int(shard_number[2])} files {head}-* are there",
                     location=tree.label,
                     remedy="Fetch or copy the others too.",
                 )
@@ -126,20 +126,20 @@ def _shards(tree: Tree, config: str) -> list[Shard]:
         )
     if shards := _by_readme(tree, config):
         return shards
-    inside = f"{config}/" if config else ""
-    names = [name for name in tree.names if name.startswith(inside)]
+    prefix = f"{config}/" if config else ""
+    names = [name for name in tree.names if name.startswith(prefix)]
     if config and not names:
-        there = (
+        folders = (
             ", ".join(sorted({name.partition("/")[0] for name in tree.names if "/" in name}))
             or "none"
         )
         raise DataError(
             f"it has no configuration {config!r}",
             location=tree.label,
-            remedy=f"Its folders are {there}.",
+            remedy=f"Its folders are {folders}.",
         )
-    for reader in (_saved, _imagefolder, _one_kind):
-        if shards := reader(tree, inside, names):
+    for reader in (_saved_dataset, _imagefolder, _one_kind):
+        if shards := reader(tree, prefix, names):
             return shards
     raise DataError(
         (
@@ -172,7 +172,7 @@ def split_of(name: str) -> str:
     """
     path = PurePosixPath(name)
     stem = path.name.partition(".")[0]
-    for text in (stem, *(part for part in reversed(path.parts[:-1]))):
+    for text in (stem, *(folder for folder in reversed(path.parts[:-1]))):
         for word in re.split(r"[^a-z0-9]+", text.lower()):
             if word in _SPLITS:
                 return word
@@ -186,28 +186,26 @@ def split_of(name: str) -> str:
     )
 
 
-def _saved(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
-    """What `save_to_disk` wrote: the files that a state.json names, of one data set or of every
-    split.
-    """
-    if f"{inside}dataset_dict.json" in names:
-        path = tree.path(f"{inside}dataset_dict.json")
-        splits = _listed(read_json(path), "splits", tree, f"{inside}dataset_dict.json")
-        return [shard for split in splits for shard in _state(tree, f"{inside}{split}/", split)]
-    return _state(tree, inside, "") if f"{inside}state.json" in names else []
+def _saved_dataset(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
+    """Return the files that state.json of `save_to_disk` names, of one data set or all splits."""
+    if f"{prefix}dataset_dict.json" in names:
+        path = tree.path(f"{prefix}dataset_dict.json")
+        splits = _required_list(read_json(path), "splits", tree, f"{prefix}dataset_dict.json")
+        return [shard for split in splits for shard in _state(tree, f"{prefix}{split}/", split)]
+    return _state(tree, prefix, "") if f"{prefix}state.json" in names else []
 
 
-def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
-    name = f"{inside}state.json"
+def _state(tree: Tree, prefix: str, split: str) -> list[Shard]:
+    name = f"{prefix}state.json"
     if name not in tree.names:
         raise DataError(
             f"the split {split!r} has no state.json",
             location=tree.label,
             remedy="Save the data set again with save_to_disk.",
         )
-    files = _listed(read_json(tree.path(name)), "_data_files", tree, name)
+    files = _required_list(read_json(tree.path(name)), "_data_files", tree, name)
     shards = [
-        f"{inside}{file.get('filename') if isinstance(file, dict) else file}" for file in files
+        f"{prefix}{file.get('filename') if isinstance(file, dict) else file}" for file in files
     ]
     for shard in shards:
         if shard not in tree.names:
@@ -219,42 +217,44 @@ def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
     return [Shard(split, shard) for shard in shards]
 
 
-def _listed(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
-    listed = value.get(key) if isinstance(value, dict) else None
+def _required_list(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
+    entries = value.get(key) if isinstance(value, dict) else None
     if (
-        not isinstance(listed, list)
-        or not listed
-        or not all(isinstance(each, (str, dict)) for each in listed)
+        not isinstance(entries, list)
+        or not entries
+        or not all(isinstance(entry, (str, dict)) for entry in entries)
     ):
         raise DataError(
             f"{name} has no list {key!r}",
             location=tree.label,
             remedy="Save the data set again with save_to_disk.",
         )
-    return listed
+    return entries
 
 
-def _imagefolder(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
-    """Files of metadata that have pictures beside them; the folder's name is the split."""
+def _imagefolder(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
+    """Return metadata files that have pictures beside them; the folder's name is the split."""
     shards = []
     for name in names:
         folder, _, base = name.rpartition("/")
         if base in _METADATA:
-            below = f"{folder}/" if folder else ""
-            beside = tuple(
-                other for other in tree.names if other.startswith(below) and _is_picture(other)
+            folder_prefix = f"{folder}/" if folder else ""
+            pictures = tuple(
+                picture
+                for picture in tree.names
+                if picture.startswith(folder_prefix) and _is_picture(picture)
             )
-            split = folder.removeprefix(inside.rstrip("/")).strip("/").split("/")[-1]
+            split = folder.removeprefix(prefix.rstrip("/")).strip("/").split("/")[-1]
             shards += (
-                [Shard("" if split in ("data", "images") else split, name, beside)]
-                if beside
+                [Shard("" if split in ("data", "images") else split, name, pictures)]
+                if pictures
                 else []
             )
     return shards
 
 
-def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
-    """The files of the first kind that there is any of."""
+def _one_kind(tree: Tree, prefix: str, names: Sequence[str]) -> list[Shard]:
+    """Return the files of the first kind that the folder has."""
     for kind in _KINDS:
         files = [
             name
@@ -262,14 +262,16 @@ def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
             if name.lower().endswith(kind) and name.rpartition("/")[2] not in _NO_ROWS
         ]
         if files:
-            tops = {
-                name.removeprefix(inside).partition("/")[0]
+            top_folders = {
+                name.removeprefix(prefix).partition("/")[0]
                 for name in files
-                if "/" in name.removeprefix(inside)
+                if "/" in name.removeprefix(prefix)
             }
-            tops = {top for top in tops if top != "data" and top.lower() not in _SPLITS}
-            if not inside and len(tops) > 1:
-                _which(tree, sorted(tops))
+            top_folders = {
+                top for top in top_folders if top != "data" and top.lower() not in _SPLITS
+            }
+            if not prefix and len(top_folders) > 1:
+                _refuse_ambiguous(tree, sorted(top_folders))
             if kind[0] in (".csv", ".jsonl") and len(files) > 1 and not all(map(split_of, files)):
                 raise DataError(
                     f"it has {len(files)} files of rows: {', '.join(files[:4])}",
@@ -280,7 +282,7 @@ def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
     return []
 
 
-def _which(tree: Tree, configs: Sequence[str]) -> None:
+def _refuse_ambiguous(tree: Tree, configs: Sequence[str]) -> None:
     raise DataError(
         f"it has {len(configs)} configurations: {', '.join(configs[:8])}",
         location=tree.label,
@@ -289,33 +291,44 @@ def _which(tree: Tree, configs: Sequence[str]) -> None:
 
 
 def _by_readme(tree: Tree, config: str) -> list[Shard]:
-    """The files of a configuration that the README's heading lists."""
-    configs = _configs(tree)
-    if not configs:
+    """Return the files of a configuration that the README's heading lists."""
+    selected = _selected_config(tree, config)
+    if selected is None:
         return []
-    names = [str(each["config_name"]) for each in configs]
-    if not config:
-        named = [each for each in configs if each.get("default") is True] or [
-            each for each in configs if each["config_name"] == "default"
-        ]
-        chosen = (named or configs)[0]
-        if not named and len(configs) > 1:
-            _which(tree, names)
-    elif config in names:
-        chosen = configs[names.index(config)]
-    else:
-        return []
-    shards = [
-        Shard(split, name)
-        for split, patterns in _data_files(chosen.get("data_files"))
-        for name in tree.names
-        if any(fnmatch.fnmatchcase(name, pattern.removeprefix("./")) for pattern in patterns)
-        and name.lower().endswith(SUFFIXES)
-    ]
-    if not shards and chosen.get("data_dir"):
-        inside = f"{str(chosen['data_dir']).strip('/')}/"
-        shards = _one_kind(tree, inside, [name for name in tree.names if name.startswith(inside)])
+    readable = [name for name in tree.names if name.lower().endswith(SUFFIXES)]
+    shards = []
+    for split, patterns in _data_files(selected.get("data_files")):
+        globs = [pattern.removeprefix("./") for pattern in patterns]
+        matching = (name for name in readable if any(fnmatch.fnmatchcase(name, g) for g in globs))
+        shards += [Shard(split, name) for name in matching]
+    if not shards and selected.get("data_dir"):
+        prefix = f"{str(selected['data_dir']).strip('/')}/"
+        shards = _one_kind(tree, prefix, [name for name in tree.names if name.startswith(prefix)])
     return shards
+
+
+def _selected_config(tree: Tree, config: str) -> dict[str, Any] | None:
+    """Return the README's entry of a configuration, or of the default one; None where it has none.
+
+    Raises
+    ------
+    DataError
+        None is named, and none of several is the default.
+    """
+    configs = _configs(tree)
+    by_name: dict[str, dict[str, Any]] = {}
+    for entry in reversed(configs):
+        by_name[str(entry["config_name"])] = entry
+    if config or not configs:
+        return by_name.get(config)
+    for entry in configs:
+        if entry.get("default") is True:
+            return entry
+    if "default" in by_name:
+        return by_name["default"]
+    if len(configs) > 1:
+        _refuse_ambiguous(tree, [str(entry["config_name"]) for entry in configs])
+    return configs[0]
 
 
 def _configs(tree: Tree) -> list[dict[str, Any]]:
@@ -329,14 +342,14 @@ def _configs(tree: Tree) -> list[dict[str, Any]]:
     except ImportError:
         return []
     try:
-        about = yaml.safe_load(heading[1])
+        metadata = yaml.safe_load(heading[1])
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
-    configs = about.get("configs") if isinstance(about, dict) else None
+    configs = metadata.get("configs") if isinstance(metadata, dict) else None
     return [
-        each
-        for each in configs or []
-        if isinstance(each, dict) and isinstance(each.get("config_name"), str)
+        entry
+        for entry in configs or []
+        if isinstance(entry, dict) and isinstance(entry.get("config_name"), str)
     ]
 
 
@@ -345,26 +358,24 @@ def _data_files(files: Any) -> list[tuple[str, list[str]]]:
     in it.
     """
     if isinstance(files, str) or (
-        isinstance(files, list) and files and all(isinstance(each, str) for each in files)
+        isinstance(files, list) and files and all(isinstance(path, str) for path in files)
     ):
         files = {"": files}
     if isinstance(files, dict):
         files = [{"split": split, "path": path} for split, path in files.items()]
     pairs = []
-    for each in files if isinstance(files, list) else []:
-        if isinstance(each, dict):
-            paths = each.get("path")
+    for entry in files if isinstance(files, list) else []:
+        if isinstance(entry, dict):
+            paths = entry.get("path")
             patterns = [
                 str(path) for path in (paths if isinstance(paths, list) else [paths]) if path
             ]
-            pairs.append((str(each.get("split") or ""), patterns))
+            pairs.append((str(entry.get("split") or ""), patterns))
     return pairs
 
 
 def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, Any]:
-    """What the data set says of itself in the dataset_info.json beside its rows; nothing where
-    there is none.
-    """
+    """Return the dataset_info.json beside the rows; empty where there is none."""
     folder = shards[0].name.rpartition("/")[0]
     name = f"{folder}/dataset_info.json" if folder else "dataset_info.json"
     if name not in tree.names:
@@ -420,9 +431,10 @@ class HubName:
         UsageError
             It is none.
         """
-        part = r"[A-Za-z0-9][\w.-]*"
+        component = r"[A-Za-z0-9][\w.-]*"
         match = re.fullmatch(
-            rf"{_PREFIX}({part}/{part})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?", text
+            rf"{_PREFIX}({component}/{component})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?",
+            text,
         )
         if match is None:
             raise UsageError(
@@ -473,7 +485,7 @@ def hub_tree(text: str, name: HubName) -> Tree:
     """
     tree = _tree(text, name.name, name.revision)
     if not name.revision and not any(
-        each.lower().endswith(SUFFIXES) and "." in each for each in tree.names
+        file_name.lower().endswith(SUFFIXES) and "." in file_name for file_name in tree.names
     ):
         try:
             return _tree(text, name.name, _CONVERTED)
@@ -501,21 +513,23 @@ def _tree(text: str, name: str, revision: str) -> Tree:
                     endpoint=_endpoint(),
                 )
             )
-            return Tree(text, Tree.of(folder).names, lambda wanted: folder)
-        about = hub.HfApi(endpoint=_endpoint()).dataset_info(name, revision=revision or None)
+            return Tree(text, Tree.of(folder).names, lambda requested: folder)
+        info = hub.HfApi(endpoint=_endpoint()).dataset_info(name, revision=revision or None)
     names = tuple(
         sorted(
-            each.rfilename for each in about.siblings or () if not each.rfilename.startswith(".")
+            sibling.rfilename
+            for sibling in info.siblings or ()
+            if not sibling.rfilename.startswith(".")
         )
     )
-    brought: set[str] = set()
+    fetched: set[str] = set()
     folder_of: list[Path] = []
 
-    def bring(wanted: Sequence[str]) -> Path:
-        missing = [each for each in wanted if each not in brought]
+    def fetch(requested: Sequence[str]) -> Path:
+        missing = [file_name for file_name in requested if file_name not in fetched]
         if missing or not folder_of:
             with _fetching(text, remedy) as hub:
-                patterns = [glob.escape(each) for each in missing]
+                patterns = [glob.escape(file_name) for file_name in missing]
                 folder_of[:] = [
                     Path(
                         hub.snapshot_download(
@@ -527,10 +541,10 @@ def _tree(text: str, name: str, revision: str) -> Tree:
                         )
                     )
                 ]
-            brought.update(missing)
+            fetched.update(missing)
         return folder_of[0]
 
-    return Tree(text, names, bring)
+    return Tree(text, names, fetch)
 
 
 def _endpoint() -> str | None:
@@ -580,9 +594,11 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
             "there is no such dataset, or it is private", location=text, remedy=remedy
         ) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0].partition(". ")[0]
+        first_sentence = (
+            (str(error).strip() or type(error).__name__).splitlines()[0].partition(". ")[0]
+        )
         raise DataError(
-            f"the dataset cannot be fetched: {first}", location=text, remedy=remedy
+            f"the dataset cannot be fetched: {first_sentence}", location=text, remedy=remedy
         ) from error
     except Exception as error:
         # whatever the library's client of the day raises where no server answers

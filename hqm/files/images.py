@@ -26,14 +26,14 @@ from hqm.files.cache import (
     MAX_BYTES,
     SMALLER,
     cache_folder,
+    cache_picture,
     image_path,
     is_url,
-    keep,
     replacing,
     safe_name,
     writing,
 )
-from hqm.files.records import placed_records, read_text
+from hqm.files.records import located_records, read_text
 from hqm.signature import digest_file
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ExpectedFile:
     """The size and SHA-256 that a list gives for one picture; None for what it does not give."""
 
     size: int | None = None
@@ -58,7 +58,7 @@ class Checksums:
     `sha256`, `size` or both.
     """
 
-    listed: Mapping[str, Listed] = field(default_factory=dict)
+    expected: Mapping[str, ExpectedFile] = field(default_factory=dict)
     file: str = ""
 
     @classmethod
@@ -72,7 +72,7 @@ class Checksums:
         """
         if path.suffix.lower() in {".csv", ".json", ".jsonl"}:
             return cls(dict(_from_records(path)), str(path))
-        listed = {}
+        expected = {}
         for number, line in enumerate(read_text(path).splitlines(), 1):
             if not line.strip():
                 continue
@@ -81,8 +81,8 @@ class Checksums:
                 raise DataError(
                     "the line is not what sha256sum prints", location=f"{path}:{number}"
                 )
-            listed[match[2].removeprefix("./")] = Listed(None, match[1].lower())
-        return cls(listed, str(path))
+            expected[match[2].removeprefix("./")] = ExpectedFile(None, match[1].lower())
+        return cls(expected, str(path))
 
     def check(self, name: str, path: Path) -> None:
         """Compare a picture with what the list says about it; a picture that is not listed is
@@ -93,39 +93,39 @@ class Checksums:
         ImageError
             It is not the picture that was listed.
         """
-        listed = self.listed.get(name)
-        if listed is None:
+        expected = self.expected.get(name)
+        if expected is None:
             return
         remedy = "Fetch it again: answers about another picture are no answers to this item."
         size = path.stat().st_size
-        if listed.size is not None and size != listed.size:
+        if expected.size is not None and size != expected.size:
             raise ImageError(
-                f"the picture has {size} bytes, and {self.file} says {listed.size}",
+                f"the picture has {size} bytes, and {self.file} says {expected.size}",
                 location=name,
                 remedy=remedy,
             )
-        if listed.sha256 is not None:
+        if expected.sha256 is not None:
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            if sha256 != listed.sha256:
+            if sha256 != expected.sha256:
                 raise ImageError(
                     f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
-                    f" {listed.sha256[:12]}...",
+                    f" {expected.sha256[:12]}...",
                     location=name,
                     remedy=remedy,
                 )
 
 
-def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
-    for place, record in placed_records(path):
+def _from_records(path: Path) -> Iterator[tuple[str, ExpectedFile]]:
+    for location, record in located_records(path):
         try:
             size = int(record["size"]) if record.get("size") not in (None, "") else None
             sha256 = str(record["sha256"]).lower() if record.get("sha256") else None
             if size is None and sha256 is None:
-                raise DataError("it has neither size nor sha256", location=place)
-            yield str(record["image"]), Listed(size, sha256)
+                raise DataError("it has neither size nor sha256", location=location)
+            yield str(record["image"]), ExpectedFile(size, sha256)
         except (KeyError, TypeError, ValueError):
-            raise DataError("it is no record of image, size, sha256", location=place) from None
+            raise DataError("it is no record of image, size, sha256", location=location) from None
 
 
 # --- pictures scaled to a share of their width and height ---
@@ -148,10 +148,10 @@ def as_rgb(opened: Image.Image) -> Image.Image:
     picture = ImageOps.exif_transpose(opened)
     if picture.mode[:1] in "IF":
         shades = np.nan_to_num(np.asarray(picture, dtype=np.float64))
-        reach = max(float(np.ptp(shades)), 1e-300)
-        return Image.fromarray((255 * (shades - shades.min()) / reach).astype(np.uint8)).convert(
-            "RGB"
-        )
+        shade_range = max(float(np.ptp(shades)), 1e-300)
+        return Image.fromarray(
+            (255 * (shades - shades.min()) / shade_range).astype(np.uint8)
+        ).convert("RGB")
     if not picture.has_transparency_data:
         return picture.convert("RGB")
     layered = picture.convert("RGBA")
@@ -159,7 +159,7 @@ def as_rgb(opened: Image.Image) -> Image.Image:
 
 
 def picture_size(path: Path | None) -> tuple[int, int] | None:
-    """The width and height that a picture says it has; None where that cannot be read."""
+    """Return the width and height that a picture claims; None where they cannot be read."""
     from PIL import Image
 
     if path is None:
@@ -172,22 +172,23 @@ def picture_size(path: Path | None) -> tuple[int, int] | None:
 
 
 def oddities(opened: Image.Image) -> list[str]:
-    """What makes a picture look different from one program to another, in words."""
-    frames, turned = getattr(opened, "n_frames", 1), opened.getexif().get(_ORIENTATION, 1)
-    clear = False
+    """Return the properties that make a picture look different between programs, in words."""
+    frames = getattr(opened, "n_frames", 1)
+    orientation = opened.getexif().get(_ORIENTATION, 1)
+    transparent = False
     if opened.has_transparency_data:
-        clear = int(np.asarray(opened.convert("RGBA"))[..., 3].min()) < 255
-    odd = {
+        transparent = int(np.asarray(opened.convert("RGBA"))[..., 3].min()) < 255
+    is_present = {
         "more than 8 bits a shade": opened.mode[:1] in "IF",
         opened.mode: opened.mode in ("CMYK", "LAB", "HSV"),
-        "transparency": clear,
-        "turned by its EXIF data": turned != 1,
+        "transparency": transparent,
+        "turned by its EXIF data": orientation != 1,
         f"{frames} frames": frames > 1,
     }
-    return [what for what, so in odd.items() if so]
+    return [description for description, present in is_present.items() if present]
 
 
-def scaled(path: Path, percent: int) -> Path:
+def scaled_picture(path: Path, percent: int) -> Path:
     """A picture at a percentage of its width and height, as a PNG file in the cache.
 
     What is shown differs from the picture as people see it (`as_rgb`) in nothing but its size: no
@@ -220,8 +221,8 @@ def scaled(path: Path, percent: int) -> Path:
             location=str(path),
             remedy="Fetch it again.",
         ) from None
-    with writing(target.parent), replacing(target) as part:
-        small.save(part, "PNG")
+    with writing(target.parent), replacing(target) as file:
+        small.save(file, "PNG")
     return target
 
 
@@ -254,12 +255,12 @@ class ImageSource(Protocol):
         """
 
 
-def open_images(place: Path | str) -> ImageSource:
+def open_images(source: Path | str) -> ImageSource:
     """The source of pictures at a place.
 
     Parameters
     ----------
-    place
+    source
         A folder (one with parquet files gives the pictures in their rows as well), a `.zip`, a
         `.parquet` file or a pattern of several (`data/test-*.parquet`), or a web address to which
         names are appended. A name that is itself a web address is fetched from there, whatever the
@@ -270,11 +271,11 @@ def open_images(place: Path | str) -> ImageSource:
     >>> open_images("https://example.org/val2014")
     WebImages(base='https://example.org/val2014')
     """
-    if isinstance(place, str) and is_url(place):
+    if isinstance(source, str) and is_url(source):
         from hqm.files.web_images import WebImages
 
-        return WebImages(place)
-    path = Path(place)
+        return WebImages(source)
+    path = Path(source)
     if path.suffix.lower() == ".zip":
         return ZipImages(path)
     if path.suffix.lower() == ".parquet" or "*" in path.name:
@@ -369,7 +370,7 @@ class ZipImages:
         return by_name
 
     @cached_property
-    def _done(self) -> dict[str, Path]:
+    def _cached_files(self) -> dict[str, Path]:
         return {}
 
     def path(self, name: str) -> Path:
@@ -378,34 +379,34 @@ class ZipImages:
         from hqm.files.archives import ZIP_ERRORS
 
         name = safe_name(name)
-        place = f"{self.file}: {name}"
-        if name in self._done:
-            return self._done[name]
+        location = f"{self.file}: {name}"
+        if name in self._cached_files:
+            return self._cached_files[name]
         if name not in self._members:
             raise ImageError(
-                "there is no such picture in the zip", location=place, remedy="Correct --images."
+                "there is no such picture in the zip", location=location, remedy="Correct --images."
             )
         member = self._members[name]
         if member is None:
             raise ImageError(
                 "several files in the zip end in this name",
-                location=place,
+                location=location,
                 remedy="Give the items the whole name that the zip has.",
             )
         if member.flag_bits & 0x1:
             raise ImageError(
-                "it is encrypted", location=place, remedy="Make the zip without a password."
+                "it is encrypted", location=location, remedy="Make the zip without a password."
             )
         try:
             with zipfile.ZipFile(self.file) as archive, archive.open(member) as stream:
-                self._done[name] = keep(stream, place)
+                self._cached_files[name] = cache_picture(stream, location)
         except ZIP_ERRORS as error:
             raise ImageError(
                 f"it cannot be read from the zip: {error}",
-                location=place,
+                location=location,
                 remedy="Fetch the zip again.",
             ) from None
-        return self._done[name]
+        return self._cached_files[name]
 
     def has(self, name: str) -> bool:
         return self._members.get(safe_name(name)) is not None
@@ -414,11 +415,11 @@ class ZipImages:
         """Everything is here."""
 
 
-def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
+def check_picture(path: Path, location: str = "", *, decode: bool = False) -> str:
     """Check that a picture can be used, that is, that it is within the limits and readable to its
     end; its format.
 
-    With `whole` it is decoded to its last pixel, as the linter does.
+    With `decode` it is decoded to its last pixel, as the linter does.
 
     Raises
     ------
@@ -430,21 +431,21 @@ def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
     A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the
     checksums are compared; every other format is decoded.
     """
-    return _check(path, path.stat().st_size, place or str(path), whole)
+    return _check(path, path.stat().st_size, location or str(path), decode)
 
 
-def check_content(content: bytes, place: str) -> str:
+def check_content(content: bytes, location: str) -> str:
     """`check_picture` of a picture that is no file yet, decoded to its last pixel."""
-    return _check(io.BytesIO(content), len(content), place, whole=True)
+    return _check(io.BytesIO(content), len(content), location, decode=True)
 
 
-def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
+def _check(file: Path | IO[bytes], size: int, location: str, decode: bool) -> str:
     from PIL import Image, UnidentifiedImageError
 
     if size > MAX_BYTES:
         raise ImageError(
             f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}",
-            location=place,
+            location=location,
             remedy=SMALLER,
         )
     try:
@@ -453,11 +454,11 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
             if width * height > MAX_PIXELS:
                 raise ImageError(
                     f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}",
-                    location=place,
+                    location=location,
                     remedy=SMALLER,
                 )
             kind = picture.format or ""
-            if whole:
+            if decode:
                 picture.load()
             elif kind == "PNG":
                 picture.verify()
@@ -468,19 +469,21 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
         raise
     except Image.DecompressionBombError:
         raise ImageError(
-            "the picture unfolds to far too many pixels", location=place, remedy=SMALLER
+            "the picture unfolds to far too many pixels", location=location, remedy=SMALLER
         ) from None
     except UnidentifiedImageError:
         raise ImageError(
-            "the picture cannot be opened: cannot identify image file", location=place, remedy=AGAIN
+            "the picture cannot be opened: cannot identify image file",
+            location=location,
+            remedy=FETCH_AGAIN,
         ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
         raise ImageError(
             f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}",
-            location=place,
-            remedy=AGAIN,
+            location=location,
+            remedy=FETCH_AGAIN,
         ) from None
     return kind
 
 
-AGAIN = "Fetch it again."
+FETCH_AGAIN = "Fetch it again."

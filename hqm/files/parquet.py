@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, replacing, safe_name
+from hqm.files.cache import (
+    MAX_BYTES,
+    SMALLER,
+    cache_folder,
+    cache_picture,
+    is_picture,
+    replacing,
+    safe_name,
+)
 from hqm.signature import digest_file
 from hqm.text import unique_columns
 
@@ -60,16 +68,16 @@ class ParquetImages:
     @cached_property
     def names(self) -> list[str | None]:
         """Every row's picture by its name; None for a row without one."""
-        shows = defaultdict(set)
+        files_of = defaultdict(set)
         first: dict[str, str] = {}
         for number, row in enumerate(self._rows):
             if row.path:
-                shows[row.path].add(row.file)
+                files_of[row.path].add(row.file)
             if row.file:
                 first.setdefault(row.file, str(number))
         names: list[str | None] = []
         for number, row in enumerate(self._rows):
-            if row.path and len(shows[row.path]) == 1:
+            if row.path and len(files_of[row.path]) == 1:
                 names.append(row.path)
             elif row.file:
                 names.append(first[row.file])
@@ -90,16 +98,16 @@ class ParquetImages:
         return by_name
 
     def path(self, name: str) -> Path:
-        place = f"{self.files}: {name}"
+        location = f"{self.files}: {name}"
         row = self._by_name.get(name)
         if row is None:
             raise ImageError(
-                "no row has a picture of this name", location=place, remedy="Correct --images."
+                "no row has a picture of this name", location=location, remedy="Correct --images."
             )
         if row.file is None:
             raise ImageError(
                 row.reason or "the row has no picture",
-                location=place,
+                location=location,
                 remedy="Name the folder of pictures with --images.",
             )
         return cache_folder() / "images" / row.file
@@ -176,12 +184,12 @@ def pyarrow_library() -> Any:
 
 
 def are_texts(values: Iterable[bytes | None]) -> bool:
-    """Whether the first bytes of a column are no pictures, so that they must be texts."""
-    there = [value for value in values if value]
-    return bool(there) and not any(map(is_picture, there))
+    """Return whether the first bytes of a column are no pictures, so that they must be texts."""
+    nonempty = [value for value in values if value]
+    return bool(nonempty) and not any(map(is_picture, nonempty))
 
 
-def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
+def decode_cells(cells: dict[str, Any], location: str) -> dict[str, Any]:
     """The cells of a row, with bytes as the text that they are in UTF-8.
 
     Raises
@@ -196,7 +204,7 @@ def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
             except UnicodeDecodeError as error:
                 raise DataError(
                     f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8",
-                    location=f"{place}, column {name!r}",
+                    location=f"{location}, column {name!r}",
                     remedy="Write the column as text.",
                 ) from None
     return cells
@@ -208,9 +216,11 @@ def _index(file: Path, column: str) -> list[_Row]:
     columns = table.pictures
     column = column or (columns[0] if len(columns) == 1 else "image")
     if column not in columns:
-        known = ", ".join(columns) or "none"
+        available = ", ".join(columns) or "none"
         raise DataError(
-            f"it has no image column {column!r}", location=str(file), remedy=f"There is {known}."
+            f"it has no image column {column!r}",
+            location=str(file),
+            remedy=f"There is {available}.",
         )
     folder = cache_folder() / "images"
     key = digest_file(file).rpartition(":")[2]
@@ -221,8 +231,8 @@ def _index(file: Path, column: str) -> list[_Row]:
             return rows
     rows = list(_extract(table, column))
     text = json.dumps([[row.path, row.file, row.size, row.reason] for row in rows])
-    with replacing(record) as file_of_names:
-        file_of_names.write(text.encode())
+    with replacing(record) as list_file:
+        list_file.write(text.encode())
     return rows
 
 
@@ -230,21 +240,23 @@ def _extract(table: ArrowTable, column: str) -> Iterator[_Row]:
     """Write a file's pictures into the cache, some rows at a time."""
     for number, (_, cells) in enumerate(table.rows([column])):
         value = cells[column]
-        of_struct = isinstance(value, dict)
-        content, path = (value["bytes"], _tame(value["path"])) if of_struct else (value, None)
+        is_struct = isinstance(value, dict)
+        content, path = (
+            (value["bytes"], _relative_path(value["path"])) if is_struct else (value, None)
+        )
         if content is None:
             yield _Row(path, None, 0)
             continue
         try:
-            kept = keep(io.BytesIO(content), f"{table.label}: row {number}")
+            cached_file = cache_picture(io.BytesIO(content), f"{table.label}: row {number}")
         except ImageError as error:
             yield _Row(path, None, 0, error.message)
         else:
-            inside = kept.relative_to(cache_folder() / "images").as_posix()
-            yield _Row(path, inside, len(content))
+            relative_name = cached_file.relative_to(cache_folder() / "images").as_posix()
+            yield _Row(path, relative_name, len(content))
 
 
-def _tame(path: str | None) -> str | None:
+def _relative_path(path: str | None) -> str | None:
     """The name, if it could name a file in a folder; None for an absolute path from another
     machine.
     """
@@ -261,11 +273,12 @@ def _tame(path: str | None) -> str | None:
 # `datasets` notes in the schema what a column means: an integer may be the number of a class
 # label, whose name is given in place of it, and a struct of `bytes` and `path` may be a picture.
 
-_AT_ONCE = 8
+_BATCH_ROWS = 8
 """Rows that are unpacked at once: each may hold a picture."""
-_LONGEST = 2 * MAX_BYTES
+_MAX_CELL_BYTES = 2 * MAX_BYTES
 """The longest text or bytes of one cell; base64 takes four thirds of a picture's bytes."""
-_LARGE, _FOLDS = 256 * 1024 * 1024, 200
+_MAX_UNFOLDED_BYTES = 256 * 1024 * 1024
+_MAX_EXPANSION = 200
 """A column that unfolds to more bytes than this, and to so many times its size in the file, is no
 column of pictures.
 """
@@ -291,22 +304,25 @@ class ArrowTable:
     def pictures(self) -> tuple[str, ...]:
         pa = pyarrow_library()
         with self._reading():
-            typed = [
+            candidates = [
                 name
                 for name in self.columns
                 if holds_pictures(pa, self._schema.field(name).type)
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
             ]
-        return tuple(name for name in typed if not self._holds_text(name))
+        return tuple(name for name in candidates if not self._holds_text(name))
 
     def _holds_text(self, name: str) -> bool:
-        """Whether a column of bytes holds texts."""
-        if not any(is_kind(self._schema.field(name).type) for is_kind in _texts(pyarrow_library())):
+        """Return whether a column of bytes holds texts."""
+        if not any(
+            is_kind(self._schema.field(name).type)
+            for is_kind in _text_type_checks(pyarrow_library())
+        ):
             return False
         batch = next(self._batches([name]), None)
         if batch is None:
             return False
-        return are_texts(batch.slice(0, _AT_ONCE).column(0).to_pylist())
+        return are_texts(batch.slice(0, _BATCH_ROWS).column(0).to_pylist())
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         labels = {name: self._features[name]["names"] for name in columns if self._is_label(name)}
@@ -315,22 +331,22 @@ class ArrowTable:
         for batch in self._batches(columns):
             with self._reading():
                 batch.validate(full=True)
-            for start in range(0, batch.num_rows, _AT_ONCE):
-                some = batch.slice(start, _AT_ONCE)
+            for start in range(0, batch.num_rows, _BATCH_ROWS):
+                chunk = batch.slice(start, _BATCH_ROWS)
                 for name in columns:
                     self._check_lengths(
-                        some.column(some.schema.get_field_index(name)), name, number
+                        chunk.column(chunk.schema.get_field_index(name)), name, number
                     )
                 with self._reading():
-                    records = some.to_pylist()
+                    records = chunk.to_pylist()
                 for record in records:
                     number += 1
-                    place = f"{self.label}: row {number}"
+                    location = f"{self.label}: row {number}"
                     cells = {name: record[name] for name in columns}
-                    cells |= decoded({name: cells[name] for name in plain}, place)
+                    cells |= decode_cells({name: cells[name] for name in plain}, location)
                     for name, names in labels.items():
-                        cells[name] = _label(cells[name], names, f"{place}, column {name!r}")
-                    yield place, cells
+                        cells[name] = _label(cells[name], names, f"{location}, column {name!r}")
+                    yield location, cells
 
     @cached_property
     def _schema(self) -> Any:
@@ -343,18 +359,20 @@ class ArrowTable:
 
     @cached_property
     def _features(self) -> Mapping[str, Any]:
-        """What `datasets` wrote into the schema about every column; nothing where another library
-        wrote the file.
-        """
+        """The features that `datasets` wrote into the schema; empty where it did not."""
         try:
             features = json.loads((self._schema.metadata or {})[b"huggingface"])["info"]["features"]
-            return {str(name): about for name, about in features.items() if isinstance(about, dict)}
+            return {
+                str(name): feature
+                for name, feature in features.items()
+                if isinstance(feature, dict)
+            }
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
 
     def _is_label(self, name: str) -> bool:
-        about = self._features.get(name, {})
-        return about.get("_type") == "ClassLabel" and isinstance(about.get("names"), list)
+        feature = self._features.get(name, {})
+        return feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
         with self._reading():
@@ -370,7 +388,7 @@ class ArrowTable:
                 return
             with pyarrow_library().parquet.ParquetFile(self.path) as opened:
                 self._check_unfolding(opened.metadata, columns)
-                yield from opened.iter_batches(batch_size=_AT_ONCE, columns=list(columns))
+                yield from opened.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
 
     @contextmanager
     def _stream(self) -> Iterator[Any]:
@@ -383,28 +401,26 @@ class ArrowTable:
             source.seek(0)
             yield pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
-    def _check_unfolding(self, about: Any, columns: Sequence[str]) -> None:
-        wanted = set(columns)
-        for group in range(about.num_row_groups):
-            for k in range(about.num_columns):
-                chunk = about.row_group(group).column(k)
-                folded, unfolded = (
-                    max(chunk.total_compressed_size, 1),
-                    chunk.total_uncompressed_size,
-                )
-                if chunk.path_in_schema.split(".")[0] in wanted and unfolded > max(
-                    _LARGE, _FOLDS * folded
+    def _check_unfolding(self, metadata: Any, columns: Sequence[str]) -> None:
+        requested = set(columns)
+        for group in range(metadata.num_row_groups):
+            for k in range(metadata.num_columns):
+                chunk = metadata.row_group(group).column(k)
+                compressed = max(chunk.total_compressed_size, 1)
+                uncompressed = chunk.total_uncompressed_size
+                if chunk.path_in_schema.split(".")[0] in requested and uncompressed > max(
+                    _MAX_UNFOLDED_BYTES, _MAX_EXPANSION * compressed
                 ):
                     raise DataError(
                         (
-                            f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures"
-                            " and no questions do"
+                            f"it unfolds from {compressed:,} to {uncompressed:,} bytes, which no"
+                            " pictures and no questions do"
                         ),
                         location=f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}",
                         remedy="Fetch the file from where you trust it.",
                     )
 
-    def _check_lengths(self, column: Any, name: str, before: int) -> None:
+    def _check_lengths(self, column: Any, name: str, n_before: int) -> None:
         """Refuse a cell of more bytes than a picture may have, before it is unpacked."""
         pa = pyarrow_library()
         kind = column.type
@@ -415,15 +431,15 @@ class ArrowTable:
                 return
             column = column.field("bytes")
             kind = column.type
-        if not any(is_kind(kind) for is_kind in _texts(pa)):
+        if not any(is_kind(kind) for is_kind in _text_type_checks(pa)):
             return
         import pyarrow.compute as pc
 
         for i, length in enumerate(pc.binary_length(column).to_pylist()):
-            if length is not None and length > _LONGEST:
+            if length is not None and length > _MAX_CELL_BYTES:
                 raise DataError(
-                    f"the cell has {length >> 20} MiB, more than {_LONGEST >> 20}",
-                    location=f"{self.label}: row {before + i + 1}, column {name!r}",
+                    f"the cell has {length >> 20} MiB, more than {_MAX_CELL_BYTES >> 20}",
+                    location=f"{self.label}: row {n_before + i + 1}, column {name!r}",
                     remedy=SMALLER,
                 )
 
@@ -433,10 +449,10 @@ class ArrowTable:
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError, EOFError) as error:
-            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
             kind = self.path.suffix.lower().removeprefix(".")
             raise DataError(
-                f"it is no {kind} file, or damaged: {first[:200]}",
+                f"it is no {kind} file, or damaged: {first_line[:200]}",
                 location=self.label,
                 remedy="Fetch it again, or write it anew.",
             ) from None
@@ -455,7 +471,7 @@ def holds_pictures(pa: Any, kind: Any) -> bool:
     )
 
 
-def _texts(pa: Any) -> tuple[Any, ...]:
+def _text_type_checks(pa: Any) -> tuple[Any, ...]:
     return (
         pa.types.is_binary,
         pa.types.is_large_binary,
@@ -464,14 +480,14 @@ def _texts(pa: Any) -> tuple[Any, ...]:
     )
 
 
-def _label(value: Any, names: Sequence[Any], place: str) -> str | None:
+def _label(value: Any, names: Sequence[Any], location: str) -> str | None:
     """The name of a class label; -1 and null are no label."""
     if value is None or value == -1:
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
         raise DataError(
             f"the class label is {value!r:.40}, and there are {len(names)} names",
-            location=place,
+            location=location,
             remedy="Correct the label, or the names in the dataset's features.",
         )
     return str(names[value])

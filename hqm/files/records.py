@@ -37,59 +37,60 @@ from hqm.text import unique_columns
 csv.field_size_limit(1 << 30)
 
 
-def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, refused where a key stands twice: which of the two values is meant, nobody
-    knows.
-    """
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; DataError where a key stands twice, as its value would be ambiguous."""
     record = dict(pairs)
     if len(record) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        begins = ", ".join(f"{name}={value!r:.40}" for name, value in pairs[:2])
+        duplicate = next(name for name in names if names.count(name) > 1)
+        beginning = ", ".join(f"{name}={value!r:.40}" for name, value in pairs[:2])
         raise DataError(
-            f"the key {twice!r} stands twice in the object {begins}, ...",
+            f"the key {duplicate!r} stands twice in the object {beginning}, ...",
             remedy="Keep one of the two.",
         )
     return record
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=no_key_twice)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
 _BLANK = re.compile(r"\s+")
 
 
 @contextmanager
-def _json(place: str, line: int | None = None) -> Iterator[None]:
+def _json(location: str, line: int | None = None) -> Iterator[None]:
     """Turn what the JSON reader raises into one sentence; `line` is where the value begins, if that
     is known.
     """
-    at = place if line is None else f"{place}:{line}"
+    value_location = location if line is None else f"{location}:{line}"
     try:
         yield
     except json.JSONDecodeError as error:
         raise DataError(
-            f"it is no JSON: {error.msg} (column {error.colno})", location=f"{place}:{error.lineno}"
+            f"it is no JSON: {error.msg} (column {error.colno})",
+            location=f"{location}:{error.lineno}",
         ) from None
     except DataError as error:
-        raise DataError(error.message, location=at, remedy=error.remedy) from None
+        raise DataError(error.message, location=value_location, remedy=error.remedy) from None
     except RecursionError:
         raise DataError(
-            "it is nested too deeply", location=at, remedy="Flatten the record."
+            "it is nested too deeply", location=value_location, remedy="Flatten the record."
         ) from None
     except UnicodeDecodeError:
         raise
     except ValueError as error:  # a number of more than 4,300 digits
-        raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", location=at) from None
+        raise DataError(
+            f"it cannot be read: {str(error).partition(';')[0]}", location=value_location
+        ) from None
 
 
 _GZIP = b"\x1f\x8b"
-_LARGEST_TEXT = 1 << 30
+_MAX_TEXT_BYTES = 1 << 30
 
 
-def _unpacked(raw: bytes, path: Path) -> bytes:
-    """What gzip packed, at most a gigabyte of it."""
+def _gunzip(raw: bytes, path: Path) -> bytes:
+    """Return the bytes that gzip compressed, at most a gigabyte."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        text = unpacker.decompress(raw, _LARGEST_TEXT)
+        text = unpacker.decompress(raw, _MAX_TEXT_BYTES)
     except zlib.error as error:
         raise DataError(f"gzip cannot unpack it: {error}", location=str(path)) from None
     if not unpacker.eof:
@@ -98,9 +99,7 @@ def _unpacked(raw: bytes, path: Path) -> bytes:
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse a pipe, and a device that never ends; nothing, and what is missing, is no concern of
-    this.
-    """
+    """Raise DataError for a pipe or an endless device; a missing file is checked elsewhere."""
     try:
         kind = path.stat().st_mode
     except (OSError, ValueError):
@@ -125,9 +124,9 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     path = Path(path)
     check_is_file(path)
     try:
-        packed = path.with_name(f"{path.name}.gz")
-        raw = (packed if packed.is_file() and not path.exists() else path).read_bytes()
-        text = (_unpacked(raw, path) if raw[:2] == _GZIP else raw).decode(encoding)
+        gzip_path = path.with_name(f"{path.name}.gz")
+        raw = (gzip_path if gzip_path.is_file() and not path.exists() else path).read_bytes()
+        text = (_gunzip(raw, path) if raw[:2] == _GZIP else raw).decode(encoding)
     except FileNotFoundError:
         raise DataError(
             "there is no such file",
@@ -141,11 +140,9 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     except OSError as error:
         raise DataError(f"it cannot be read: {error.strerror}", location=str(path)) from None
     except LookupError:
-        what, remedy = (
-            f"there is no encoding {encoding!r}",
-            "Name one that Python knows in the card, such as utf-8.",
-        )
-        raise DataError(what, location=str(path), remedy=remedy) from None
+        reason = f"there is no encoding {encoding!r}"
+        remedy = "Name one that Python knows in the card, such as utf-8."
+        raise DataError(reason, location=str(path), remedy=remedy) from None
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
             raise DataError(f"it cannot be read: {error}", location=str(path)) from None
@@ -161,7 +158,7 @@ def read_json(path: Path | str) -> Any:
     """One JSON document."""
     text = read_text(path)
     with _json(str(path)):
-        return json.loads(text, object_pairs_hook=no_key_twice)
+        return json.loads(text, object_pairs_hook=unique_keys)
 
 
 def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, Any]]:
@@ -191,10 +188,10 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         return sheet_rows(path)
     text = read_text(path, encoding)
     if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        return list(_whole_rows(text, path))
+        return list(_complete_rows(text, path))
     if _is_array(text):
         with _json(str(path)):
-            records = json.loads(text, object_pairs_hook=no_key_twice)
+            records = json.loads(text, object_pairs_hook=unique_keys)
         return [
             _require_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)
         ]
@@ -202,7 +199,7 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     return list(_concatenated(text, path)) if records is None else records
 
 
-def placed_records(
+def located_records(
     path: Path | str, encoding: str = "utf-8"
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read records, each with its place for messages: `answers.json: record 3`."""
@@ -210,7 +207,7 @@ def placed_records(
         yield f"{path}: record {i}", record
 
 
-def begins_with(path: Path | str) -> list[dict[str, Any]]:
+def first_record(path: Path | str) -> list[dict[str, Any]]:
     """The first record of a file, for whoever tells kinds of files apart; of JSON lines and objects
     no more is decoded.
 
@@ -229,8 +226,8 @@ def begins_with(path: Path | str) -> list[dict[str, Any]]:
 
 
 def _is_array(text: str) -> bool:
-    first = _BLANK.match(text)
-    return text.startswith("[", first.end() if first else 0)
+    blank = _BLANK.match(text)
+    return text.startswith("[", blank.end() if blank else 0)
 
 
 def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -238,7 +235,7 @@ def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def _whole_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
+def _complete_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
     for line, row in csv_rows(text, str(path), "\t" if path.suffix.lower() == ".tsv" else ","):
         if None in row or None in row.values():
             raise DataError(
@@ -248,29 +245,32 @@ def _whole_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def csv_rows(text: str, place: str, delimiter: str = ",") -> Iterator[tuple[int, dict[Any, Any]]]:
+def csv_rows(
+    text: str, location: str, delimiter: str = ","
+) -> Iterator[tuple[int, dict[Any, Any]]]:
     """The rows of a CSV text, each with its first line; a row of another length than the heading
     holds None.
     """
-    lines = _Lines(io.StringIO(text, newline=""), place)
-    rows = text_rows(lines, delimiter, lambda number, line: f"{place}:{line}")
+    lines = _Lines(io.StringIO(text, newline=""), location)
+    rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
     names = [name.strip() for name in heading]
-    unique_columns(names, f"{place}:1")
+    unique_columns(names, f"{location}:1")
     for _, line, cells in rows:
         yield line, dict(zip_longest(names, cells))
 
 
 def text_rows(
-    lines: _Lines, delimiter: str, place: Callable[[int, int], str]
+    lines: _Lines, delimiter: str, locate: Callable[[int, int], str]
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield each row's number (the heading is 0), first line and cells; blank lines are skipped.
 
-    Quotes are taken strictly: a quote that is not closed would swallow the rows behind it. `place`
+    Quotes are taken strictly: a quote that is not closed would swallow the rows behind it. `locate`
     names a row by its number and its first line.
     """
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    number, begins = 0, 1
+    number = 0
+    first_line = 1
     heading: list[str] = []
     while True:
         lines.begin()
@@ -281,21 +281,19 @@ def text_rows(
         except csv.Error as error:
             raise DataError(
                 f"it is no CSV: {error}",
-                location=place(number, begins),
+                location=locate(number, first_line),
                 remedy="Close every quote, and double the quotes inside a quoted cell.",
             ) from None
         if cells:
             heading = heading or [cell.strip() for cell in cells]
-            _check_cells(cells, heading if number else (), place(number, begins))
-            yield number, begins, cells
+            _check_cells(cells, heading if number else (), locate(number, first_line))
+            yield number, first_line, cells
             number += 1
-        begins = lines.number + 1
+        first_line = lines.number + 1
 
 
 def _plain_lines(text: str) -> list[dict[str, Any]] | None:
-    """The objects of sound JSON lines, decoded in one call; None where that would take more than
-    counting to be sure of.
-    """
+    """Return the objects of JSON lines, decoded in one call; None where they need a closer look."""
     text = text.strip()
     breaks = text.count("}\n{")
     if not text.startswith("{"):
@@ -313,28 +311,31 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
     """The objects that follow one another, each on one line or on several."""
-    at, end, decode, blank = 0, len(text), _DECODER.raw_decode, _BLANK.match
+    position = 0
+    end = len(text)
+    decode = _DECODER.raw_decode
+    blank = _BLANK.match
     while True:
-        if space := blank(text, at):
-            at = space.end()
-        if at == end:
+        if space := blank(text, position):
+            position = space.end()
+        if position == end:
             return
         try:
-            record, at = decode(text, at)
+            record, position = decode(text, position)
         except (ValueError, DataError, RecursionError):
             # read again, only to say where: the line of every record would take long to count
-            with _json(str(path), text.count("\n", 0, at) + 1):
-                _DECODER.raw_decode(text, at)
+            with _json(str(path), text.count("\n", 0, position) + 1):
+                _DECODER.raw_decode(text, position)
             raise
         if not isinstance(record, dict):
-            _require_object(record, f"{path}:{text.count(chr(10), 0, at) + 1}")
+            _require_object(record, f"{path}:{text.count(chr(10), 0, position) + 1}")
         yield record
 
 
-def _require_object(record: Any, place: str) -> dict[str, Any]:
+def _require_object(record: Any, location: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise DataError(
-            f"a record must be a JSON object, not {type(record).__name__}", location=place
+            f"a record must be a JSON object, not {type(record).__name__}", location=location
         )
     return record
 
@@ -345,24 +346,24 @@ def parse_value(text: str) -> Any:
     >>> parse_value('["a", "b"]'), parse_value("['a', 'b']"), parse_value("[a")
     (['a', 'b'], ['a', 'b'], None)
     """
-    for read in (json.loads, ast.literal_eval):
+    for parser in (json.loads, ast.literal_eval):
         with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return read(text)
+            return parser(text)
     return None
 
 
-def take(record: Mapping[str, Any], name: str, place: str) -> Any:
+def required_field(record: Mapping[str, Any], name: str, location: str) -> Any:
     """A field of a record; when it is missing, the error lists the fields that there are."""
     if name not in record:
         raise DataError(
             f"the field {name!r} is missing (there are {', '.join(map(repr, record)) or 'none'})",
-            location=place,
+            location=location,
             remedy="Rename the field, or map it in the card's [fields].",
         )
     return record[name]
 
 
-def whole_number(value: Any, name: str, place: str) -> int:
+def whole_number(value: Any, name: str, location: str) -> int:
     """A count from 0 on, also as the text that a CSV file has.
 
     >>> whole_number("2", "run", "answers.csv:3")
@@ -372,7 +373,7 @@ def whole_number(value: Any, name: str, place: str) -> int:
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise DataError(
             f"the {name} is {value!r:.60}, which is no count",
-            location=place,
+            location=location,
             remedy=f"Write {name} 0, 1, 2, ...",
         )
     return int(text)
@@ -380,17 +381,17 @@ def whole_number(value: Any, name: str, place: str) -> int:
 
 # --- row by row: files that may hold gigabytes of pictures, and may be broken anywhere ---
 
-LONGEST_ROW = 256 * 1024 * 1024
+MAX_ROW_CHARS = 256 * 1024 * 1024
 """The most characters that one row of a text file may have; a picture of 64 MiB has 86 million in
 base64.
 """
-LONGEST_ROWS_MIB = LONGEST_ROW >> 20
+MAX_ROW_MIB = MAX_ROW_CHARS >> 20
 
 Cells = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 """The files that `open_table` reads, by the ends of their names."""
-_KNOWN = "Known are CSV, TSV, JSON, JSON lines, Parquet and Arrow."
-_INSTEAD = {
+_READABLE_KINDS = "Known are CSV, TSV, JSON, JSON lines, Parquet and Arrow."
+_CONVERSION_REMEDIES = {
     ".xlsx": "Save the sheet as CSV.",
     ".xls": "Save the sheet as CSV.",
     ".pkl": "A pickle can run code when it is opened: save it as CSV, JSON lines or Parquet.",
@@ -429,7 +430,8 @@ def open_table(path: Path, label: str = "") -> Table:
     DataError
         The file is missing, a folder, or of a kind that is not read.
     """
-    label, suffix = label or str(path), path.suffix.lower()
+    label = label or str(path)
+    suffix = path.suffix.lower()
     try:
         if path.is_dir():
             raise DataError(
@@ -450,12 +452,14 @@ def open_table(path: Path, label: str = "") -> Table:
         return JsonTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
-    what = (
+    reason = (
         f"files of the kind {suffix!r} are not read"
         if suffix
         else "its name does not say what kind of file it is"
     )
-    raise DataError(what, location=label, remedy=_INSTEAD.get(suffix, _KNOWN))
+    raise DataError(
+        reason, location=label, remedy=_CONVERSION_REMEDIES.get(suffix, _READABLE_KINDS)
+    )
 
 
 @dataclass(frozen=True)
@@ -488,28 +492,28 @@ class TextTable:
         return names
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
-        chosen = [(name, self.columns.index(name)) for name in columns]
+        selected = [(name, self.columns.index(name)) for name in columns]
         with self._opened() as file:
             records = self._records(file)
             next(records, None)
             for number, line, cells in records:
-                place = self._place(number, line)
+                location = self._locate(number, line)
                 if len(cells) != len(self.columns):
                     raise DataError(
                         f"the row does not have {len(self.columns)} fields, as the heading"
                         f" does, but {len(cells)}",
-                        location=place,
+                        location=location,
                         remedy="Put quotes around cells that hold the delimiter or line ends.",
                     )
-                for name, index in chosen:
-                    _check_text(cells[index], f"{place}, column {name!r}")
-                yield place, {name: cells[index] for name, index in chosen}
+                for name, index in selected:
+                    _check_text(cells[index], f"{location}, column {name!r}")
+                yield location, {name: cells[index] for name, index in selected}
 
     def _opened(self) -> TextIO:
         try:
             with self.path.open("rb") as raw:
-                mark = raw.read(2)
-            if mark in (b"\xff\xfe", b"\xfe\xff"):
+                byte_order_mark = raw.read(2)
+            if byte_order_mark in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError(
                     "it is UTF-16, not UTF-8", location=self.label, remedy="Save the file as UTF-8."
                 )
@@ -520,9 +524,9 @@ class TextTable:
             raise DataError(f"it cannot be read: {error.strerror}", location=self.label) from None
 
     def _records(self, file: TextIO) -> Iterator[tuple[int, int, list[str]]]:
-        return text_rows(_Lines(file, self.label), self._delimiter, self._place)
+        return text_rows(_Lines(file, self.label), self._delimiter, self._locate)
 
-    def _place(self, number: int, line: int) -> str:
+    def _locate(self, number: int, line: int) -> str:
         return f"{self.label}: {f'row {number}' if number else 'heading'} (line {line})"
 
 
@@ -530,21 +534,25 @@ class _Lines:
     """The lines of a file, counted; a record that goes on for too long ends the reading."""
 
     def __init__(self, file: TextIO, label: str) -> None:
-        self.file, self.label, self.number = file, label, 0
+        self.file = file
+        self.label = label
+        self.number = 0
         self.begin()
 
     def begin(self) -> None:
-        self._left, self._begins = LONGEST_ROW, self.number + 1
+        self._n_remaining = MAX_ROW_CHARS
+        self._first_line = self.number + 1
 
     def __iter__(self) -> _Lines:
         return self
 
     def __next__(self) -> str:
-        line = self.file.readline(self._left + 1)
-        self.number, self._left = self.number + 1, self._left - len(line)
-        if self._left < 0:
+        line = self.file.readline(self._n_remaining + 1)
+        self.number = self.number + 1
+        self._n_remaining = self._n_remaining - len(line)
+        if self._n_remaining < 0:
             raise DataError(
-                f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
+                f"the row that begins in line {self._first_line} has more than {MAX_ROW_MIB}"
                 " million characters",
                 location=self.label,
                 remedy="Close every quote, or make the pictures smaller.",
@@ -569,17 +577,17 @@ class JsonTable:
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
         for number, record in enumerate(self._records, 1):
-            place = f"{self.label}: row {number}"
+            location = f"{self.label}: row {number}"
             cells = {name: record.get(name) for name in columns}
             for name, value in cells.items():
                 if isinstance(value, str):
-                    _check_text(value, f"{place}, column {name!r}")
-            yield place, cells
+                    _check_text(value, f"{location}, column {name!r}")
+            yield location, cells
 
     @cached_property
     def _records(self) -> list[dict[str, Any]]:
         size = self.path.stat().st_size
-        if size > _LARGEST_TEXT:
+        if size > _MAX_TEXT_BYTES:
             raise DataError(
                 f"it has {size >> 20} MiB, and JSON is read at once",
                 location=self.label,
@@ -596,35 +604,37 @@ class JsonTable:
             ) from None
 
 
-def _check_cells(cells: Sequence[str], heading: Sequence[str], place: str) -> None:
+def _check_cells(cells: Sequence[str], heading: Sequence[str], location: str) -> None:
     """Refuse what no store can hold, by the column that holds it."""
     try:
-        _check_text("".join(cells), place)
+        _check_text("".join(cells), location)
     except DataError:
         for name, cell in zip(heading, cells, strict=False):
-            _check_text(cell, f"{place}, column {name!r}")
+            _check_text(cell, f"{location}, column {name!r}")
         raise
 
 
-def _check_text(text: str, place: str) -> None:
+def _check_text(text: str, location: str) -> None:
     """Refuse what no store can hold: NUL, and what is no character."""
     if "\0" in text:
         raise DataError(
             "it has the character NUL",
-            location=place,
+            location=location,
             remedy="Remove it, and save the file as UTF-8.",
         )
     if text.isascii():
         return
-    bad = next((character for character in text if "\ud800" <= character <= "\udfff"), None)
-    if bad is not None:
+    surrogate = next((character for character in text if "\ud800" <= character <= "\udfff"), None)
+    if surrogate is not None:
         byte = (
-            f"the byte 0x{ord(bad) - 0xDC00:02x}"
-            if "\udc80" <= bad <= "\udcff"
+            f"the byte 0x{ord(surrogate) - 0xDC00:02x}"
+            if "\udc80" <= surrogate <= "\udcff"
             else "half of a character"
         )
         raise DataError(
-            f"it has {byte}, which is not UTF-8", location=place, remedy="Save the file as UTF-8."
+            f"it has {byte}, which is not UTF-8",
+            location=location,
+            remedy="Save the file as UTF-8.",
         )
 
 
@@ -685,39 +695,39 @@ def fault_of(model: type[BaseModel], error: Mapping[str, Any]) -> str:
     """What pydantic found wrong in a TOML file, as a sentence about one key, with the nearest key
     or value that would be right.
     """
-    place = error["loc"]
-    key = ".".join(str(part) for part in place)
+    key_path = error["loc"]
+    key = ".".join(str(component) for component in key_path)
     if error["type"] == "missing":
         return f"the key {key!r} is missing"
     if error["type"] == "extra_forbidden":
-        return f"unknown key {key!r}. {_nearest_key(model, place)}".strip(" .")
+        return f"unknown key {key!r}. {_nearest_key(model, key_path)}".strip(" .")
     message = str(error["msg"]).removeprefix("Value error, ")
-    near = (
+    suggestion = (
         meant(str(error["input"]), re.findall("'([^']+)'", message))
         if error["type"] == "literal_error"
         else ""
     )
-    return f"the key {key!r} is wrong: {message}. {near}".strip(" .")
+    return f"the key {key!r} is wrong: {message}. {suggestion}".strip(" .")
 
 
-def _nearest_key(model: type[BaseModel], place: Sequence[Any]) -> str:
+def _nearest_key(model: type[BaseModel], key_path: Sequence[Any]) -> str:
     """The key of the same table that is nearest; else the table that has a key of this very
     name.
     """
-    *tables, name = place
-    inside: type[BaseModel] | None = model
+    *tables, name = key_path
+    table_model: type[BaseModel] | None = model
     for table in tables:
-        if isinstance(table, str) and inside is not None:
-            inside = _section(inside, table)
-    if inside is None:
+        if isinstance(table, str) and table_model is not None:
+            table_model = _section(table_model, table)
+    if table_model is None:
         return ""
-    if near := meant(str(name), inside.model_fields):
-        return near
-    places = {key: _section(model, key) for key in model.model_fields}
+    if suggestion := meant(str(name), table_model.model_fields):
+        return suggestion
+    sections = {key: _section(model, key) for key in model.model_fields}
     return next(
         (
             f"Did you mean '{key}.{name}'?"
-            for key, table in places.items()
+            for key, table in sections.items()
             if table and name in table.model_fields
         ),
         "",

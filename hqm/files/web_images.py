@@ -26,16 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import ImageError
-from hqm.files.cache import MAX_BYTES, cache_folder, is_url, keep, replacing
+from hqm.files.cache import MAX_BYTES, cache_folder, cache_picture, is_url, replacing
 from hqm.signature import digest_file
 from hqm.version import __version__
 
-_TRIES = 4
+_MAX_ATTEMPTS = 4
 _TIMEOUT = 30.0
-_WHOLE = 300.0
+_MAX_SECONDS = 300.0
 """Seconds that a picture may take from its first byte to its last."""
-_AT_A_TIME = 8
-_AGAIN = "Run the same command again."
+_N_THREADS = 8
+_RUN_AGAIN = "Run the same command again."
 
 
 class NotPublic(OSError):  # noqa: N818 (it says what is wrong)
@@ -56,19 +56,19 @@ def check_public(address: str) -> None:
         It is one of this machine, of a private network, or reserved; or it carries such a one
         inside.
     """
-    whole = ipaddress.ip_address(address.partition("%")[0])
-    inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [whole]
-    if isinstance(whole, ipaddress.IPv6Address):
-        if whole in _NAT64 or whole in _COMPATIBLE:
-            inner = [whole] if whole.is_loopback or whole.is_unspecified else []
-            inner.append(ipaddress.IPv4Address(int(whole) & 0xFFFFFFFF))
-        elif whole.ipv4_mapped:
-            inner = [whole.ipv4_mapped]
-        elif whole.sixtofour:
+    outer = ipaddress.ip_address(address.partition("%")[0])
+    inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [outer]
+    if isinstance(outer, ipaddress.IPv6Address):
+        if outer in _NAT64 or outer in _COMPATIBLE:
+            inner = [outer] if outer.is_loopback or outer.is_unspecified else []
+            inner.append(ipaddress.IPv4Address(int(outer) & 0xFFFFFFFF))
+        elif outer.ipv4_mapped:
+            inner = [outer.ipv4_mapped]
+        elif outer.sixtofour:
             # the block as a whole is global to some versions of Python only
-            inner = [whole.sixtofour]
-        elif whole.teredo:
-            inner += whole.teredo
+            inner = [outer.sixtofour]
+        elif outer.teredo:
+            inner += outer.teredo
     if not all(
         ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner
     ):
@@ -82,10 +82,10 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 def _resolve(host: str, port: int) -> list[tuple[Any, ...]]:
     """The public addresses of a host; an error where any of its addresses is not one."""
-    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    for *_, place in places:
-        check_public(str(place[0]))
-    return places
+    socket_addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for *_, socket_address in socket_addresses:
+        check_public(str(socket_address[0]))
+    return socket_addresses
 
 
 def _connect(
@@ -93,13 +93,13 @@ def _connect(
 ) -> socket.socket:
     """A connection to an address that was checked; a name is not looked up a second time."""
     failure: OSError = OSError("the name has no address")
-    for family, kind, protocol, _, place in _resolve(*address):
+    for family, kind, protocol, _, socket_address in _resolve(*address):
         connection = socket.socket(family, kind, protocol)
         try:
             connection.settimeout(timeout)
             if source:
                 connection.bind(source)
-            connection.connect(place)
+            connection.connect(socket_address)
         except OSError as error:
             connection.close()
             failure = error
@@ -148,7 +148,7 @@ class _PublicHTTPS(urllib.request.HTTPSHandler):
 
 
 @dataclass(frozen=True)
-class _Timed:
+class _TimedReply:
     """A reply that is read piece by piece until its time is over."""
 
     reply: Any
@@ -156,7 +156,7 @@ class _Timed:
 
     def read(self, size: int) -> bytes:
         if time.monotonic() > self.end:
-            raise TimeoutError(f"it was not whole after {_WHOLE:g} s")
+            raise TimeoutError(f"it was not whole after {_MAX_SECONDS:g} s")
         piece: bytes = self.reply.read1(size)  # what has come, and not so much as was asked for
         return piece
 
@@ -214,8 +214,8 @@ class WebImages:
     def path(self, name: str) -> Path:
         address = self.address(name)
         if address in self._failed:
-            what, remedy = self._failed[address]
-            raise ImageError(what, location=address, remedy=remedy)
+            reason, remedy = self._failed[address]
+            raise ImageError(reason, location=address, remedy=remedy)
         path = self._cached(address)
         if path is None:
             raise ImageError(
@@ -242,7 +242,7 @@ class WebImages:
             file=sys.stderr,
             flush=True,
         )
-        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        with ThreadPoolExecutor(_N_THREADS) as pool:
             try:
                 list(pool.map(partial(self._fetch, private=private), missing))
             except BaseException:
@@ -256,18 +256,18 @@ class WebImages:
         request = urllib.request.Request(
             address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"}
         )
-        for attempt in range(_TRIES):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 with opener.open(request, timeout=_TIMEOUT) as reply:
                     self._keep(address, reply)
                 return
             except ImageError as error:
-                self._failed[address] = (error.message, _AGAIN)
+                self._failed[address] = (error.message, _RUN_AGAIN)
                 return
             except urllib.error.HTTPError as error:
                 self._failed[address] = (
                     f"the server answered {error.code} ({error.reason})",
-                    _AGAIN,
+                    _RUN_AGAIN,
                 )
                 if error.code < 500 and error.code != 429:
                     break
@@ -288,17 +288,17 @@ class WebImages:
                     return
                 self._failed[address] = (
                     f"it cannot be fetched: {error or type(error).__name__}",
-                    _AGAIN,
+                    _RUN_AGAIN,
                 )
-            if attempt + 1 < _TRIES:
+            if attempt + 1 < _MAX_ATTEMPTS:
                 time.sleep(0.2 * 4**attempt)
 
     def _keep(self, address: str, reply: Any) -> None:
         length = reply.headers.get("Content-Length")
         if length and length.isdigit() and int(length) > MAX_BYTES:
             raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", location=address)
-        stream: Any = _Timed(reply, time.monotonic() + _WHOLE)
-        path = keep(stream, address)
+        stream: Any = _TimedReply(reply, time.monotonic() + _MAX_SECONDS)
+        path = cache_picture(stream, address)
         size = path.stat().st_size
         if length and length.isdigit() and size != int(length):
             raise http.client.IncompleteRead(b"", int(length) - size)

@@ -15,7 +15,7 @@ from hqm.errors import DataError, UsageError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     write_together({path: text})
 
 
@@ -30,15 +30,15 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
     DataError
         One cannot be written.
     """
-    parts = {path: path.with_name(f"{path.name}.part") for path in contents}
+    temporary_files = {path: path.with_name(f"{path.name}.part") for path in contents}
     path = next(iter(contents))  # an error names the file that was being written
     try:
-        for path, part in parts.items():
+        for path, temporary in temporary_files.items():
             content = contents[path]
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            with part.open("wb") as file:
+            with temporary.open("wb") as file:
                 # half a character, as a file's name may have, is written as its escape
                 file.write(
                     content.encode("utf-8", "backslashreplace")
@@ -47,12 +47,12 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
                 )
                 file.flush()
                 os.fsync(file.fileno())
-        for path, part in parts.items():
-            part.replace(path)
+        for path, temporary in temporary_files.items():
+            temporary.replace(path)
     except OSError as error:
-        for part in parts.values():
+        for temporary in temporary_files.values():
             with suppress(OSError):
-                part.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
         unchanged = " What was there before is unchanged." if path.is_file() else ""
         raise DataError(
             f"it cannot be written: {error.strerror}",
@@ -70,7 +70,7 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder to write into, whose files are moved to `folder` at the end.
 
     After an error `folder` is as it was, and so are the folders above it. Files of other names that
@@ -82,27 +82,27 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         A file cannot be written.
     """
     folder = folder.absolute()
-    made = [parent for parent in folder.parents if not parent.exists()]
-    beside = folder
+    missing_parents = [parent for parent in folder.parents if not parent.exists()]
+    staging = folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # a folder that is there may be on another disk than the one above it, or all that may be
         # written
-        where = folder if folder.is_dir() else folder.parent
-        beside = Path(tempfile.mkdtemp(prefix=".hqm-", dir=where))
-        yield beside
+        staging_parent = folder if folder.is_dir() else folder.parent
+        staging = Path(tempfile.mkdtemp(prefix=".hqm-", dir=staging_parent))
+        yield staging
         folder.mkdir(exist_ok=True)
-        for path in sorted(beside.rglob("*")):
-            target = folder / path.relative_to(beside)
+        for path in sorted(staging.rglob("*")):
+            target = folder / path.relative_to(staging)
             if path.is_dir():
                 target.mkdir(exist_ok=True)
             else:
                 path.replace(target)
     except DataError as error:
-        if str(beside) not in error.location:
+        if str(staging) not in error.location:
             raise
-        place = error.location.replace(str(beside), str(folder))
-        raise DataError(error.message, location=place, remedy=error.remedy) from None
+        location = error.location.replace(str(staging), str(folder))
+        raise DataError(error.message, location=location, remedy=error.remedy) from None
     except OSError as error:
         # a full disk names no file, a copy both; what could not be read names one elsewhere
         names = [str(name) for name in (error.filename, error.filename2) if name]
@@ -114,19 +114,19 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             remedy="Make room, or name another place.",
         ) from None
     finally:
-        if beside != folder:
-            shutil.rmtree(beside, ignore_errors=True)
-        for parent in made:
+        if staging != folder:
+            shutil.rmtree(staging, ignore_errors=True)
+        for parent in missing_parents:
             # those that hold something stay
             with suppress(OSError):
                 parent.rmdir()
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """Yield the place of a file to write, which is moved to `path` at the end, or nothing is."""
-    with whole_folder(path.parent) as beside:
-        yield beside / path.name
+    with atomic_folder(path.parent) as staging:
+        yield staging / path.name
 
 
 def name_for(folder: Path) -> str:

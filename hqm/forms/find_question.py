@@ -16,7 +16,7 @@ from hqm.forms.grammar import AUXILIARIES, Clause, inside_quotes, tag
 
 _WH = frozenset("what who whom whose which where when why how".split())
 NEGATIONS = frozenset("not no never none nobody nothing neither nor nowhere cannot".split())
-_LETS_CHOOSE = frozenset(
+_FREE_CHOICE_WORDS = frozenset(
     "any either all both every each everything everyone everybody anyone anything".split()
 )
 """Behind one of these an "or" joins what is asked about; elsewhere it asks to choose."""
@@ -47,7 +47,7 @@ _TAG = re.compile(
     r"(?: not)? (?:it|they|there|he|she|you|this|that)(?: not)?)$",
     re.IGNORECASE,
 )
-_SECOND = re.compile(
+_SECOND_QUESTION = re.compile(
     r"\b(?:and|or|but|;),?\s+(?:(?:is|are|was|were|do|does|did|can|could|will|would) "
     r"(?:it|they|he|she|there|the|an?|this|that|these|those|you|his|her)\b"
     r"|(?:if (?:so|yes|not)|what|how|where|when|why|who|which)\b)",
@@ -64,7 +64,7 @@ _REQUESTS = frozenset(
 )
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A yes/no question inside a prompt.
 
     Parameters
@@ -76,14 +76,14 @@ class Asked(NamedTuple):
     clause
         Its tagged words from the main auxiliary on, without the question mark; of a question with
         "whether", the words behind it.
-    whether
+    has_whether
         Whether it asks with "whether", and so has the order of a statement already.
     """
 
     prompt: str
     start: int
     clause: Clause
-    whether: bool = False
+    has_whether: bool = False
 
     @property
     def end(self) -> int:
@@ -91,18 +91,22 @@ class Asked(NamedTuple):
         return self.clause[-1].end
 
     @property
-    def opens(self) -> int:
+    def rewrite_start(self) -> int:
         """Where the words that are rewritten begin: the auxiliary, or "whether"."""
-        return self.start if self.whether else self.clause[0].start
+        return self.start if self.has_whether else self.clause[0].start
 
     @property
     def words(self) -> list[str]:
         """The words outside quotation marks, in lower case."""
         quoted = inside_quotes(self.clause)
-        return [token.word for token, inside in zip(self.clause, quoted, strict=True) if not inside]
+        return [
+            token.word
+            for token, is_quoted in zip(self.clause, quoted, strict=True)
+            if not is_quoted
+        ]
 
 
-def question_of(prompt: str) -> Asked:
+def question_of(prompt: str) -> Question:
     """Find the yes/no question of a prompt.
 
     Raises
@@ -122,12 +126,12 @@ def question_of(prompt: str) -> Asked:
     """
     if _MEANING_OF_YES.search(prompt):
         raise NoRule(prompt, "an instruction in it says what yes means")
-    made = clause_of(prompt)
-    _check(made)
-    return made
+    question = clause_of(prompt)
+    _check_opposite(question)
+    return question
 
 
-def clause_of(prompt: str) -> Asked:
+def clause_of(prompt: str) -> Question:
     """Return the question of a prompt, whether or not it has a clear opposite.
 
     Raises
@@ -135,15 +139,15 @@ def clause_of(prompt: str) -> Asked:
     NoRule
         The prompt asks no yes/no question, or several questions.
     """
-    start, end = _asking(prompt)
+    start, end = _asking_span(prompt)
     if _TAG.search(prompt[start:end]):
         raise NoRule(prompt, 'it asks by a tag ("isn\'t it?")')
-    asked = tag(prompt[start:end])
-    words = tuple(t._replace(start=t.start + start, end=t.end + start) for t in asked)
-    if words and words[0].word == "whether":
-        clause, whether = words[1:], True
+    tokens = tag(prompt[start:end])
+    clause_tokens = tuple(t._replace(start=t.start + start, end=t.end + start) for t in tokens)
+    if clause_tokens and clause_tokens[0].word == "whether":
+        clause, has_whether = clause_tokens[1:], True
     else:
-        clause, whether = words[_opening(prompt, words) :], False
+        clause, has_whether = clause_tokens[_auxiliary_index(prompt, clause_tokens) :], False
     while (
         clause
         and clause[-1].text in {".", "!", "?", ","}
@@ -152,7 +156,7 @@ def clause_of(prompt: str) -> Asked:
         clause = clause[:-1]
     if len(clause) < 3:
         raise NoRule(prompt, "nothing follows the auxiliary")
-    return Asked(prompt, start, clause, whether)
+    return Question(prompt, start, clause, has_whether)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -184,7 +188,7 @@ def _open_quote(text: str) -> bool:
     )
 
 
-def _asking(prompt: str) -> tuple[int, int]:
+def _asking_span(prompt: str) -> tuple[int, int]:
     """Return the start of the only asking sentence, and the end of its words before the question
     mark.
     """
@@ -195,24 +199,24 @@ def _asking(prompt: str) -> tuple[int, int]:
         if re.search(r"\w", prompt[a:b]) and not _INSTRUCTION.fullmatch(prompt, a, b):
             spans.append((a, b))
     marked = [(a, b) for a, b in spans if prompt[a:b].rstrip("\"”'` ")[-1:] in {"?", "？"}]
-    unmarked = [(a, b) for a, b in spans if _first(prompt[a:b]) in AUXILIARIES | {"whether"}]
-    chosen = marked or unmarked or (spans if len(spans) == 1 else [])
-    if not chosen:
+    unmarked = [(a, b) for a, b in spans if _first_word(prompt[a:b]) in AUXILIARIES | {"whether"}]
+    asking = marked or unmarked or (spans if len(spans) == 1 else [])
+    if not asking:
         raise NoRule(prompt, "it asks nothing")
-    if len(chosen) > 1:
+    if len(asking) > 1:
         raise NoRule(prompt, "it asks more than one question")
-    a, b = chosen[0]
+    a, b = asking[0]
     text = prompt[a:b].rstrip().rstrip("?？ ")
     cut = _YES_OR_NO.search(text)
     return a, a + (cut.start() if cut else len(text))
 
 
-def _first(sentence: str) -> str:
+def _first_word(sentence: str) -> str:
     match = re.match(r"\W*([A-Za-z]+)", sentence)
     return match[1].lower() if match else ""
 
 
-def _opening(prompt: str, words: Clause) -> int:
+def _auxiliary_index(prompt: str, words: Clause) -> int:
     """The index of the auxiliary that opens the question: at the head, or behind a comma."""
     first = words[0].word if words else ""
     if re.search(r"n['’]t$", first):
@@ -243,10 +247,10 @@ def _follows_comma(words: Clause, i: int) -> bool:
     return i == 0 or words[i - 1].word in {",", "，", ":", "then"}
 
 
-def _check(made: Asked) -> None:
+def _check_opposite(question: Question) -> None:
     """Refuse a question whose opposite is open."""
-    prompt, words = made.prompt, made.words
-    text = prompt[made.clause[0].start : made.end]
+    prompt, words = question.prompt, question.words
+    text = prompt[question.clause[0].start : question.end]
     numbered = {
         i
         for i, word in enumerate(words)
@@ -257,27 +261,32 @@ def _check(made: Asked) -> None:
         for i, word in enumerate(words)
     ):
         raise NoRule(prompt, "it is negated already")
-    if _SECOND.search(re.sub(r"\"[^\"]*\"|“[^”]*”", "", text)):
+    if _SECOND_QUESTION.search(re.sub(r"\"[^\"]*\"|“[^”]*”", "", text)):
         raise NoRule(prompt, "it asks more than one question")
-    if "or" in words and not _LETS_CHOOSE & set(words[: words.index("or")]) and not _or_more(words):
+    if (
+        "or" in words
+        and not _FREE_CHOICE_WORDS & set(words[: words.index("or")])
+        and not _only_adds_more(words)
+    ):
         raise NoRule(prompt, 'it asks to choose ("or"), which yes does not answer')
-    if _FOLLOW_UP.search(prompt, made.end):
+    if _FOLLOW_UP.search(prompt, question.end):
         raise NoRule(prompt, "what follows depends on the answer")
-    if not made.whether and (_requests(words) or words[:3] == ["may", "i", "ask"]):
+    if not question.has_whether and (_is_request(words) or words[:3] == ["may", "i", "ask"]):
         raise NoRule(prompt, "it is a request in the form of a question")
 
 
-def _or_more(words: list[str]) -> bool:
+def _only_adds_more(words: list[str]) -> bool:
     """Whether every "or" is that of "10 or more", which leaves nothing to choose."""
-    behind = [
+    followers = [
         words[i + 1] if i + 1 < len(words) else "" for i, word in enumerate(words) if word == "or"
     ]
     return all(
-        word in {"more", "fewer", "less", "above", "below", "older", "younger"} for word in behind
+        word in {"more", "fewer", "less", "above", "below", "older", "younger"}
+        for word in followers
     )
 
 
-def _requests(words: list[str]) -> bool:
+def _is_request(words: list[str]) -> bool:
     if words[:4] == ["are", "you", "able", "to"] or words[:5] == [
         "would",
         "you",

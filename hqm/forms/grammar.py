@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hqm.scoring.words.interfaces import capped
+from hqm.scoring.words.interfaces import shorten_word
 from hqm.types import Item
 
 BE = frozenset({"is", "are", "was", "were"})
@@ -28,7 +28,7 @@ _NOUNS = frozenset(
 )  # what the tagger takes for adjectives or verbs
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
-_SAID_OF_THINGS = frozenset(
+_ATTRIBUTIVE_NOUNS = frozenset(
     "azure emerald teal indigo crimson linen denim marble semicircle surf".split()
 )
 COLORS = frozenset(
@@ -49,7 +49,9 @@ _CONJUNCTIONS = frozenset(
     " where while".split()
 )
 _SIDES = frozenset("left right top bottom center centre middle".split())
-_UNKNOWN = -20.0
+_QUANTIFIERS = frozenset({"most", "more", "fewer", "less"})
+_UNKNOWN_WORD = -20.0
+"""The log probability of a tag below which the tagger guessed."""
 # heads of compounds ("traffic light") that are adjectives too
 _COMPOUND_HEADS = frozenset({"light", "lights"})
 
@@ -92,11 +94,11 @@ _LETTERS = {
 }
 """Words and signs whose letter does not depend on the tagger."""
 # M is a demonstrative: a determiner ("this dog") or the whole subject ("this")
-_SIMPLE = (
+_NOUN_PHRASE = (
     r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
 )
-_SUBJECT = re.compile(rf"{_SIMPLE}(?:(?:[OP&]+|,&?){_SIMPLE})*")
-PLACE = re.compile(rf"(?:[PO&]+{_SIMPLE})+R*")
+_SUBJECT = re.compile(rf"{_NOUN_PHRASE}(?:(?:[OP&]+|,&?){_NOUN_PHRASE})*")
+PREPOSITIONAL_PHRASE = re.compile(rf"(?:[PO&]+{_NOUN_PHRASE})+R*")
 
 
 class Token(NamedTuple):
@@ -131,7 +133,7 @@ def tag(text: str) -> Clause:
     [('Is', 'VBZ'), ('the', 'AT0'), ('sky', 'NN1'), ('sunny', 'AJ0'), ('?', 'PUN')]
     """
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
-    tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans]) if spans else ()
+    tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans]) if spans else ()
     return tuple(
         Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)
     )
@@ -147,12 +149,12 @@ def _letter(token: Token) -> str:
         return "N"  # a line of a figure, "angleA"
     if token.text[0].isdigit():
         return "C"
-    if token.tag.startswith("AV") and reading(token.text, "AV") < _UNKNOWN:
+    if token.tag.startswith("AV") and tag_score(token.text, "AV") < _UNKNOWN_WORD:
         return "N"  # the tagger guessed: an unknown word is a name more often than an adverb
     if (
         token.tag == "CJS"
         and token.word not in _CONJUNCTIONS
-        and reading(token.text, "NN") > -math.inf
+        and tag_score(token.text, "NN") > -math.inf
     ):
         return "N"  # "the red ball as big as": the tagger was led astray by what follows
     return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
@@ -171,47 +173,49 @@ def letters_of(clause: Clause) -> str:
         else:
             letters.append("N" if quoted else _letter(token))
     for i in range(1, len(clause)):
-        letters[i] = _in_context(clause, letters, i)
+        letters[i] = _contextual_letter(clause, letters, i)
     return "".join(letters)
 
 
-def _in_context(clause: Clause, letters: list[str], i: int) -> str:
+def _contextual_letter(clause: Clause, letters: list[str], i: int) -> str:
     """The letter of a word, corrected by its neighbours and by how it is written."""
-    token, before = clause[i], letters[i - 1]
-    then = letters[i + 1] if i + 1 < len(letters) else ""
+    token, previous_letter = clause[i], letters[i - 1]
+    next_letter = letters[i + 1] if i + 1 < len(letters) else ""
+    if _is_name(clause, letters, i):
+        return "N"
+    if token.word in _SIDES and previous_letter in "PDMC":
+        is_attribute = next_letter in ("N", "C") or (
+            next_letter == "A" and not _compares(clause[i + 1])
+        )
+        return "A" if is_attribute else "N"
+    if token.word == "as" and letters[i] == "?" and next_letter in ("A", "R"):
+        return "R"  # "as big as"
+    if token.text in COLORS and letters[i] == "N" and previous_letter == "N":
+        return "A"  # "the soup in the bowl green": said of the soup
+    if token.word in _MEDIA and previous_letter == "M":
+        return "N"  # "this figure"
+    if token.word in _QUANTIFIERS and letters[i] == "R" and next_letter == "N":
+        return "A"  # "the most filings"
+    return letters[i]
+
+
+def _is_name(clause: Clause, letters: list[str], i: int) -> bool:
+    """Whether a word is a name, or belongs to one, by how it is written."""
+    token = clause[i]
     if (
         token.text[0].isupper()
         and letters[i] in "AVRGED?"
         and token.tag not in {"XX0", "DPS"}
         and token.text != "The"
     ):
-        return "N"  # a capital inside a question: a name
+        return True  # a capital inside a question
     if token.text == "." and re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", clause[i - 1].text):
-        return "N"  # "U.S."
-    counted = any(word.word == "number" for word in clause[:i])
-    if (
-        letters[i] == "C"
-        and before == "N"
-        and clause[i - 1].text[0].isupper()
-        and i > 2
-        and not counted
-    ):
-        return "N"  # "Reply 1988"
-    if token.word in _SIDES and before in "PDMC":
-        return (
-            "A"
-            if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1]))
-            else "N"
-        )
-    if token.word == "as" and letters[i] == "?" and then and then in "AR":
-        return "R"  # "as big as"
-    if token.text in COLORS and letters[i] == "N" and before == "N":
-        return "A"  # "the soup in the bowl green": said of the soup
-    if token.word in _MEDIA and before == "M":
-        return "N"  # "this figure"
-    if token.word in {"most", "more", "fewer", "less"} and letters[i] == "R" and then == "N":
-        return "A"  # "the most filings"
-    return letters[i]
+        return True  # "U.S."
+    is_number_of_name = letters[i] == "C" and letters[i - 1] == "N" and i > 2
+    if not is_number_of_name or not clause[i - 1].text[0].isupper():
+        return False
+    # "Reply 1988"
+    return all(word.word != "number" for word in clause[:i])
 
 
 def _compares(token: Token) -> bool:
@@ -228,11 +232,11 @@ def subject_end(clause: Clause) -> int | None:
     """The index of the first word after the subject of a clause that opens with its auxiliary, or
     None.
     """
-    return subject_end_with_worth(clause)[0]
+    return find_subject_end(clause)[0]
 
 
 @lru_cache(maxsize=4096)
-def subject_end_with_worth(clause: Clause) -> tuple[int | None, float]:
+def find_subject_end(clause: Clause) -> tuple[int | None, float]:
     """The end of the subject, and how well the words behind it can start a predicate (0 to 4; below
     .6 is a guess).
 
@@ -240,42 +244,51 @@ def subject_end_with_worth(clause: Clause) -> tuple[int | None, float]:
     wins, the shortest among equals.
     """
     letters = letters_of(clause)
-    is_name = any(token.text in QUOTES or token.text[0].isupper() for token in clause[2:3])
-    if letters[1:3] == "MD" or (letters[1:2] == "M" and is_name):
-        return 2, 3.0  # "Is that a group of ducks swimming?", "Is this Beijing Roast Duck?"
+    is_quoted = inside_quotes(clause)
+    marked_end = _marked_subject_end(clause, letters, is_quoted)
+    if marked_end is not None:
+        return marked_end, 3.0
+    best_end, best_score = None, 0.0
+    for end in range(2, len(clause)):
+        if is_quoted[end] or not _can_end_subject(clause, letters, end):
+            continue
+        score = _predicate_score(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
+        if score > best_score:
+            best_end, best_score = end, score
+    if best_end is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
+        is_verb = tag_score(clause[-1].text, "VV") > -math.inf
+        return (len(clause) - 1, 1.0) if is_verb else (None, 0.0)
+    return best_end, best_score
+
+
+def _marked_subject_end(clause: Clause, letters: str, is_quoted: list[bool]) -> int | None:
+    """The end of a subject that a pronoun, a comma, the picture or a quotation marks."""
+    has_name = any(token.text in QUOTES or token.text[0].isupper() for token in clause[2:3])
+    if letters[1:3] == "MD" or (letters[1:2] == "M" and has_name):
+        return 2  # "Is that a group of ducks swimming?", "Is this Beijing Roast Duck?"
     # "Is Switzerland, the leading country?": a comma too many
-    named = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
-    if named and clause[0].word in BE:
-        return named.end(), 3.0
+    apposition = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
+    if apposition and clause[0].word in BE:
+        return apposition.end()
     words = [token.word for token in clause]
     if words[1:3] == ["the", "formula"] and "representative" in words:
-        return words.index("representative"), 3.0
-    placed = _end_behind_the_picture(clause, letters)
-    if placed is not None:
-        return placed, 3.0
-    inside = inside_quotes(clause)
-    quoted = _end_before_a_quotation(clause, letters, inside)
-    if quoted is not None:
-        return quoted, 3.0
-    best, best_worth = None, 0.0
-    for end in range(2, len(clause)):
-        if inside[end] or not _SUBJECT.fullmatch(letters, 1, end):
-            continue
-        if clause[end - 1].word in _ANGLES and clause[end].word in {"to", "with"}:
-            continue  # "AB parallel to CD": said of the subject, no part of it
-        if (
-            clause[end - 1].text in _CURRENCIES
-            or clause[end - 1].word in _DEGREES
-            or _is_numbered(clause, letters, end)
-        ):
-            continue
-        worth = _predicate_worth(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
-        if worth > best_worth:
-            best, best_worth = end, worth
-    if best is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
-        verb = reading(clause[-1].text, "VV") > -math.inf
-        return (len(clause) - 1, 1.0) if verb else (None, 0.0)
-    return best, best_worth
+        return words.index("representative")
+    picture_end = _end_at_picture(clause, letters)
+    if picture_end is not None:
+        return picture_end
+    return _end_at_quotation(clause, letters, is_quoted)
+
+
+def _can_end_subject(clause: Clause, letters: str, end: int) -> bool:
+    """Whether the words before `end` can be a noun phrase that nothing behind it belongs to."""
+    if not _SUBJECT.fullmatch(letters, 1, end):
+        return False
+    last = clause[end - 1]
+    if last.word in _ANGLES and clause[end].word in {"to", "with"}:
+        return False  # "AB parallel to CD": said of the subject, no part of it
+    if last.text in _CURRENCIES or last.word in _DEGREES:
+        return False
+    return not _is_numbered(clause, letters, end)
 
 
 def _is_numbered(clause: Clause, letters: str, end: int) -> bool:
@@ -287,57 +300,54 @@ def _is_numbered(clause: Clause, letters: str, end: int) -> bool:
     return letters[end + 1] in "AEGVR" and clause[end + 1].word not in {"degrees", "percent"}
 
 
-def _end_behind_the_picture(clause: Clause, letters: str) -> int | None:
+def _end_at_picture(clause: Clause, letters: str) -> int | None:
     """The end of a subject such as "all the animals in this figure" or "the characters here", with
     words behind it.
     """
     for i in range(2, len(clause) - 1):
         if clause[i].word == "here":
             end = i + 1
-        elif in_the_medium(clause[i : i + 3]):
+        elif names_picture(clause[i : i + 3]):
             end = i + 3
         else:
             continue
         if end >= len(clause):
             continue
         goes_on = letters[end] in "&O,T" or clause[end].word in {"that", "which", "who"}
-        return (
-            None
-            if goes_on
-            or re.search("[VGEPR,]", letters[1:i])
-            or not _SUBJECT.fullmatch(letters, 1, i)
-            else end
-        )
+        if goes_on or re.search("[VGEPR,]", letters[1:i]):
+            return None
+        return end if _SUBJECT.fullmatch(letters, 1, i) else None
     return None
 
 
-def _end_before_a_quotation(clause: Clause, letters: str, inside: list[bool]) -> int | None:
+def _end_at_quotation(clause: Clause, letters: str, is_quoted: list[bool]) -> int | None:
     """The end of the subject in "Is the word on the sign 'STOP'?", where a quotation is all that is
     said of it.
     """
-    if clause[0].word not in BE or clause[-1].text not in QUOTES or not inside[-1]:
+    if clause[0].word not in BE or clause[-1].text not in QUOTES or not is_quoted[-1]:
         return None
-    at = max(i for i in range(len(clause)) if not inside[i] and clause[i].text in QUOTES)
-    whole = at > 1 and _SUBJECT.fullmatch(letters, 1, at) is not None
-    return at if whole and clause[at - 1].word not in _ENTITLED else None
+    start = max(i for i in range(len(clause)) if not is_quoted[i] and clause[i].text in QUOTES)
+    if start < 2 or not _SUBJECT.fullmatch(letters, 1, start):
+        return None
+    return start if clause[start - 1].word not in _ENTITLED else None
 
 
 def inside_quotes(clause: Clause) -> list[bool]:
     """Whether a quotation is open before each word."""
-    inside, open_ = [], False
+    is_quoted, is_open = [], False
     for token in clause:
-        inside.append(open_)
-        open_ ^= token.text in QUOTES
-    return inside
+        is_quoted.append(is_open)
+        is_open ^= token.text in QUOTES
+    return is_quoted
 
 
-def _predicate_worth(clause: Clause, letters: str, end: int) -> float:
+def _predicate_score(clause: Clause, letters: str, end: int) -> float:
     """How well the words from `end` on can start the predicate; 0 when they cannot."""
     first = letters[end]
     if first == "X":
         return 4
     if clause[0].word not in BE:
-        return _verb_worth(clause, letters, end)
+        return _verb_score(clause, letters, end)
     if first == "=":
         return 3.5
     if clause[end].word == "worldwide":
@@ -347,22 +357,29 @@ def _predicate_worth(clause: Clause, letters: str, end: int) -> float:
     if first in "AEGDMRCT":
         return 3
     if first == "P":
-        if clause[end].word == "among":
-            return 3.2
-        if not PLACE.fullmatch(letters, end) or (letters.endswith("NN") and _compares(clause[-1])):
-            return 0.5
-        # "the bowl with broccoli on top": what a thing has belongs to the thing
-        if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
-            return 0.55  # "green in color"
-        if in_the_medium(clause[end:]):
-            return 0.8
-        return 0.9 if clause[end].word in {"with", "without"} else 2
+        return _preposition_score(clause, letters, end)
     if first == "N":
-        return 1 if describes(clause[end].text) else 0.6
+        return 1 if can_be_predicate(clause[end].text) else 0.6
     return 0.7 if first == "V" else 0
 
 
-def _verb_worth(clause: Clause, letters: str, end: int) -> float:
+def _preposition_score(clause: Clause, letters: str, end: int) -> float:
+    """How well a preposition starts the predicate: what a thing has belongs to the thing, as in
+    "the bowl with broccoli on top".
+    """
+    if clause[end].word == "among":
+        return 3.2
+    is_location = PREPOSITIONAL_PHRASE.fullmatch(letters, end)
+    if not is_location or (letters.endswith("NN") and _compares(clause[-1])):
+        return 0.5
+    if [token.word for token in clause[end:]] in (["in", "color"], ["in", "colour"]):
+        return 0.55  # "green in color"
+    if names_picture(clause[end:]):
+        return 0.8
+    return 0.9 if clause[end].word in {"with", "without"} else 2
+
+
+def _verb_score(clause: Clause, letters: str, end: int) -> float:
     """How well a verb follows do, have or a modal, perhaps after an adverb; released questions
     sometimes lack it.
     """
@@ -373,40 +390,40 @@ def _verb_worth(clause: Clause, letters: str, end: int) -> float:
         noun = letters[verb] == "N" and clause[verb].word not in _NOUNS
         if noun and verb + 1 < len(clause) and clause[verb + 1].word == "of":
             continue  # "the square root of 2": a noun has an "of" behind it
-        if noun and reading(clause[verb].text, "VV") > -math.inf:
+        if noun and tag_score(clause[verb].text, "VV") > -math.inf:
             return 1
     if letters[end] == "G":
         return 0.2
     return 0.4 if letters[end] in "AREN" else 0
 
 
-def in_the_medium(words: Clause) -> bool:
+def names_picture(words: Clause) -> bool:
     """Whether the words say no more than "in this image"."""
     if len(words) != 3 or words[2].word not in _MEDIA:
         return False
     return words[0].word == "in" or (words[0].word == "on" and words[2].word != "table")
 
 
-def describes(word: str) -> bool:
+def can_be_predicate(word: str) -> bool:
     """Whether a word tagged as a noun can be the predicate, as in "Is the sea calm?"."""
     word = word.lower()
-    if word in _SAID_OF_THINGS:
+    if word in _ATTRIBUTIVE_NOUNS:
         return True
-    noun = reading(word, "NN")
-    verb = max(reading(word, label) for label in ("VVI", "VVB", "VVG"))
-    return word not in _COMPOUND_HEADS and (reading(word, "AJ") > noun - 2.5 or verb > noun - 0.9)
+    noun = tag_score(word, "NN")
+    verb = max(tag_score(word, label) for label in ("VVI", "VVB", "VVG"))
+    return word not in _COMPOUND_HEADS and (tag_score(word, "AJ") > noun - 2.5 or verb > noun - 0.9)
 
 
-def reading(word: str, prefix: str) -> float:
+def tag_score(word: str, prefix: str) -> float:
     """The tagger's log probability of the word under the tags that start with `prefix`."""
     return max(
-        (score for label, score in _readings(word.lower()) if label.startswith(prefix)),
+        (score for label, score in _tag_scores(word.lower()) if label.startswith(prefix)),
         default=-math.inf,
     )
 
 
 @lru_cache(maxsize=8192)
-def _readings(word: str) -> tuple[tuple[str, float], ...]:
+def _tag_scores(word: str) -> tuple[tuple[str, float], ...]:
     return tuple((label, float(score)) for label, score in _tagger().tag_word(word))
 
 
@@ -420,24 +437,24 @@ def is_base_verb(word: str) -> bool:
     """
     from lemminflect import getAllLemmas
 
-    known = word in getAllLemmas(word.rpartition("-")[2] if "-" in word else word).get("VERB", ())
-    known = known or ("-" in word and is_base_verb(word.rpartition("-")[2]))
+    _, hyphen, last = word.rpartition("-")
+    is_listed = word in getAllLemmas(last).get("VERB", ()) or bool(hyphen and is_base_verb(last))
     # "Does the snow white": an adjective that dictionaries know as a verb too
-    return known and reading(word, "AJ") <= max(reading(word, "VV"), _UNKNOWN) + 2.5
+    return is_listed and tag_score(word, "AJ") <= max(tag_score(word, "VV"), _UNKNOWN_WORD) + 2.5
 
 
 def verb_behind(clause: Clause, end: int) -> int | None:
     """The index of the verb that stands at `end`, perhaps behind adverbs; None if there is none in
     its base form.
     """
-    at = end
+    verb = end
     while (
-        at < len(clause) - 1
-        and clause[at].tag.startswith("AV")
-        and not is_base_verb(clause[at].word)
+        verb < len(clause) - 1
+        and clause[verb].tag.startswith("AV")
+        and not is_base_verb(clause[verb].word)
     ):
-        at += 1
-    return at if at < len(clause) and is_base_verb(clause[at].word) else None
+        verb += 1
+    return verb if verb < len(clause) and is_base_verb(clause[verb].word) else None
 
 
 # --- rewritten questions ---
@@ -451,12 +468,12 @@ class Rewrite:
     rule: str
 
 
-STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
+UNNEGATED_RULES = frozenset({"polar.true", "polar.quoted_true"})
 """The rules of yes/no questions whose right answer stays."""
 
 
 def is_negated(item: Item) -> bool:
-    """Whether the item's question was turned round by a rule (or by a person, who writes
+    """Whether the item's question was negated by a rule (or by a person, who writes
     `polar.person`).
     """
-    return item.rule.startswith("polar.") and item.rule not in STRAIGHT
+    return item.rule.startswith("polar.") and item.rule not in UNNEGATED_RULES

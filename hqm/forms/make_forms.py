@@ -27,19 +27,26 @@ from typing import Any
 
 from hqm.errors import DataError, NoRule, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import placed_records, take, write_records
+from hqm.files.records import located_records, required_field, write_records
 from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
-from hqm.forms.negate import PLAINEST, at_head, flip, quoted, statement_of, whole
-from hqm.forms.wording import LEADS, led_in, rephrase, shuffle_item
+from hqm.forms.negate import (
+    PLAINEST_OPPOSITES,
+    ask_about_answer,
+    ask_about_statement,
+    flip,
+    opens_sentence,
+    statement_of,
+)
+from hqm.forms.wording import LEADS, add_lead, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
 from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
 
-MOST_ORDERS = 9
+MAX_WORDINGS = 9
 """The wordings that can be asked for by name, from `parallel` to `parallel9`."""
-_TURNED = (1, 3)
+_REVERSING_DRAWS = (1, 3)
 """The wordings of a yes/no question that turn its right answer."""
-_NO_REWORDINGS: Mapping[str, tuple[int, ...]] = {"yes_no": _TURNED, "choice": (1,)}
+_NO_REWORDINGS: Mapping[str, tuple[int, ...]] = {"yes_no": _REVERSING_DRAWS, "choice": (1,)}
 """The wordings that are none of one question in other words: those that turn the right answer, and
 another order of the options alone.
 """
@@ -62,7 +69,7 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
     >>> wordings_of("caption", 2)
     ('original', 'parallel', 'parallel2')
     """
-    draws = [k for k in range(1, MOST_ORDERS + 1) if k not in _NO_REWORDINGS.get(task, ())]
+    draws = [k for k in range(1, MAX_WORDINGS + 1) if k not in _NO_REWORDINGS.get(task, ())]
     if not 1 <= number <= len(draws):
         raise UsageError(
             f"rules make 1 to {len(draws)} rewordings that keep the right answer, not {number}",
@@ -71,7 +78,7 @@ def wordings_of(task: Task, number: int) -> tuple[str, ...]:
     return (ORIGINAL, *(f"{PARALLEL}{k}" if k > 1 else PARALLEL for k in draws[:number]))
 
 
-_AFFIRMED = (
+_AFFIRMATIONS = (
     ("true", "Is it true that {}", "", 'Is "yes" the right answer to {}'),
     ("say", "Is it right to say that {}", "", 'Would you answer "yes" to {}'),
     ("would", "Would you say that {}", "", 'Is it right to answer "yes" to {}'),
@@ -99,9 +106,9 @@ _AFFIRMED = (
 """How a yes/no question is asked so that its answer stays: the rule; about its statement; the same
 where more stands before it ("In 2020, ..."), if another; and about a question without a statement.
 """
-_AS_STATEMENTS = 3
+_FIRST_STATEMENT = 3
 """The ways from here on lay a statement before the respondent."""
-_IN_QUESTIONS = re.compile(r"\b(?:any\w*|ever|either|yet|at all)\b", re.IGNORECASE)
+_QUESTION_ONLY_WORDS = re.compile(r"\b(?:any\w*|ever|either|yet|at all)\b", re.IGNORECASE)
 """Words that a plain statement does not have: "There is any milk." """
 
 
@@ -122,23 +129,23 @@ def affirm(question: str, draw: int = 0) -> Rewrite:
     >>> affirm("Is there a dog in the image?", 3).prompt
     'There is a dog in the image. Is that right?'
     """
-    made = question_of(question)
-    statement = statement_of(made)
-    rule, template, behind, of_question = _AFFIRMED[draw % len(_AFFIRMED)]
-    if behind and not at_head(made):
-        template = behind
-    if statement is None or (draw >= _AS_STATEMENTS and _IN_QUESTIONS.search(statement)):
-        return quoted(made, of_question, f"polar.quoted_{rule}")
-    return whole(made, template, statement, f"polar.{rule}")
+    parsed = question_of(question)
+    statement = statement_of(parsed)
+    rule, template, later_template, answer_template = _AFFIRMATIONS[draw % len(_AFFIRMATIONS)]
+    if later_template and not opens_sentence(parsed):
+        template = later_template
+    if statement is None or (draw >= _FIRST_STATEMENT and _QUESTION_ONLY_WORDS.search(statement)):
+        return ask_about_answer(parsed, answer_template, f"polar.quoted_{rule}")
+    return ask_about_statement(parsed, template, statement, f"polar.{rule}")
 
 
 def flip_item(item: Item, draw: int = 0) -> Item:
     """Negate a yes/no item's question and flip its answer; `draw` selects the construction."""
-    made = flip(item.prompt, draw)
+    rewritten = flip(item.prompt, draw)
     return replace(
         item,
-        prompt=made.prompt,
-        rule=made.rule,
+        prompt=rewritten.prompt,
+        rule=rewritten.rule,
         target="no" if yes_no_truth(item) == "yes" else "yes",
     )
 
@@ -149,14 +156,14 @@ def rephrase_item(item: Item) -> Item:
     A question stays a question, and an instruction stays one.
     """
     try:
-        made = rephrase(item.prompt)
+        rewritten = rephrase(item.prompt)
     except NoRule:
         if item.task != "vqa":
             raise
         from hqm.forms.rephrase import rephrase_open
 
-        made = rephrase_open(item.prompt)
-    return replace(item, prompt=made.prompt, rule=made.rule)
+        rewritten = rephrase_open(item.prompt)
+    return replace(item, prompt=rewritten.prompt, rule=rewritten.rule)
 
 
 def reword_item(item: Item) -> Item:
@@ -165,8 +172,8 @@ def reword_item(item: Item) -> Item:
     """
     from hqm.forms.rephrase import reword
 
-    made = reword(item.prompt)
-    return replace(item, prompt=made.prompt, rule=made.rule)
+    rewritten = reword(item.prompt)
+    return replace(item, prompt=rewritten.prompt, rule=rewritten.rule)
 
 
 REWRITERS: dict[Task, Callable[[Item], Item]] = {
@@ -183,14 +190,14 @@ def build_parallel(
     """The parallel form: every item rewritten by its task's rules; an item that no rule fits is
     left out and listed.
     """
-    items, left_out = [], list(form.left_out)
+    items, omitted = [], list(form.left_out)
     for item in form.items:
         try:
             items.append((rewrite or REWRITERS[item.task])(item))
         except NoRule as error:
-            left_out.append(LeftOut(item.id, item.prompt, error.reason))
-    PLAINEST.keep()
-    return Form(name, tuple(items), tuple(left_out))
+            omitted.append(LeftOut(item.id, item.prompt, error.reason))
+    PLAINEST_OPPOSITES.keep()
+    return Form(name, tuple(items), tuple(omitted))
 
 
 def draw_of(name: str) -> int | None:
@@ -204,7 +211,7 @@ def draw_of(name: str) -> int | None:
         return 1
     return (
         int(number)
-        if number != name and number.isdigit() and 2 <= int(number) <= MOST_ORDERS
+        if number != name and number.isdigit() and 2 <= int(number) <= MAX_WORDINGS
         else None
     )
 
@@ -230,32 +237,36 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     >>> [(item.prompt, item.target) for item in build_rewording(original, 3, [first, second]).items]
     [('Is it false that there is a dog?', 'no')]
     """
-    items, left_out = [], list(form.left_out)
+    items, omitted = [], list(form.left_out)
     for item in form.items:
-        known = [f.by_id[item.id] for f in (form, *earlier) if item.id in f.by_id]
-        taken = {_words(each, item) for each in known}
+        earlier_items = [f.by_id[item.id] for f in (form, *earlier) if item.id in f.by_id]
+        used_wordings = {_wording_key(earlier_item, item) for earlier_item in earlier_items}
         try:
             items.append(
-                next(made for made in _candidates(item, draw) if _words(made, item) not in taken)
+                next(
+                    candidate
+                    for candidate in _candidates(item, draw)
+                    if _wording_key(candidate, item) not in used_wordings
+                )
             )
         except NoRule as error:
-            left_out.append(LeftOut(item.id, item.prompt, error.reason))
+            omitted.append(LeftOut(item.id, item.prompt, error.reason))
         except StopIteration:
-            left_out.append(
+            omitted.append(
                 LeftOut(
                     item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"
                 )
             )
-    return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
+    return Form(f"{PARALLEL}{draw}", tuple(items), tuple(omitted))
 
 
-def _words(item: Item, original: Item) -> tuple[str, tuple[str, ...]]:
-    """What two wordings have alike that a speaker would not tell apart: another word for the
-    picture is no other wording. An order of options counts where the question is as it was.
+def _wording_key(item: Item, original: Item) -> tuple[str, tuple[str, ...]]:
+    """A key that equivalent wordings share: another word for the picture is no other wording. An
+    order of options counts where the question is as it was.
     """
     words, before = (
-        re.sub(r"\b(image|photo|photograph)\b", "picture", each.prompt.lower())
-        for each in (item, original)
+        re.sub(r"\b(image|photo|photograph)\b", "picture", wording.prompt.lower())
+        for wording in (item, original)
     )
     return words, item.options if words == before else ()
 
@@ -270,27 +281,29 @@ def _candidates(item: Item, draw: int) -> Iterator[Item]:
             yield replace(shuffle_item(worded, order), rule=worded.rule) if order else worded
         # no rule rephrases the question
         yield from (shuffle_item(item, k) for k in (draw, *range(2, draw)) if k < orders)
-    elif item.task == "yes_no" and draw in _TURNED:
+    elif item.task == "yes_no" and draw in _REVERSING_DRAWS:
         # the last constructions fit every yes/no question
         yield from (flip_item(item, i) for i in range(3))
     elif item.task == "yes_no":
-        for i in range(MOST_ORDERS - len(_TURNED)):
-            made = affirm(item.prompt, i)
-            yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
+        for i in range(MAX_WORDINGS - len(_REVERSING_DRAWS)):
+            rewritten = affirm(item.prompt, i)
+            yield replace(
+                item, prompt=rewritten.prompt, rule=rewritten.rule, target=yes_no_truth(item)
+            )
     else:
         yield from _reworded(item)
 
 
-def _fits_choice(item: Item, made: Item) -> bool:
+def _fits_choice(item: Item, rewording: Item) -> bool:
     """Whether a rewording fits the question of a choice, which may have sentences before it, or no
     picture.
     """
-    if made.rule == "open.lead":
-        return item.image is not None and made.prompt.endswith(item.prompt.strip())
-    if made.rule == "open.look":
+    if rewording.rule == "open.lead":
+        return item.image is not None and rewording.prompt.endswith(item.prompt.strip())
+    if rewording.rule == "open.look":
         return item.image is not None
     weak = ("questions.frame", "questions.what")
-    return made.rule not in weak and _RUN_ON.search(item.prompt.strip()) is None
+    return rewording.rule not in weak and _RUN_ON.search(item.prompt.strip()) is None
 
 
 def _reworded(item: Item) -> Iterator[Item]:
@@ -298,19 +311,19 @@ def _reworded(item: Item) -> Iterator[Item]:
 
     makers: list[Callable[[str], Rewrite]] = [partial(rephrase, draw=k) for k in (1, 2, 3)]
     makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
-    makers += [reword, *(partial(led_in, draw=k) for k in range(len(LEADS)))]
+    makers += [reword, *(partial(add_lead, draw=k) for k in range(len(LEADS)))]
     for make in makers:
         try:
-            made = make(item.prompt)
+            rewritten = make(item.prompt)
         except NoRule:
             continue
-        yield replace(item, prompt=made.prompt, rule=made.rule)
+        yield replace(item, prompt=rewritten.prompt, rule=rewritten.rule)
 
 
 def count_modes(original: Form, form: Form) -> dict[str, int]:
     """Count changes of mode ("question to command"), the commonest first."""
-    asked = (i for i in form.items if i.task != "yes_no" and i.id in original.by_id)
-    pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
+    open_items = (i for i in form.items if i.task != "yes_no" and i.id in original.by_id)
+    pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in open_items)
     return dict(
         Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common()
     )
@@ -318,7 +331,7 @@ def count_modes(original: Form, form: Form) -> dict[str, int]:
 
 def count_reasons(form: Form) -> dict[str, int]:
     """Count the items left out for each reason, the commonest first."""
-    return dict(Counter(out.reason for out in form.left_out).most_common())
+    return dict(Counter(omission.reason for omission in form.left_out).most_common())
 
 
 def count_rules(form: Form) -> dict[str, int]:
@@ -329,7 +342,10 @@ def count_rules(form: Form) -> dict[str, int]:
 def write_form(form: Form, path: Path) -> None:
     """Write a form as JSON lines: the items, then what was left out."""
     rows = [item.to_dict() for item in form.items]
-    rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
+    rows += [
+        {"id": omission.id, "prompt": omission.prompt, "left_out": omission.reason}
+        for omission in form.left_out
+    ]
     write_records(path, rows)
 
 
@@ -346,87 +362,91 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         A row names an item that the original form does not have, an item is named twice, or a
         prompt is missing.
     """
-    items, left_out, seen = [], [], set()
-    for place, row in placed_records(path):
-        key = str(take(row, "id", place))
+    items, omitted, seen_ids = [], [], set()
+    for location, row in located_records(path):
+        key = str(required_field(row, "id", location))
         if key not in original.by_id:
             raise DataError(
                 f"the item {key!r} is not in the original form",
-                location=place,
+                location=location,
                 remedy="Forms share item ids.",
             )
-        if key in seen:
+        if key in seen_ids:
             raise DataError(
-                f"the item {key!r} stands twice", location=place, remedy="Keep one of the two."
+                f"the item {key!r} stands twice", location=location, remedy="Keep one of the two."
             )
-        seen.add(key)
+        seen_ids.add(key)
         base = original.by_id[key]
         if row.get("left_out"):
-            left_out.append(
+            omitted.append(
                 LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"]))
             )
             continue
         if row.get("item") is not None:
-            items.append(_another(row["item"], base, place))
+            items.append(_replacement_item(row["item"], base, location))
             continue
-        prompt = take(row, "prompt", place)
+        prompt = required_field(row, "prompt", location)
         if not isinstance(prompt, str) or not prompt.strip():
             raise DataError(
                 f"the prompt is {prompt!r:.60}",
-                location=place,
+                location=location,
                 remedy="Write the question as a text.",
             )
-        options = _options(row.get("options"), base, place)
+        options = _options(row.get("options"), base, location)
         items.append(
             replace(
                 base,
                 prompt=prompt,
                 target=(
-                    _target(row["target"], base, options, place) if "target" in row else base.target
+                    _target(row["target"], base, options, location)
+                    if "target" in row
+                    else base.target
                 ),
                 options=options,
-                image=_picture(row.get("image"), base, place),
+                image=_picture(row.get("image"), base, location),
                 rule=str(row.get("rule") or base.rule),
             )
         )
-    return Form(name, tuple(items), tuple(left_out))
+    return Form(name, tuple(items), tuple(omitted))
 
 
-def _picture(value: Any, base: Item, place: str) -> str | None:
+def _picture(value: Any, base: Item, location: str) -> str | None:
     """The picture of a row, which a form of screenshots has of its own."""
     if not value or value == base.image:
         return base.image
-    return str(value) if is_url(str(value)) else safe_name(str(value), place)
+    return str(value) if is_url(str(value)) else safe_name(str(value), location)
 
 
-def _another(value: Any, base: Item, place: str) -> Item:
+def _replacement_item(value: Any, base: Item, location: str) -> Item:
     """Read a question of the same task that replaces an item under the item's id."""
     try:
-        made = Item.from_dict(value)
+        replacement = Item.from_dict(value)
     except (TypeError, ValueError):
         raise DataError(
             f"the item is {value!r:.60}",
-            location=place,
+            location=location,
             remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
         ) from None
-    if made.task != base.task:
+    if replacement.task != base.task:
         raise DataError(
-            f"the item is of the task {made.task!r}, and the original form is {base.task!r}",
-            location=place,
+            f"the item is of the task {replacement.task!r}, and the original form is {base.task!r}",
+            location=location,
             remedy="A parallel form asks questions of the same task.",
         )
     # pictures differ between the two; what is left out together is what belongs together in the
     # original form
     return replace(
-        made,
+        replacement,
         id=base.id,
-        image=safe_name(made.image, place) if made.image and not is_url(made.image) else made.image,
+        image=safe_name(replacement.image, location)
+        if replacement.image and not is_url(replacement.image)
+        else replacement.image,
         cluster=base.cluster,
-        rule=made.rule or "another item",
+        rule=replacement.rule or "another item",
     )
 
 
-def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
+def _options(value: Any, base: Item, location: str) -> tuple[str, ...]:
     """The options of an item in another form: as many as in the original, in any order or
     wording.
     """
@@ -438,28 +458,25 @@ def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
     if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
         raise DataError(
             f"the options are {value!r:.60}",
-            location=place,
+            location=location,
             remedy=f"Write a list of {len(base.options)} different texts, or leave the field out.",
         )
     return tuple(value)
 
 
-def _target(value: Any, base: Item, options: tuple[str, ...], place: str) -> Any:
+def _target(value: Any, base: Item, options: tuple[str, ...], location: str) -> Any:
     """The right answer of an item in another form; it must be of the kind that the original has."""
     if base.task == "yes_no":
-        fits, remedy = (
-            str(value).strip().lower() in ("yes", "no"),
-            'A yes/no target is "yes" or "no".',
-        )
+        remedy = 'A yes/no target is "yes" or "no".'
+        fits = str(value).strip().lower() in ("yes", "no")
         value = str(value).strip().lower() if fits else value
     elif base.task == "choice":
         letters = LETTERS[: len(options)]
-        fits, remedy = (
-            isinstance(value, str) and len(value) == 1 and value in letters,
-            f"Write one letter of {letters}.",
-        )
+        remedy = f"Write one letter of {letters}."
+        fits = isinstance(value, str) and len(value) == 1 and value in letters
     else:
-        fits, remedy = type(value) is type(base.target), "Write it as the original form does."
+        remedy = "Write it as the original form does."
+        fits = type(value) is type(base.target)
     if not fits:
-        raise DataError(f"the target is {value!r:.60}", location=place, remedy=remedy)
+        raise DataError(f"the target is {value!r:.60}", location=location, remedy=remedy)
     return value

@@ -5,7 +5,7 @@ In a statement the auxiliary moves behind its subject, and do and did merge into
     is the bowl with broccoli on top of the bowl   ->  the bowl with broccoli is on top of the bowl
     does the woman have on her wrist               ->  the woman has on her wrist
 
-The end of the subject is found as for turning round, but more cautiously: where a
+The end of the subject is found as for a negation, but more cautiously: where a
 noun is followed by words that could be the predicate themselves ("the man holding a stick
 successful in ..."), nothing is guessed.
 """
@@ -17,28 +17,28 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from hqm.errors import NoRule
-from hqm.forms.find_question import Asked, question_of
+from hqm.forms.find_question import Question, question_of
 from hqm.forms.grammar import (
     AUXILIARIES,
     BE,
     COLORS,
     DO,
-    PLACE,
+    PREPOSITIONAL_PHRASE,
     QUOTES,
     Clause,
     Rewrite,
     Token,
-    describes,
-    in_the_medium,
+    can_be_predicate,
+    find_subject_end,
     inside_quotes,
     is_base_verb,
     letters_of,
-    reading,
+    names_picture,
     subject_end,
-    subject_end_with_worth,
+    tag_score,
     verb_behind,
 )
-from hqm.forms.tag_cache import Readings
+from hqm.forms.tag_cache import RuleCache
 
 PRONOUNS = frozenset(
     "i you he she it we they there someone somebody anyone anybody everyone something".split()
@@ -51,19 +51,21 @@ MATERIALS = frozenset(
         " marble metal paper plastic rubber silk silver steel stone vanilla velvet wood wool"
     ).split()
 )
-_SURE = _SUBORDINATE | {"doing", "like"}
+_SUBJECT_LIMITS = _SUBORDINATE | {"doing", "like"}
 
 
-def as_statement(body: str, clause: Clause, asks: str = "", whole: bool = False) -> str | None:
+def as_statement(
+    body: str, clause: Clause, question_word: str = "", may_lack_predicate: bool = False
+) -> str | None:
     """Reorder a clause as a statement: the auxiliary behind its subject.
 
     Parameters
     ----------
     body, clause
         The text, and its tagged words from the auxiliary on.
-    asks
+    question_word
         The question word before it ("who", "what"), if any.
-    whole
+    may_lack_predicate
         Whether the subject may reach to the end: "(What) is the design on the snowboard" has
         nothing behind it.
 
@@ -78,13 +80,13 @@ def as_statement(body: str, clause: Clause, asks: str = "", whole: bool = False)
     >>> as_statement("Does the man have a hat", tag("Does the man have a hat"))
     'the man has a hat'
     >>> clause = "is the design on the snowboard"
-    >>> as_statement(clause, tag(clause), "what", whole=True)
+    >>> as_statement(clause, tag(clause), "what", may_lack_predicate=True)
     'the design on the snowboard is'
     """
     if len(clause) < 2:
         return None
     tail = body[clause[-1].end :]
-    end = _end_of_subject(clause, asks, whole)
+    end = _end_of_subject(clause, question_word, may_lack_predicate)
     if end is None:
         return None
     if clause[1].word in _RELATIVE and clause[1].word != "that":
@@ -92,65 +94,73 @@ def as_statement(body: str, clause: Clause, asks: str = "", whole: bool = False)
     sure = (
         (clause[0].word in DO and not _RELATIVE & {t.word for t in clause[1 : end + 1]})
         or clause[1].word in PRONOUNS
-        or clause[min(end, len(clause) - 1)].word in _SURE
+        or clause[min(end, len(clause) - 1)].word in _SUBJECT_LIMITS
         or clause[min(end, len(clause) - 1)].text in QUOTES
     )
-    if not sure and end < len(clause) and not _fits(clause, end):
+    if not sure and end < len(clause) and not _is_predicate(clause, end):
         return None
     subject = body[clause[1].start : clause[end - 1].end].rstrip(" ,")
-    rest = body[clause[end].start : clause[-1].end] if end < len(clause) else ""
-    if rest[:1] in {"=", "<", ">", "≤", "≥", "≠"}:
+    predicate = body[clause[end].start : clause[-1].end] if end < len(clause) else ""
+    if predicate[:1] in {"=", "<", ">", "≤", "≥", "≠"}:
         if re.search("[AEGV]", letters_of(clause)[end + 1 :]):
             return None  # "the function f(x) = x^2 increasing for x > 0"
-        return f"{subject} {rest}{tail}"
+        return f"{subject} {predicate}{tail}"
     if clause[0].word not in DO:
-        return f"{subject} {clause[0].word}{' ' if rest and rest[0] != ',' else ''}{rest}{tail}"
-    made = _finite(clause, end, body)
-    return None if made is None else f"{subject} {made}{tail}"
+        space = " " if predicate and predicate[0] != "," else ""
+        return f"{subject} {clause[0].word}{space}{predicate}{tail}"
+    finite = _finite_predicate(clause, end, body)
+    return None if finite is None else f"{subject} {finite}{tail}"
 
 
-def _end_of_subject(clause: Clause, asks: str, whole: bool) -> int | None:
+def _end_of_subject(clause: Clause, question_word: str, may_lack_predicate: bool) -> int | None:
     """The index at which the subject ends; None if it could only be guessed."""
-    known, n = letters_of(clause), len(clause)
+    letters = letters_of(clause)
     if clause[1].word in PRONOUNS:
-        return None if clause[1].word.endswith(("one", "body")) and n > 2 and known[2] == "P" else 2
-    if whole:
-        fixed = _end_by_word(clause, known, asks)
-        if fixed is not None:
-            return fixed
+        is_qualified = clause[1].word.endswith(("one", "body")) and letters[2:3] == "P"
+        return None if is_qualified else 2
+    if may_lack_predicate:
+        marked_end = _end_by_word(clause, letters, question_word)
+        if marked_end is not None:
+            return marked_end
     end = subject_end(clause)
     if clause[0].word in DO:
-        return end if end is not None and known[end - 1] in "NTCMGE" else None
-    if not whole:
-        return end
+        return end if end is not None and letters[end - 1] in "NTCMGE" else None
+    return _end_of_lone_subject(clause, end, question_word) if may_lack_predicate else end
+
+
+def _end_of_lone_subject(clause: Clause, end: int | None, question_word: str) -> int | None:
+    """The index at which a subject ends that may reach to the end, where `end` would leave it a
+    predicate.
+    """
+    letters, size = letters_of(clause), len(clause)
     if end is None:
-        return n if _is_phrase(clause, 2) else None
-    if clause[end].word in {"that", "who", "which", "present"} or (
-        asks == "who" and known[-1] != "P"
-    ):
-        return n
-    if known[end] in "AN" and known[end - 1] == "C" and not re.search("[VGE]", known[end:]):
-        return n  # "the two older kids"
+        return size if _is_phrase(clause, 2) else None
+    if clause[end].word in {"that", "who", "which", "present"}:
+        return size
+    if question_word == "who" and letters[-1] != "P":
+        return size
+    if letters[end] in "AN" and letters[end - 1] == "C" and not re.search("[VGE]", letters[end:]):
+        return size  # "the two older kids"
     # "the design on the snowboard": a place behind the noun belongs to it
-    if known[end] in "PNSD=":
-        return n if _is_phrase(clause, end) else end
+    if letters[end] in "PNSD=" and _is_phrase(clause, end):
+        return size
     return end
 
 
-def _end_by_word(clause: Clause, known: str, asks: str) -> int | None:
+def _end_by_word(clause: Clause, letters: str, question_word: str) -> int | None:
     """The end of the subject where a word shows it: "doing", "like", a verb at the very end,
     "when".
     """
     for i in range(2, len(clause)):
-        if clause[i].word == "doing" or (clause[i].word == "like" and _hangs(clause, i)):
+        if clause[i].word == "doing" or (clause[i].word == "like" and _is_stranded(clause, i)):
             return i
-    if asks != "who" and known[-1] == "G" and clause[-2].word not in AUXILIARIES:
+    if question_word != "who" and letters[-1] == "G" and clause[-2].word not in AUXILIARIES:
         return len(clause) - 1
     limit = next((i for i in range(2, len(clause)) if clause[i].word in _SUBORDINATE), 0)
-    return limit if limit and re.fullmatch(r"[ADMNCORSTP]+", known[1:limit]) else None
+    return limit if limit and re.fullmatch(r"[ADMNCORSTP]+", letters[1:limit]) else None
 
 
-def _fits(clause: Clause, end: int) -> bool:
+def _is_predicate(clause: Clause, end: int) -> bool:
     """Whether what follows the subject can be one predicate, and the subject agrees with its
     auxiliary.
 
@@ -158,30 +168,33 @@ def _fits(clause: Clause, end: int) -> bool:
     shows that the predicate began elsewhere.
     """
     letters = letters_of(clause)
-    rest, subject = letters[end:], letters[1:end]
-    if ends_in_a_verb(clause[1:end]) or _may_end_later(clause, letters, end):
+    predicate, subject = letters[end:], letters[1:end]
+    if ends_in_participle(clause[1:end]) or _may_reach_further(clause, letters, end):
         return False
-    if re.search(r"[NTVE]R*(?:G|[AED](?!N))", rest[1:]) or (
-        re.match(r"GN(?!N*$|S)", rest) and clause[end + 1].tag == "NN1"
-    ):
+    if re.search(r"[NTVE]R*(?:G|[AED](?!N))", predicate[1:]):
         return False
-    if re.match("N[NAPR]", rest) and clause[end].word not in COLORS:
+    if re.match(r"GN(?!N*$|S)", predicate) and clause[end + 1].tag == "NN1":
         return False
-    if rest[0] == "P" and any(
+    if re.match("N[NAPR]", predicate) and clause[end].word not in COLORS:
+        return False
+    if predicate[0] == "P" and any(
         clause[i].word in COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))
     ):
         return False  # "Is the sky above the market green?"
     if subject.endswith("NG") or clause[-1].word == "motion":
         return False
+    return _agrees(clause, subject)
+
+
+def _agrees(clause: Clause, subject: str) -> bool:
+    """Whether a subject is in the plural where its auxiliary is."""
     head = re.match(r"[DMSARCE]*N+", subject)
-    if head and clause[0].word in BE and "&" not in subject and "S" not in subject:
-        noun = clause[head.end()]
-        if noun.tag == "NN1" and clause[0].word in {"are", "were"} and not re.search("C", subject):
-            return False
-    return True
+    if head is None or clause[0].word not in {"are", "were"} or re.search("[&SC]", subject):
+        return True
+    return clause[head.end()].tag != "NN1"
 
 
-def _may_end_later(clause: Clause, letters: str, end: int) -> bool:
+def _may_reach_further(clause: Clause, letters: str, end: int) -> bool:
     """Whether a relative clause, or a noun that can be said of things, may belong elsewhere than it
     seems.
 
@@ -189,7 +202,7 @@ def _may_end_later(clause: Clause, letters: str, end: int) -> bool:
     table cups?"
     """
     quoted = inside_quotes(clause)
-    words = [token for token, inside in zip(clause, quoted, strict=True) if not inside]
+    words = [token for token, is_quoted in zip(clause, quoted, strict=True) if not is_quoted]
     relative = any(token.word in _RELATIVE and token.tag != "DT0" for token in words[1:])
     if relative and clause[end].word not in {"a", "an", "the"}:
         return True
@@ -198,7 +211,7 @@ def _may_end_later(clause: Clause, letters: str, end: int) -> bool:
     return letters[end] == "P" and letters.endswith("NN") and statement
 
 
-def ends_in_a_verb(subject: Clause) -> bool:
+def ends_in_participle(subject: Clause) -> bool:
     """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a
     compound.
     """
@@ -209,7 +222,7 @@ def ends_in_a_verb(subject: Clause) -> bool:
     return compound and last.endswith("ing") and "VERB" in getAllLemmas(last)
 
 
-def _hangs(clause: Clause, i: int) -> bool:
+def _is_stranded(clause: Clause, i: int) -> bool:
     """Whether "like" has no object after it, as in "the weather like in the image"."""
     return (
         i + 1 == len(clause)
@@ -224,7 +237,7 @@ def _is_phrase(clause: Clause, end: int) -> bool:
     return not re.search(r"[VGXE]", letters[end:]) and letters[-1] != "P"
 
 
-def _finite(clause: Clause, end: int, body: str) -> str | None:
+def _finite_predicate(clause: Clause, end: int, body: str) -> str | None:
     """The words after the subject of do, does or did, with the verb in its finite form."""
     from lemminflect import getInflection
 
@@ -247,144 +260,164 @@ def _finite(clause: Clause, end: int, body: str) -> str | None:
 # Each case was met in a question that a reader took otherwise than the rules did. A question in
 # doubt is quoted as a whole.
 
-_GUESSED = 0.5
+_MAX_AMBIGUOUS_SCORE = 0.5
 """At this worth or below it the end of a subject is no ground for a statement."""
-_CERTAIN = 3.0
+_MIN_CERTAIN_SCORE = 3.0
 _RELATIVE_WORDS = frozenset("where when why how which who whose that".split())
 _SIDES = frozenset("left right top bottom center centre middle".split())
-_OF_A_SIDE = frozenset("of side hand edge corner half part page and or".split())
+_SIDE_CONTINUATIONS = frozenset("of side hand edge corner half part page and or".split())
 _TITLES = frozenset(
     "the a an of series movie film show book novel song album game band team brand word"
     " letter".split()
 )
 
 
-def is_a_guess(clause: Clause) -> bool:
+def is_ambiguous(clause: Clause) -> bool:
     """Whether words that look like a part of the subject may be the predicate, or the other way
     round.
 
     >>> from hqm.forms.grammar import tag
-    >>> is_a_guess(tag("Is the liquid in the glass water"))
+    >>> is_ambiguous(tag("Is the liquid in the glass water"))
     True
-    >>> is_a_guess(tag("Is the cat in the garden"))
+    >>> is_ambiguous(tag("Is the cat in the garden"))
     False
     """
     if clause[0].word not in BE or clause[1].word in PRONOUNS:
         return False
-    end, worth = subject_end_with_worth(clause)
+    end, score = find_subject_end(clause)
     if end is None:
         return False
-    subject, known = clause[1:end], letters_of(clause)
-    inside = known[end] == "P" and any(
-        ends_in_a_verb(subject[: i + 1]) for i in range(2, len(subject))
+    subject, letters = clause[1:end], letters_of(clause)
+    splits_subject = letters[end] == "P" and any(
+        ends_in_participle(subject[: i + 1]) for i in range(2, len(subject))
     )
-    rest = clause[end:]
-    alone = known[end:] == "R" and "P" in known[1:end]  # "the curve above the axis | everywhere"
-    appositive = known[end - 1] == "," and re.search(",[RGAEV][^,]*$", known) is not None
-    if worth <= _GUESSED or inside or alone or appositive or _is_cut(known[1:end], rest):
+    predicate = clause[end:]
+    is_sole_adverb = (
+        letters[end:] == "R" and "P" in letters[1:end]
+    )  # "the curve above the axis | everywhere"
+    appositive = letters[end - 1] == "," and re.search(",[RGAEV][^,]*$", letters) is not None
+    if (
+        score <= _MAX_AMBIGUOUS_SCORE
+        or splits_subject
+        or is_sole_adverb
+        or appositive
+        or _cuts_noun_phrase(letters[1:end], predicate)
+    ):
         return True
-    return _is_a_deed(subject, known, rest) or _comes_late(
-        rest, known[end:], certain=worth >= _CERTAIN
+    return _ends_in_base_verb(subject, letters, predicate) or _begins_late(
+        predicate, letters[end:], certain=score >= _MIN_CERTAIN_SCORE
     )
 
 
-def _is_cut(subject: str, rest: Clause) -> bool:
+def _cuts_noun_phrase(subject: str, predicate: Clause) -> bool:
     """Whether the noun of "the last | letter of the word" was taken for the predicate."""
     noun = (
-        rest[0].word not in COLORS and reading(rest[0].text, "NN") > reading(rest[0].text, "AJ") + 3
+        predicate[0].word not in COLORS
+        and tag_score(predicate[0].text, "NN") > tag_score(predicate[0].text, "AJ") + 3
     )
-    return subject == "DA" and noun and len(rest) > 1 and not in_the_medium(rest[1:])
+    return subject == "DA" and noun and len(predicate) > 1 and not names_picture(predicate[1:])
 
 
-def _is_a_deed(subject: Clause, known: str, rest: Clause) -> bool:
+def _ends_in_base_verb(subject: Clause, letters: str, predicate: Clause) -> bool:
     """Whether a noun that ends the subject is a verb: the released "Is the woman kick in this
     image?".
     """
     last = subject[-1]
-    doing = is_base_verb(last.word) and reading(last.word, "VV") > reading(last.word, "NN") - 2
+    doing = is_base_verb(last.word) and tag_score(last.word, "VV") > tag_score(last.word, "NN") - 2
     return (
-        known[1 : len(subject) + 1] == "DNN"
+        letters[1 : len(subject) + 1] == "DNN"
         and last.text.islower()
         and doing
-        and in_the_medium(rest)
+        and names_picture(predicate)
     )
 
 
-def _comes_late(rest: Clause, known: str, *, certain: bool) -> bool:
+def _begins_late(predicate: Clause, letters: str, *, certain: bool) -> bool:
     """Whether the predicate comes only behind what seemed to be its beginning: "shown in the
     diagram | the heart".
     """
-    words = [token.word for token in rest]
+    words = [token.word for token in predicate]
     if words[0] in _RELATIVE_WORDS or (
-        words[0] in {"a", "an"} and rest[min(1, len(rest) - 1)].tag == "AJC"
+        words[0] in {"a", "an"} and predicate[min(1, len(predicate) - 1)].tag == "AJC"
     ):
         return True
-    if certain and known[0] not in "GEPAR":
+    if certain and letters[0] not in "GEPAR":
         return False
     # two nouns side by side, the other with its article or a name of its own: "from the ceiling | a
     # fan"
-    beside = any(
-        known[i - 1] in "NAR" and (known[i] == "D" or (known[i] == "N" and _begins_a_name(rest, i)))
-        for i in range(1, len(rest))
+    has_second_noun = any(
+        letters[i - 1] in "NAR"
+        and (letters[i] == "D" or (letters[i] == "N" and _begins_a_name(predicate, i)))
+        for i in range(1, len(predicate))
     )
     # "smaller than the other", "the same size as the door": what a comparison compares
-    if beside and not {"than", "as"} & set(words):
+    if has_second_noun and not {"than", "as"} & set(words):
         return True
-    return not certain and known[0] == "P" and _is_no_place(rest, known)
+    return not certain and letters[0] == "P" and _exceeds_location(predicate, letters)
 
 
-def is_short(rest: Clause) -> bool:
+def is_simple_predicate(predicate: Clause) -> bool:
     """Whether a "not" before these words denies all of them: one thing at most in what somebody
     does or where something is.
 
     "sitting at the table eating": whoever hears "not" here may think that they eat elsewhere.
     """
-    known = letters_of((rest[0]._replace(text="is", tag="VB"), *rest))[1:]
+    letters = letters_of((predicate[0]._replace(text="is", tag="VB"), *predicate))[1:]
     # a second -ing: "sitting at the table eating"
-    if known[:1] == "G" and any(token.word.endswith("ing") for token in rest[2:]):
+    if letters[:1] == "G" and any(token.word.endswith("ing") for token in predicate[2:]):
         return False
-    if in_the_medium(rest[-3:]):
-        known = known[:-3]
-    things = len(re.findall("[NTC]+(?:O[DMS]*[ACR]*[NTC]+)*", known))
-    return known[:1] not in ("G", "E", "P") or (
-        things <= 1 and known.count("G") + known.count("E") <= 2
+    if names_picture(predicate[-3:]):
+        letters = letters[:-3]
+    n_nouns = len(re.findall("[NTC]+(?:O[DMS]*[ACR]*[NTC]+)*", letters))
+    return letters[:1] not in ("G", "E", "P") or (
+        n_nouns <= 1 and letters.count("G") + letters.count("E") <= 2
     )
 
 
-def _begins_a_name(rest: Clause, i: int) -> bool:
+def _begins_a_name(words: Clause, i: int) -> bool:
     return (
-        rest[i].text[0].isupper() and rest[i - 1].text.islower() and rest[i - 1].word not in _TITLES
+        words[i].text[0].isupper()
+        and words[i - 1].text.islower()
+        and words[i - 1].word not in _TITLES
     )
 
 
-def _is_no_place(rest: Clause, known: str) -> bool:
+def _exceeds_location(predicate: Clause, letters: str) -> bool:
     """Whether more is said than one place: "in the glass | water", "on the tray | round", "above
     the axis | everywhere".
     """
-    if in_the_medium(rest[-3:]):
-        rest, known = rest[:-3], known[:-3]
-    if not rest:
+    if names_picture(predicate[-3:]):
+        predicate, letters = predicate[:-3], letters[:-3]
+    if not predicate:
         return False
-    last = rest[-1]
-    compound = known.endswith("NN") and last.text.islower()
-    statement = len(rest) > 2 and known[-2] in "NC" and describes(last.text) and last.text.islower()
+    last = predicate[-1]
+    compound = letters.endswith("NN") and last.text.islower()
+    statement = (
+        len(predicate) > 2
+        and letters[-2] in "NC"
+        and can_be_predicate(last.text)
+        and last.text.islower()
+    )
     # "on the left | brown"
     beyond = any(
-        rest[i].word in _SIDES and rest[i + 1].word not in _OF_A_SIDE for i in range(len(rest) - 1)
+        predicate[i].word in _SIDES and predicate[i + 1].word not in _SIDE_CONTINUATIONS
+        for i in range(len(predicate) - 1)
     )
-    late = compound or statement or beyond or last.word in MATERIALS or known[-1] == "R"
-    return late or count_places(rest) > 1 or PLACE.fullmatch(known) is None
+    late = compound or statement or beyond or last.word in MATERIALS or letters[-1] == "R"
+    return late or count_locations(predicate) > 1 or PREPOSITIONAL_PHRASE.fullmatch(letters) is None
 
 
-def count_places(words: Clause) -> int:
+def count_locations(words: Clause) -> int:
     """How many places follow each other; what a thing has ("with ...") is none."""
-    known = letters_of((words[0]._replace(text="is", tag="VB"), *words))[1:]
-    if not known.startswith("P"):
+    letters = letters_of((words[0]._replace(text="is", tag="VB"), *words))[1:]
+    if not letters.startswith("P"):
         return 0
-    if in_the_medium(words[-3:]):
-        known = known[:-3]
-    further = (i for i in range(1, len(known)) if known[i] == "P" and known[i - 1] != "P")
-    return 1 + sum(words[i].word not in {"with", "without"} for i in further)
+    if names_picture(words[-3:]):
+        letters = letters[:-3]
+    later_prepositions = (
+        i for i in range(1, len(letters)) if letters[i] == "P" and letters[i - 1] != "P"
+    )
+    return 1 + sum(words[i].word not in {"with", "without"} for i in later_prepositions)
 
 
 # --- turning a question round ---
@@ -411,7 +444,7 @@ _SCOPE = frozenset(
     ).split()
 )
 """Words that a "not" or "no" before them may or may not deny."""
-_SAID_BY_NOT = frozenset({"than", "same", "more", "less", "fewer"})
+_COMPARISON_WORDS = frozenset({"than", "same", "more", "less", "fewer"})
 """Those that a comparison with "the" needs: "the circle is not larger than the square" denies the
 comparison.
 """
@@ -419,25 +452,25 @@ _AMOUNTS = frozenset(
     "lot couple few bit little number variety total majority single handful lots plenty dozen pair"
     " multiple numerous various different certain specific range mix mixture combination".split()
 )
-_NO = {"a": "no", "an": "no", "any": "no", "some": "no"}
-_NO_ONE = {"anyone": "no one", "anybody": "nobody", "anything": "nothing"}
-_COUNTED = frozenset(
+_NEGATIVE_DETERMINERS = {"a": "no", "an": "no", "any": "no", "some": "no"}
+_NEGATIVE_PRONOUNS = {"anyone": "no one", "anybody": "nobody", "anything": "nothing"}
+_NUMBER_WORDS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " twenty".split()
 )
-_ALIKE = frozenset(
+_INVARIABLE_NOUNS = frozenset(
     "sheep deer fish antelope aircraft moose bison shrimp salmon series species".split()
 )
 """Nouns whose plural is the same word."""
-_LONGEST = 8
+_MAX_PREDICATE_WORDS = 8
 """A predicate of more words is denied as a whole."""
-_LEAST_WORTH = 0.6
+_MIN_SUBJECT_SCORE = 0.6
 """The end of a subject is worth less where it is a guess."""
 
 
 @lru_cache(maxsize=65536)
 def flip(question: str, draw: int = 0) -> Rewrite:
-    """Ask a yes/no question so that its right answer turns round.
+    """Ask a yes/no question so that its right answer is reversed.
 
     Parameters
     ----------
@@ -468,7 +501,7 @@ def flip(question: str, draw: int = 0) -> Rewrite:
     'According to the map, is it false that this is the largest state?'
     """
     if draw == 0:
-        prompt, rule, reason = PLAINEST(question)
+        prompt, rule, reason = PLAINEST_OPPOSITES(question)
         if reason:
             raise NoRule(question, reason)
         return Rewrite(prompt, rule)
@@ -476,30 +509,30 @@ def flip(question: str, draw: int = 0) -> Rewrite:
 
 
 def _opposite(question: str, draw: int) -> Rewrite:
-    for i, made in enumerate(_opposites(question_of(question))):
+    for i, rewritten in enumerate(_opposites(question_of(question))):
         if i == draw:
-            return made
+            return rewritten
     raise NoRule(question, f"it has fewer than {draw + 1} opposites")
 
 
 def _plainest(question: str) -> tuple[str, str, str]:
     """Return the plainest opposite with its rule, or raise the reason why there is none."""
     try:
-        made = _opposite(question, 0)
+        rewritten = _opposite(question, 0)
     except NoRule as error:
         return "", "", error.reason
-    return made.prompt, made.rule, ""
+    return rewritten.prompt, rewritten.rule, ""
 
 
-PLAINEST = Readings("opposites", _plainest)
+PLAINEST_OPPOSITES = RuleCache("opposites", _plainest)
 """Question -> its plainest opposite, kept from one command to the next."""
 
 
-def statement_of(made: Asked) -> str | None:
+def statement_of(question: Question) -> str | None:
     """Return the question as a statement, or None where that would be a guess."""
-    if made.whether:
-        return made.prompt[made.clause[0].start : made.end]
-    words = made.words
+    if question.has_whether:
+        return question.prompt[question.clause[0].start : question.end]
+    words = question.words
     if words[:2] == ["do", "you"] and words[2] in {
         "think",
         "believe",
@@ -510,56 +543,66 @@ def statement_of(made: Asked) -> str | None:
     }:
         return None
     if (
-        not _is_sound(made.clause)
+        not _is_grammatical(question.clause)
         or "either any" in " ".join(words)
-        or _adds_a_verb(made)
-        or is_a_guess(made.clause)
+        or _has_second_verb(question)
+        or is_ambiguous(question.clause)
     ):
         return None
-    return as_statement(made.prompt[: made.end], made.clause)
+    return as_statement(question.prompt[: question.end], question.clause)
 
 
-def _opposites(made: Asked) -> Iterator[Rewrite]:
+def _opposites(question: Question) -> Iterator[Rewrite]:
     """The constructions that fit, the plainest first."""
-    plain = None if made.whether else (_truth(made) or _there(made) or _any(made) or _not(made))
+    plain = (
+        None
+        if question.has_whether
+        else (
+            _negate_truth(question)
+            or _negate_there(question)
+            or _negate_any(question)
+            or _insert_not(question)
+        )
+    )
     if plain is not None:
         yield plain
-    statement = statement_of(made)
+    statement = statement_of(question)
     if statement is not None:
-        yield whole(made, "Is it false that {}", statement, "polar.false")
-        yield whole(made, "Is it wrong to say that {}", statement, "polar.wrong")
-    yield quoted(made, 'Is "no" the right answer to {}', "polar.quoted")
-    yield quoted(made, 'Is "yes" the wrong answer to {}', "polar.quoted_yes")
+        yield ask_about_statement(question, "Is it false that {}", statement, "polar.false")
+        yield ask_about_statement(question, "Is it wrong to say that {}", statement, "polar.wrong")
+    yield ask_about_answer(question, 'Is "no" the right answer to {}', "polar.quoted")
+    yield ask_about_answer(question, 'Is "yes" the wrong answer to {}', "polar.quoted_yes")
 
 
-def at_head(made: Asked) -> bool:
+def opens_sentence(question: Question) -> bool:
     """Whether the question begins its sentence, as it does not in "In 2020, did ...?"."""
-    return not made.prompt[made.start : made.opens].strip()
+    return not question.prompt[question.start : question.rewrite_start].strip()
 
 
-def whole(made: Asked, template: str, statement: str, rule: str) -> Rewrite:
+def ask_about_statement(question: Question, template: str, statement: str, rule: str) -> Rewrite:
     """Ask about a statement, which stands for {} in the template."""
     text = template.format(statement)
-    if at_head(made):
+    if opens_sentence(question):
         text = text[0].upper() + text[1:]
     elif not template.startswith("{"):
         text = text[0].lower() + text[1:]
-    before, after = made.prompt[: made.opens], made.prompt[made.end :]
-    return Rewrite(f"{before}{text}{_with_mark(after)}", rule)
+    before, after = question.prompt[: question.rewrite_start], question.prompt[question.end :]
+    return Rewrite(f"{before}{text}{_with_question_mark(after)}", rule)
 
 
-def quoted(made: Asked, template: str, rule: str) -> Rewrite:
+def ask_about_answer(question: Question, template: str, rule: str) -> Rewrite:
     """Ask about an answer to the question as it is, which stands for {} in the template."""
-    sentence, after = made.prompt[made.start : made.end], _with_mark(made.prompt[made.end :])
+    before = question.prompt[: question.start]
+    sentence = question.prompt[question.start : question.end]
+    after = _with_question_mark(question.prompt[question.end :])
     left, right = ("“", "”") if '"' in sentence else ('"', '"')
     text = template.format(f"{left}{sentence}?{right}")
-    rest = re.sub(r"^\W*?[?？]", "", after)
-    return Rewrite(
-        f"{made.prompt[: made.start]}{text}{'' if text.endswith(right) else '?'}{rest}", rule
-    )
+    mark = "" if text.endswith(right) else "?"
+    remainder = re.sub(r"^\W*?[?？]", "", after)
+    return Rewrite(f"{before}{text}{mark}{remainder}", rule)
 
 
-def _with_mark(after: str) -> str:
+def _with_question_mark(after: str) -> str:
     """Return what follows the question, with exactly one question mark."""
     after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
     if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
@@ -567,95 +610,107 @@ def _with_mark(after: str) -> str:
     return "?" + after[1:] if after[:1] in {".", "!"} else "?" + after
 
 
-def _replaced(made: Asked, token: Token, text: str, rule: str) -> Rewrite:
-    return Rewrite(f"{made.prompt[: token.start]}{text}{made.prompt[token.end :]}", rule)
+def _replace_token(question: Question, token: Token, text: str, rule: str) -> Rewrite:
+    return Rewrite(f"{question.prompt[: token.start]}{text}{question.prompt[token.end :]}", rule)
 
 
 # --- the plain constructions ---
 
 
-def _truth(made: Asked) -> Rewrite | None:
+def _negate_truth(question: Question) -> Rewrite | None:
     """ "Is it true that ...?" becomes "Is it false that ...?", and the other way round."""
-    words = [token.word for token in made.clause[:4]]
+    words = [token.word for token in question.clause[:4]]
     if words[:2] != ["is", "it"] or words[3:] != ["that"] or words[2] not in {"true", "false"}:
         return None
     statement = {"true": "false", "false": "true"}[words[2]]
-    return _replaced(
-        made, made.clause[2], statement, f"polar.{'false' if statement == 'false' else 'not'}"
+    return _replace_token(
+        question,
+        question.clause[2],
+        statement,
+        f"polar.{'false' if statement == 'false' else 'not'}",
     )
 
 
-def _there(made: Asked) -> Rewrite | None:
-    clause = made.clause
-    if clause[1].word != "there" or clause[0].word not in BE or _adds_a_verb(made):
+def _negate_there(question: Question) -> Rewrite | None:
+    clause = question.clause
+    if clause[1].word != "there" or clause[0].word not in BE or _has_second_verb(question):
         return None
-    counted = _number(made)
+    counted = _negate_count(question)
     if counted is not None:
         return counted
-    head, then = clause[2], clause[3] if len(clause) > 3 else clause[2]
-    if _has_scope(made, 2) or then.word in _AMOUNTS | {"of"} or head.word in _AMOUNTS:
+    head, second = clause[2], clause[3] if len(clause) > 3 else clause[2]
+    if _is_scope_open(question, 2) or second.word in _AMOUNTS | {"of"} or head.word in _AMOUNTS:
         return None
-    if head.word in _NO:
-        return _replaced(made, head, "no", "polar.no")
-    if head.word in _NO_ONE:
-        return _replaced(made, head, _NO_ONE[head.word], "polar.no")
+    if head.word in _NEGATIVE_DETERMINERS:
+        return _replace_token(question, head, "no", "polar.no")
+    if head.word in _NEGATIVE_PRONOUNS:
+        return _replace_token(question, head, _NEGATIVE_PRONOUNS[head.word], "polar.no")
     if (
         letters_of(clause)[2] in "ANGE"
         and head.word not in {"one", "such"}
         and not head.word[0].isdigit()
     ):
-        return Rewrite(f"{made.prompt[: head.start]}no {made.prompt[head.start :]}", "polar.no")
+        return Rewrite(
+            f"{question.prompt[: head.start]}no {question.prompt[head.start :]}", "polar.no"
+        )
     return None
 
 
-def _adds_a_verb(made: Asked) -> bool:
+def _has_second_verb(question: Question) -> bool:
     """Whether a second verb follows "there are", as in the released "Are there two people appear in
     the image?".
     """
-    clause = made.clause
+    clause = question.clause
     if clause[1].word != "there" or {"that", "who", "which", "where", "when", "can", "to"} & set(
-        made.words
+        question.words
     ):
         return False
-    known = letters_of(clause)
+    letters = letters_of(clause)
     return any(
-        known[i] == "V"
-        and known[i - 1] == "N"
+        letters[i] == "V"
+        and letters[i - 1] == "N"
         and clause[i].tag.startswith("VV")
         and is_base_verb(clause[i].word)
         for i in range(4, len(clause))
     )
 
 
-def _number(made: Asked) -> Rewrite | None:
+def _negate_count(question: Question) -> Rewrite | None:
     """ "Are there two dogs?": the number of dogs is other than two."""
-    clause, i = made.clause, 2
+    clause, i = question.clause, 2
     if clause[i].word in {"exactly", "only", "just"}:
         i += 1
     elif [token.word for token in clause[i : i + 3]] == ["a", "total", "of"]:
         i += 3
-    if i + 1 >= len(clause) or (clause[i].word not in _COUNTED and not clause[i].text.isdigit()):
+    if i + 1 >= len(clause) or (
+        clause[i].word not in _NUMBER_WORDS and not clause[i].text.isdigit()
+    ):
         return None
     number, counted = clause[i], clause[i + 1 :]
-    if _has_scope(made, i + 1, allowed=frozenset({"same"})) or counted[0].word in {"of", "to"}:
+    if _is_scope_open(question, i + 1, allowed=frozenset({"same"})) or counted[0].word in {
+        "of",
+        "to",
+    }:
         return None
     if counted[0].text in {"%", "-"}:
         return None
-    named = made.prompt[counted[0].start : made.end]
+    noun_phrase = question.prompt[counted[0].start : question.end]
     if number.word in {"one", "1"}:
         noun = _head(counted)
-        many = _plural(noun.word)
-        if many is None:
+        plural = _plural(noun.word)
+        if plural is None:
             return None
-        if ends_in_a_verb(_up_to_a_verb(counted)):
+        if ends_in_participle(_up_to_a_verb(counted)):
             return None  # "one cat sleeping on the bed"
-        at = counted[0].start
-        named = f"{made.prompt[at : noun.start]}{many}{made.prompt[noun.end : made.end]}"
+        start = counted[0].start
+        determiner = question.prompt[start : noun.start]
+        noun_phrase = f"{determiner}{plural}{question.prompt[noun.end : question.end]}"
     opening = "was" if clause[0].word in {"was", "were"} else "is"
-    opening = opening.capitalize() if at_head(made) else opening
-    before, after = made.prompt[: made.opens], made.prompt[made.end :]
+    opening = opening.capitalize() if opens_sentence(question) else opening
+    before, after = question.prompt[: question.rewrite_start], question.prompt[question.end :]
     return Rewrite(
-        f"{before}{opening} the number of {named} other than {number.text}{_with_mark(after)}",
+        f"{before}{opening} the number of {noun_phrase} other than {number.text}"
+        f"{_with_question_mark(after)}",
         "polar.other",
     )
 
@@ -672,13 +727,13 @@ def _head(counted: Clause) -> Token:
     """The noun that is counted: the last word before a place or a clause, "cup" in "cup of tea on
     the table".
     """
-    known = letters_of((counted[0]._replace(text="is", tag="VB"), *counted))[1:]
-    behind = (
+    letters = letters_of((counted[0]._replace(text="is", tag="VB"), *counted))[1:]
+    phrase_starts = (
         i
         for i in range(1, len(counted))
-        if known[i] in "POTM" or (known[i] in "GEV" and known[i - 1] == "N")
+        if letters[i] in "POTM" or (letters[i] in "GEV" and letters[i - 1] == "N")
     )
-    return counted[next(behind, len(counted)) - 1]
+    return counted[next(phrase_starts, len(counted)) - 1]
 
 
 def _plural(noun: str) -> str | None:
@@ -686,53 +741,66 @@ def _plural(noun: str) -> str | None:
 
     if noun not in getLemma(noun, "NOUN"):
         return None
-    many = {"person": "people"}.get(noun) or next(iter(getInflection(noun, tag="NNS")), None)
-    return many if many != noun or noun in _ALIKE else None
+    plural = {"person": "people"}.get(noun) or next(iter(getInflection(noun, tag="NNS")), None)
+    return plural if plural != noun or noun in _INVARIABLE_NOUNS else None
 
 
-def _any(made: Asked) -> Rewrite | None:
+def _negate_any(question: Question) -> Rewrite | None:
     """A subject with "any": "Are any of the cats black?" becomes "Are none of the cats black?"."""
-    head, then = made.clause[1], made.clause[2]
-    if _has_scope(made, 2):
+    head, second = question.clause[1], question.clause[2]
+    if _is_scope_open(question, 2):
         return None
-    if head.word in _NO_ONE:
-        return _replaced(made, head, _NO_ONE[head.word], "polar.no")
+    if head.word in _NEGATIVE_PRONOUNS:
+        return _replace_token(question, head, _NEGATIVE_PRONOUNS[head.word], "polar.no")
     if head.word == "any":
-        return _replaced(made, head, "none" if then.word == "of" else "no", "polar.no")
+        return _replace_token(question, head, "none" if second.word == "of" else "no", "polar.no")
     return None
 
 
-def _not(made: Asked) -> Rewrite | None:
+def _insert_not(question: Question) -> Rewrite | None:
     """ "not" behind a short subject with "the" and before a short predicate, where nobody can take
     it for "isn't".
     """
-    clause = made.clause
-    if clause[0].word not in BE | DO or clause[1].word != "the" or not _is_sound(clause):
+    clause = question.clause
+    if clause[0].word not in BE | DO or clause[1].word != "the" or not _is_grammatical(clause):
         return None
-    end, worth = subject_end_with_worth(clause)
-    if end is None or (worth < _LEAST_WORTH and clause[0].word not in DO) or not 3 <= end <= 5:
+    end, score = find_subject_end(clause)
+    if (
+        end is None
+        or (score < _MIN_SUBJECT_SCORE and clause[0].word not in DO)
+        or not 3 <= end <= 5
+    ):
         return None
-    if not re.fullmatch("D(?:A?N{1,2}|A)", letters_of(clause)[1:end]) or ends_in_a_verb(
+    if not re.fullmatch("D(?:A?N{1,2}|A)", letters_of(clause)[1:end]) or ends_in_participle(
         clause[1:end]
     ):
         return None
-    if len(clause) - end > _LONGEST or _has_scope(made, end, allowed=_SAID_BY_NOT):
+    if len(clause) - end > _MAX_PREDICATE_WORDS or _is_scope_open(
+        question, end, allowed=_COMPARISON_WORDS
+    ):
         return None
-    if is_a_guess(clause) or (clause[0].word in BE and not is_short(clause[end:])):
+    if is_ambiguous(clause) or (clause[0].word in BE and not is_simple_predicate(clause[end:])):
         return None
     # "the lake calm in this image": one noun, one or two words, and the picture leave no doubt
-    short = end == 3 and end < len(clause) - 3 <= end + 2 and in_the_medium(clause[-3:])
-    if clause[0].word in BE and not short and as_statement(made.prompt[: made.end], clause) is None:
+    short = end == 3 and end < len(clause) - 3 <= end + 2 and names_picture(clause[-3:])
+    if (
+        clause[0].word in BE
+        and not short
+        and as_statement(question.prompt[: question.end], clause) is None
+    ):
         return None
-    at = clause[end - 1].end
-    return Rewrite(f"{made.prompt[:at]} not{made.prompt[at:]}", "polar.not")
+    subject_end_offset = clause[end - 1].end
+    return Rewrite(
+        f"{question.prompt[:subject_end_offset]} not{question.prompt[subject_end_offset:]}",
+        "polar.not",
+    )
 
 
-def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -> bool:
+def _is_scope_open(question: Question, start: int, allowed: frozenset[str] = frozenset()) -> bool:
     """Whether a word, a list or a superlative behind `start` leaves it open what a "not" or "no"
     denies.
     """
-    clause = made.clause
+    clause = question.clause
     words = [token.word for token in clause]
     joined = {"between"} & set(words[start:])
     for i in range(start, len(clause)):
@@ -746,7 +814,7 @@ def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -
     return False
 
 
-def _is_sound(clause: Clause) -> bool:
+def _is_grammatical(clause: Clause) -> bool:
     """Whether the verb is in a form that its auxiliary can have; released questions have "Is the
     person swim?".
     """
@@ -764,7 +832,9 @@ def _is_sound(clause: Clause) -> bool:
         return False  # "Is 2010 exported the most bread?"
     from lemminflect import getInflection
 
-    bare = is_base_verb(word) and reading(word, "VV") > max(
-        reading(word, "NN"), reading(word, "AJ")
+    is_bare_verb = is_base_verb(word) and tag_score(word, "VV") > max(
+        tag_score(word, "NN"), tag_score(word, "AJ")
     )
-    return not bare or (word in getInflection(word, tag="VBN") and word not in {"run", "come"})
+    return not is_bare_verb or (
+        word in getInflection(word, tag="VBN") and word not in {"run", "come"}
+    )

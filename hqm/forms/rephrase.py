@@ -32,7 +32,7 @@ from typing import NamedTuple
 from hqm.errors import NoRule
 from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Clause, Rewrite, letters_of, tag
 from hqm.forms.negate import PRONOUNS, as_statement
-from hqm.forms.wording import PAIRS
+from hqm.forms.wording import INSTRUCTION_PAIRS
 
 # what a question asks for by name: "What is the color of X?" asks for the color of X
 _ATTRIBUTES = frozenset(
@@ -74,7 +74,7 @@ _VERBS: tuple[tuple[str, str, str], ...] = (
     ("mention", r"Mention (?=the |three )", "Specify "),
     ("state", r"State (?=the )", "Specify "),
 )
-_OTHER_MODAL = {"can": "Could", "could": "Can", "will": "Would", "would": "Will"}
+_SWAPPED_MODALS = {"can": "Could", "could": "Can", "will": "Would", "would": "Will"}
 # verbs that open an instruction; anything else at the head of a sentence is not taken for one
 _IMPERATIVES = frozenset(
     (
@@ -104,7 +104,7 @@ _TAG = re.compile(
 )
 
 
-class _Parts(NamedTuple):
+class _CutPrompt(NamedTuple):
     """A prompt cut at the sentence that is rewritten."""
 
     before: str
@@ -155,17 +155,17 @@ def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
     >>> rephrase_open("How many chairs?").prompt
     'What number of chairs?'
     """
-    asked = re.sub(r"([.!])\s*\?$", r"\1", re.sub(r"(?:\s*\?)+\s*$", "?", prompt.strip()))
-    asked = re.sub(r"\b(What|Where|Who|How|When)['’]s (?!up\b)", r"\1 is ", asked)
-    if _TAG.search(asked):
+    text = re.sub(r"([.!])\s*\?$", r"\1", re.sub(r"(?:\s*\?)+\s*$", "?", prompt.strip()))
+    text = re.sub(r"\b(What|Where|Who|How|When)['’]s (?!up\b)", r"\1 is ", text)
+    if _TAG.search(text):
         raise NoRule(prompt, 'it asks by a tag ("isn\'t it?")')
-    made = _elliptical(asked)
-    if made is None:
-        parts = _cut(asked)
-        made = _question(parts, keep_mode) or _instruction(parts, keep_mode)
-    if made is None or made.prompt == asked:
+    rewritten = _elliptical(text)
+    if rewritten is None:
+        cut = _cut(text)
+        rewritten = _question(cut, keep_mode) or _instruction(cut, keep_mode)
+    if rewritten is None or rewritten.prompt == text:
         raise NoRule(prompt, "no rule of open questions knows its grammar")
-    return made
+    return rewritten
 
 
 def look_first(prompt: str) -> Rewrite:
@@ -178,13 +178,13 @@ def look_first(prompt: str) -> Rewrite:
     text = prompt.strip()
     head = _head(text)
     if head in _WH | AUXILIARIES:
-        return Rewrite(f"Look carefully: {_lower(text)}", "open.look")
+        return Rewrite(f"Look carefully: {_decapitalize(text)}", "open.look")
     if head in _IMPERATIVES:
-        return Rewrite(f"Look carefully and {_lower(text)}", "open.look")
+        return Rewrite(f"Look carefully and {_decapitalize(text)}", "open.look")
     return Rewrite(f"Look carefully. {text}", "open.look")
 
 
-def _cut(prompt: str) -> _Parts:
+def _cut(prompt: str) -> _CutPrompt:
     """The prompt cut at the sentence that asks: the first that begins like a question, otherwise
     the first of all.
     """
@@ -204,11 +204,11 @@ def _cut(prompt: str) -> _Parts:
             end = listed.start() + 1 if listed and a < listed.start() < b else b
             if end < b and prompt[end - 1] == ":":
                 break
-            return _Parts(prompt[:a], prompt[a:end], prompt[end:])
+            return _CutPrompt(prompt[:a], prompt[a:end], prompt[end:])
         if _head(prompt[a:b]) in _IMPERATIVES | {"please"}:
             break
     a, b = spans[0]
-    return _Parts("", prompt[a:b], prompt[b:])
+    return _CutPrompt("", prompt[a:b], prompt[b:])
 
 
 def _head(sentence: str) -> str:
@@ -216,7 +216,7 @@ def _head(sentence: str) -> str:
     return match[0].lower() if match else ""
 
 
-def _lower(text: str) -> str:
+def _decapitalize(text: str) -> str:
     """The text with its first letter in lower case, unless the word is "I" or begins with two
     capitals ("UFO").
     """
@@ -234,49 +234,50 @@ def _elliptical(prompt: str) -> Rewrite | None:
 # --- questions ---
 
 
-def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
-    text = parts.sentence.rstrip()
+def _question(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
+    text = cut.sentence.rstrip()
     mark = re.search(r"\s*[.?？!]*$", text)
     body = text[: mark.start()] if mark else text
-    if not body or (parts.after.strip() and re.fullmatch(r"\s*\w+\s*\?", parts.after)):
+    if not body or (cut.after.strip() and re.fullmatch(r"\s*\w+\s*\?", cut.after)):
         return None  # "...? Where?" asks a second thing that leans on the form of the first
     words = tag(body)
-    at = _asks_at(words)
-    if at is None or _SECOND_QUESTION.search(body):
+    start = _question_start(words)
+    if start is None or _SECOND_QUESTION.search(body):
         return None
-    lead = body[: words[at].start].strip().rstrip(",，")
-    made = _indirect(body, words[at:])
-    if made is None:
+    lead = body[: words[start].start].strip().rstrip(",，")
+    indirect = _indirect(body, words[start:])
+    if indirect is None:
         return None
-    asked, rule = made
+    clause, rule = indirect
     if keep_mode:
-        opening = "would you say that" if rule == "open.whether" else "could you tell me"
-        asked = asked.removeprefix("whether ") if rule == "open.whether" else asked
-        whole = f"{lead}, {opening} {asked}" if lead else f"{opening.capitalize()} {asked}"
-        return parts.rewritten(f"{whole}?", rule)
+        opening = "could you tell me"
+        if rule == "open.whether":
+            opening, clause = "would you say that", clause.removeprefix("whether ")
+        sentence = f"{lead}, {opening} {clause}" if lead else f"{opening.capitalize()} {clause}"
+        return cut.rewritten(f"{sentence}?", rule)
     rule = rule.replace("open.", "open.tell_")
-    whole = f"Tell me, {_lower(lead)}, {asked}" if lead else f"Tell me {asked}"
-    colon = parts.after.lstrip().startswith("(") or bool(_LISTED.match(":" + parts.after))
-    after = parts.after.rstrip("?") if colon else parts.after
+    sentence = f"Tell me, {_decapitalize(lead)}, {clause}" if lead else f"Tell me {clause}"
+    colon = cut.after.lstrip().startswith("(") or bool(_LISTED.match(":" + cut.after))
+    after = cut.after.rstrip("?") if colon else cut.after
     end = ":" if colon else "."
-    return Rewrite(f"{parts.before}{whole}{end}{after}", rule)
+    return Rewrite(f"{cut.before}{sentence}{end}{after}", rule)
 
 
-def _asks_at(words: Clause) -> int | None:
+def _question_start(words: Clause) -> int | None:
     """Where the question begins: at the head, or behind a comma after a clause such as "In the
     image,".
     """
     for i, token in enumerate(words):
         opens = token.word in _WH or token.word in AUXILIARIES
         # "At what time", "In which direction"
-        behind = (
+        follows_preposition = (
             i + 1 < len(words)
             and words[i + 1].word in {"what", "which"}
             and token.tag.startswith("PR")
         )
-        if i == 0 and (opens or behind):
+        if i == 0 and (opens or follows_preposition):
             return i
-        if i and words[i - 1].text in {",", "，"} and (opens or behind):
+        if i and words[i - 1].text in {",", "，"} and (opens or follows_preposition):
             # a relative clause behind a comma ("..., which is red") opens no question
             return (
                 i
@@ -294,76 +295,90 @@ def _indirect(body: str, words: Clause) -> tuple[str, str] | None:
         turned = as_statement(body, words)
         return None if turned is None else (f"whether {turned}", "open.whether")
     first = 1 if words[0].word in _WH else 2
-    known = letters_of(words)
-    at = next((i for i in range(first, len(words)) if words[i].word in AUXILIARIES), None)
+    letters = letters_of(words)
+    auxiliary = next((i for i in range(first, len(words)) if words[i].word in AUXILIARIES), None)
     # "Who in the picture is wearing trousers?": a place may stand behind the question word
     if (
-        at is not None
-        and first < at < len(words) - 1
-        and known[first] == "P"
-        and known[at + 1] in "GEAP"
+        auxiliary is not None
+        and first < auxiliary < len(words) - 1
+        and letters[first] == "P"
+        and letters[auxiliary + 1] in "GEAP"
     ):
-        return _lower(body[words[0].start :]), "open.wh"
-    if at is None or not re.fullmatch(r"[ACDMNORSTGE?]*", known[first:at].replace("&", "?")):
+        return _decapitalize(body[words[0].start :]), "open.wh"
+    if auxiliary is None or not re.fullmatch(
+        r"[ACDMNORSTGE?]*", letters[first:auxiliary].replace("&", "?")
+    ):
         # the question word is the subject of the verb: "Which company owns the airplane?"
         plain = (
             first < len(words)
-            and (known[first] in "VN" or at is None)
+            and (letters[first] in "VN" or auxiliary is None)
             and words[0].word not in _ADVERBIAL
         )
-        return (_lower(body[words[0].start :]), "open.wh") if plain else None
-    return _behind(body, words, at, known)
+        return (_decapitalize(body[words[0].start :]), "open.wh") if plain else None
+    return _indirect_with_auxiliary(body, words, auxiliary, letters)
 
 
-def _behind(body: str, words: Clause, at: int, known: str) -> tuple[str, str] | None:
-    """The indirect form of a question word or phrase that is followed by the auxiliary at `at`."""
-    if at + 1 >= len(words):
+def _indirect_with_auxiliary(
+    body: str, words: Clause, auxiliary: int, letters: str
+) -> tuple[str, str] | None:
+    """The indirect form of a question word or phrase that the auxiliary follows."""
+    if auxiliary + 1 >= len(words):
         return None
-    question = _lower(body[words[0].start : words[at - 1].end])
-    bare = at == 1
-    then = known[at + 1]
-    adverbial = words[0].word in _ADVERBIAL and (bare or words[1].word not in {"many", "much"})
+    question = _decapitalize(body[words[0].start : words[auxiliary - 1].end])
+    has_no_noun = auxiliary == 1
+    next_letter = letters[auxiliary + 1]
+    adverbial = words[0].word in _ADVERBIAL and (
+        has_no_noun or words[1].word not in {"many", "much"}
+    )
     chooses = words[0].word == "which" and words[1].word == "of"
-    if not adverbial and (chooses or not _is_subject(words, known, at)):
-        return _lower(body[words[0].start :]), "open.wh"
-    if bare and words[0].word == "what" and words[at].word in BE and words[at + 1].word == "the":
-        head = _head_noun(words, known, at + 2)
-        hanging = known[-1] == "P" and re.search("[GE]", known[at + 2 :])
+    if not adverbial and (chooses or not _is_subject(words, letters, auxiliary)):
+        return _decapitalize(body[words[0].start :]), "open.wh"
+    if (
+        has_no_noun
+        and words[0].word == "what"
+        and words[auxiliary].word in BE
+        and words[auxiliary + 1].word == "the"
+    ):
+        head = _head_noun(words, letters, auxiliary + 2)
+        hanging = letters[-1] == "P" and re.search("[GE]", letters[auxiliary + 2 :])
         if head in _ATTRIBUTES and not hanging and words[-1].word not in {"doing", "like", "of"}:
-            return body[words[at + 1].start :], "open.attribute"
+            return body[words[auxiliary + 1].start :], "open.attribute"
     turned = as_statement(
-        body, words[at:], words[0].word, whole=words[at].word in BE and then in _NOMINAL
+        body,
+        words[auxiliary:],
+        words[0].word,
+        may_lack_predicate=words[auxiliary].word in BE and next_letter in _NOMINAL,
     )
     return None if turned is None else (f"{question} {turned}", "open.wh")
 
 
-def _is_subject(words: Clause, known: str, at: int) -> bool:
+def _is_subject(words: Clause, letters: str, auxiliary: int) -> bool:
     """Whether a subject begins behind the auxiliary, so that the auxiliary has to move behind the
     subject.
     """
-    then = known[at + 1]
-    if words[at].word in DO or words[at + 1].word in PRONOUNS:
+    next_letter = letters[auxiliary + 1]
+    if words[auxiliary].word in DO or words[auxiliary + 1].word in PRONOUNS:
         return True
     if (
-        words[at].word in HAVE
+        words[auxiliary].word in HAVE
     ):  # "Which truck has its door open?": a main verb, unless a participle follows
-        return at == 1 and "E" in known[at + 2 :]
-    if then == "A":
-        rest = re.match(r"A+(?:[A-Z&?]|$)", known[at + 1 :])
-        return bool(rest) and known[at + 1 :].lstrip("A")[:1] in {"N"}
-    return then in _NOMINAL and words[at + 1].word not in {"located", "placed"}
+        return auxiliary == 1 and "E" in letters[auxiliary + 2 :]
+    if next_letter == "A":
+        adjectives = re.match(r"A+(?:[A-Z&?]|$)", letters[auxiliary + 1 :])
+        return bool(adjectives) and letters[auxiliary + 1 :].lstrip("A")[:1] in {"N"}
+    return next_letter in _NOMINAL and words[auxiliary + 1].word not in {"located", "placed"}
 
 
-def _head_noun(words: Clause, known: str, start: int) -> str:
+def _head_noun(words: Clause, letters: str, start: int) -> str:
     """The last noun of the first run of adjectives and nouns."""
     i = start
-    while i < len(words) and known[i] in "ANRC":
+    while i < len(words) and letters[i] in "ANRC":
         i += 1
     return words[i - 1].word if i > start else ""
 
 
 def _wish(body: str, words: Clause) -> str | None:
-    """What "Can you (please) ..." asks to be done, unless it asks whether something can be seen."""
+    """The deed that "Can you (please) ..." asks for; None where it asks what can be seen."""
     if (
         words[0].word not in {"can", "could", "will", "would"}
         or len(words) < 3
@@ -379,32 +394,32 @@ def _wish(body: str, words: Clause) -> str | None:
 # --- instructions ---
 
 
-def _instruction(parts: _Parts, keep_mode: bool) -> Rewrite | None:
-    text = parts.sentence.rstrip()
+def _instruction(cut: _CutPrompt, keep_mode: bool) -> Rewrite | None:
+    text = cut.sentence.rstrip()
     if text.endswith(("?", "？")):
         words = tag(text[:-1])
-        wish = _wish(text[:-1], words) if _asks_at(words) == 0 else None
+        wish = _wish(text[:-1], words) if _question_start(words) == 0 else None
         if not wish:
             return None
         if keep_mode:
-            modal = _OTHER_MODAL[words[0].word]
-            return parts.rewritten(f"{modal}{text[words[0].end :]}", "open.could")
-        return parts.rewritten(f"I would like you to {wish}.", "open.request")
+            modal = _SWAPPED_MODALS[words[0].word]
+            return cut.rewritten(f"{modal}{text[words[0].end :]}", "open.could")
+        return cut.rewritten(f"I would like you to {wish}.", "open.request")
     for name, pattern, synonym in _VERBS:
         match = re.match(pattern, text)
         if match and keep_mode and not _SECOND_VERB.search(text):
-            return parts.rewritten(f"{match.expand(synonym)}{text[match.end() :]}", f"open.{name}")
+            return cut.rewritten(f"{match.expand(synonym)}{text[match.end() :]}", f"open.{name}")
     please = re.match(r"Please,?\s+", text)
-    bare = text[please.end() :] if please else text
-    if _head(bare) not in _IMPERATIVES:
-        return _led(parts, text, keep_mode)
+    command = text[please.end() :] if please else text
+    if _head(command) not in _IMPERATIVES:
+        return _instruction_after_clause(cut, text, keep_mode)
     if keep_mode:
-        polite = bare[0].upper() + bare[1:] if please else f"Please {_lower(bare)}"
-        return parts.rewritten(polite, "open.please")
-    return parts.rewritten(f"I would like you to {_lower(bare)}", "open.request")
+        polite = command[0].upper() + command[1:] if please else f"Please {_decapitalize(command)}"
+        return cut.rewritten(polite, "open.please")
+    return cut.rewritten(f"I would like you to {_decapitalize(command)}", "open.request")
 
 
-def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
+def _instruction_after_clause(cut: _CutPrompt, text: str, keep_mode: bool) -> Rewrite | None:
     """An instruction behind a clause: "Based on the image, compose a haiku."."""
     match = re.match(r"((?:Based|In|From|As|Using|Looking)\b[^,]*), (?:please )?([a-z]+)\b", text)
     if not match or match[2] not in _IMPERATIVES:
@@ -412,16 +427,16 @@ def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
     clause, command = match[1], text[match.start(2) :]
     if keep_mode:
         please = "" if "please" in match[0] else "please "
-        return parts.rewritten(f"{clause}, {please}{command}", "open.please")
-    return parts.rewritten(f"{clause}, I would like you to {command}", "open.request")
+        return cut.rewritten(f"{clause}, {please}{command}", "open.please")
+    return cut.rewritten(f"{clause}, I would like you to {command}", "open.request")
 
 
 # --- templates by the opening of a question ---
 
-_OTHER = {**dict(PAIRS), **{other: first for first, other in PAIRS}}
+_EQUIVALENTS = {**dict(INSTRUCTION_PAIRS), **{second: first for first, second in INSTRUCTION_PAIRS}}
 """An instruction -> the one that stands for it; either may be asked."""
 _PICTURE = r"(?:photo|picture|image|pic|photograph)"
-_PLACE = (
+_PREPOSITION = (
     r"(?:(?:directly|right|just) )?(?:in|on|to the|above|under|underneath|below|beneath|next"
     r" to|near|around|beside|between|"
     r"behind|at|across|against|over|along|inside|outside|by|through|beyond|among|atop"
@@ -432,7 +447,7 @@ _STRANDED = (
     r"(?:made of|made out of|on|in|at|with|to|near|behind|next to|in front"
     r" of|under|over|from|by|for|about|through|against|toward|towards|around|into|of|up|out|off)"
 )
-_DET = (
+_DETERMINER = (
     r"(?:the|this|that|these|those|his|her|their|its|a|an|one|two|three|most of|\w+['’]s|\w+s['’])"
 )
 _COMPARED = (
@@ -468,10 +483,10 @@ def _noun_phrase(text: str) -> bool:
         or (last.endswith("ing") and last not in _NOUNS)
         or last in {"called", "for", "do", "of", "on", "in", "at", "with", "from", "to"}
     )
-    return re.match(rf"{_DET} \w", text, re.IGNORECASE) is not None and not verbal
+    return re.match(rf"{_DETERMINER} \w", text, re.IGNORECASE) is not None and not verbal
 
 
-def _third(verb: str) -> str:
+def _third_person(verb: str) -> str:
     return {"have": "has", "do": "does", "go": "goes", "be": "is"}.get(verb, f"{verb}s")
 
 
@@ -485,28 +500,36 @@ def _cleft(m: re.Match[str]) -> str:
     return f"{m['w']} is it that {m['x']} {m['be']} {m['v']}{m['y'] or ''}?"
 
 
-def _when_taken(m: re.Match[str]) -> str:
-    other = "photo" if m["thing"] == "picture" else "picture"
-    thing = "this" if m["this"] else f"{m['det']} {other}"
-    return f"{m['w']} did the photographer {m['likely'] or ''}take {thing}?"
+def _cleft_unless_article(m: re.Match[str]) -> str | None:
+    """The same, unless the subject is an article, of which the noun was taken for the verb."""
+    return _cleft(m) if _is_no_article(m["x"]) else None
 
 
-def _many_that(m: re.Match[str]) -> str | None:
-    if re.match(rf"(?:is|are|was|were) (?:{_DET}|they|it|he|she|there|each|both) ", f"{m['y']} "):
+def _ask_of_photographer(m: re.Match[str]) -> str:
+    synonym = "photo" if m["thing"] == "picture" else "picture"
+    picture = "this" if m["this"] else f"{m['det']} {synonym}"
+    return f"{m['w']} did the photographer {m['likely'] or ''}take {picture}?"
+
+
+def _number_with_clause(m: re.Match[str]) -> str | None:
+    if re.match(
+        rf"(?:is|are|was|were) (?:{_DETERMINER}|they|it|he|she|there|each|both) ", f"{m['y']} "
+    ):
         return None
-    return f"What is the number of {m['x']} {'who' if _PEOPLE.search(m['x']) else 'that'} {m['y']}?"
+    pronoun = "who" if _PEOPLE.search(m["x"]) else "that"
+    return f"What is the number of {m['x']} {pronoun} {m['y']}?"
 
 
-def _wants(make: str, test: Callable[[str], bool]) -> _Maker:
+def _template_if(make: str, test: Callable[[str], bool]) -> _Maker:
     """Expand a template where the words of its group `x` pass a test."""
     return lambda m: m.expand(make) if test(m["x"]) else None
 
 
-def _article(text: str) -> bool:
+def _is_no_article(text: str) -> bool:
     return text.lower() not in ("the", "a", "an", "this", "these")
 
 
-_OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
+_TEMPLATES: tuple[tuple[str, str, str | _Maker], ...] = (
     # when and where a picture was taken
     (
         "taken",
@@ -514,13 +537,17 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
             r"(?P<w>When|Where) (?:was|is) (?:(?P<this>this)|(?P<det>the|this|that)"
             rf" (?P<thing>{_PICTURE})) (?P<likely>most likely |likely )?taken\?"
         ),
-        _when_taken,
+        _ask_of_photographer,
     ),
     ("weather", r"What is the weather like(?P<x> in .+| today)?\?", r"How is the weather\g<x>?"),
     ("weather", r"How is the weather(?P<x> in .+| today)?\?", r"What is the weather like\g<x>?"),
     # writing
-    ("written", rf"What is written(?P<x> {_PLACE} .+)?\?", r"What does the writing\g<x> say?"),
-    ("written", rf"What does it say(?P<x> {_PLACE} .+)\?", r"What is written\g<x>?"),
+    (
+        "written",
+        rf"What is written(?P<x> {_PREPOSITION} .+)?\?",
+        r"What does the writing\g<x> say?",
+    ),
+    ("written", rf"What does it say(?P<x> {_PREPOSITION} .+)\?", r"What is written\g<x>?"),
     (
         "say",
         r"What does (?P<x>(?:the|this|his|her) .+) say\?",
@@ -535,31 +562,37 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
     (
         "color",
         r"What (?P<c>colou?r) (?:is|are) (?P<x>[^?]+)\?",
-        _wants(r"What is the \g<c> of \g<x>?", lambda x: _noun_phrase(x) and " peeking" not in x),
+        _template_if(
+            r"What is the \g<c> of \g<x>?", lambda x: _noun_phrase(x) and " peeking" not in x
+        ),
     ),
     (
         "color",
         r"What (?P<c>colou?rs) are (?P<x>[^?]+)\?",
-        _wants(r"What are the \g<c> of \g<x>?", _noun_phrase),
+        _template_if(r"What are the \g<c> of \g<x>?", _noun_phrase),
     ),
     (
         "color",
         r"What (?P<c>colou?r) (?:is|are) (?P<x>(?!there|part|on|painted)\w+(?: \w+)?)\?",
-        _wants(r"What is the \g<c> of \g<x>?", lambda x: not x.endswith("ing")),
+        _template_if(r"What is the \g<c> of \g<x>?", lambda x: not x.endswith("ing")),
     ),
     ("color-which", r"What (?P<x>colou?rs? .+)\?", r"Which \g<x>?"),
     # what is somewhere
     (
         "place",
-        rf"What (?:is|are) (?P<x>{_PLACE} (?!.* doing\?)[^?]+)\?",
+        rf"What (?:is|are) (?P<x>{_PREPOSITION} (?!.* doing\?)[^?]+)\?",
         r"What can be seen \g<x>?",
     ),
-    ("place", rf"What (?:is|are|can be) (?:seen|shown) (?P<x>{_PLACE} .+)\?", r"What is \g<x>?"),
+    (
+        "place",
+        rf"What (?:is|are|can be) (?:seen|shown) (?P<x>{_PREPOSITION} .+)\?",
+        r"What is \g<x>?",
+    ),
     # what somebody does
     (
         "doing",
         r"(?P<w>What) (?P<be>is|are) (?P<x>(?!doing).+?) (?P<v>doing)(?P<y> .+)?\?",
-        lambda m: _cleft(m) if _article(m["x"]) else None,
+        _cleft_unless_article,
     ),
     (
         "doing",
@@ -572,25 +605,25 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
             rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>(?:(?!\b{_VERB_ING}\b).)+?)"
             rf" (?P<v>{_TRANSITIVE})(?P<y> .+)?\?"
         ),
-        lambda m: _cleft(m) if _article(m["x"]) else None,
+        _cleft_unless_article,
     ),
     (
         "verb",
         (
-            rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DET} (?:(?!\b{_VERB_ING}\b).)+?)"
+            rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DETERMINER} (?:(?!\b{_VERB_ING}\b).)+?)"
             rf" (?P<v>{_VERB_ING} {_STRANDED})(?P<y>)\?"
         ),
         _cleft,
     ),
     (
         "verb",
-        rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DET} .+) (?P<v>{_VERB_ING})(?P<y>)\?",
+        rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DETERMINER} .+) (?P<v>{_VERB_ING})(?P<y>)\?",
         _cleft,
     ),
     (
         "verb",
         (
-            rf"(?P<w>What) (?P<be>is|are) (?P<x>{_DET} (?:(?!\b{_VERB_ING}\b).)+?)"
+            rf"(?P<w>What) (?P<be>is|are) (?P<x>{_DETERMINER} (?:(?!\b{_VERB_ING}\b).)+?)"
             rf" (?P<v>{_STRANDED})(?P<y>)\?"
         ),
         _cleft,
@@ -600,7 +633,7 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
         r"What does (?P<x>.+?) (?P<v>say|have|wear|show|look like)(?P<y> .+)?\?",
         lambda m: (
             f"What is it that {m['x']}"
-            f" {_third(m['v'].split()[0])}{m['v'][len(m['v'].split()[0]) :]}{m['y'] or ''}?"
+            f" {_third_person(m['v'].split()[0])}{m['v'][len(m['v'].split()[0]) :]}{m['y'] or ''}?"
         ),
     ),
     # comparison
@@ -619,24 +652,28 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
     (
         "name-it",
         r"Who (?P<be>is|are) (?P<x>[^?]+)\?",
-        _wants(r"Say who \g<x> \g<be>.", _noun_phrase),
+        _template_if(r"Say who \g<x> \g<be>.", _noun_phrase),
     ),
-    ("identify", r"What (?:is|are) (?P<x>[^?,]+)\?", _wants(r"Identify \g<x>.", _noun_phrase)),
+    (
+        "identify",
+        r"What (?:is|are) (?P<x>[^?,]+)\?",
+        _template_if(r"Identify \g<x>.", _noun_phrase),
+    ),
     (
         "which-things",
-        rf"What are (?P<x>(?!{_DET} |there |they |\w+ \w+ing\b)\w+ (?:{_PLACE}) .+)\?",
+        rf"What are (?P<x>(?!{_DETERMINER} |there |they |\w+ \w+ing\b)\w+ (?:{_PREPOSITION}) .+)\?",
         r"Which things are \g<x>?",
     ),
     (
         "subject",
         (
-            rf"(?P<w>What|Who) is (?P<x>(?!{_DET} |there |he |she |it |\w+ (?:is|are)"
+            rf"(?P<w>What|Who) is (?P<x>(?!{_DETERMINER} |there |he |she |it |\w+ (?:is|are)"
             rf" )(?:\w+ing|\w+ed|\w+n|{_COMPARED}|\w+ in colou?r|\w+"
             r" and|large|wrong|bright|long|hidden|most)\b.*)\?"
         ),
         r"\g<w> is it that is \g<x>?",
     ),
-    ("subject", rf"Who is (?P<x>(?:{_PLACE}) .+)\?", r"Who is it that is \g<x>?"),
+    ("subject", rf"Who is (?P<x>(?:{_PREPOSITION}) .+)\?", r"Who is it that is \g<x>?"),
     (
         "subject",
         (
@@ -655,7 +692,7 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
     ),
     (
         "number-place",
-        rf"How many (?P<x>(?!more )[^?]+?) (?:are|is|were) (?P<y>{_PLACE} [^?]+)\?",
+        rf"How many (?P<x>(?!more )[^?]+?) (?:are|is|were) (?P<y>{_PREPOSITION} [^?]+)\?",
         r"What is the number of \g<x> \g<y>?",
     ),
     (
@@ -673,7 +710,7 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
             r" | appear | do | does | did ).)+?) (?P<y>(?:are|is|was|were|can be|have|has|appear)"
             r" [^?]+)\?"
         ),
-        _many_that,
+        _number_with_clause,
     ),
     (
         "number",
@@ -698,7 +735,7 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
     (
         "where",
         r"Where (?:is|are) (?P<x>[^?]+?)(?: located| positioned| placed| situated| pictured)?\?",
-        _wants(r"What is the location of \g<x>?", _noun_phrase),
+        _template_if(r"What is the location of \g<x>?", _noun_phrase),
     ),
     (
         "where",
@@ -734,7 +771,7 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
         "which",
         (
             r"What (?P<x>(?!is |are |was |were |do |does |did |the |they |there |else |you"
-            rf" |{_PLACE} )\w.+)\?"
+            rf" |{_PREPOSITION} )\w.+)\?"
         ),
         r"Which \g<x>?",
     ),
@@ -742,18 +779,19 @@ _OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
 )
 
 
-_RULES = tuple((name, re.compile(pattern), make) for name, pattern, make in _OPENINGS)
+_RULES = tuple((name, re.compile(pattern), make) for name, pattern, make in _TEMPLATES)
 
 
-def _swap(text: str) -> str:
+def _swap_picture_word(text: str) -> str:
     """Use another word for the picture where it ends a phrase: "in the photo?" becomes "in the
     picture?".
     """
-    return re.sub(
-        rf"\b((?:in|of|from) (?:the|this)) ({_PICTURE})(?=[?,.]|$)",
-        lambda m: f"{m[1]} {'photo' if m[2] == 'picture' or 'pictured' in text else 'picture'}",
-        text,
-    )
+    has_pictured = "pictured" in text
+
+    def swap(match: re.Match[str]) -> str:
+        return f"{match[1]} {'photo' if has_pictured or match[2] == 'picture' else 'picture'}"
+
+    return re.sub(rf"\b((?:in|of|from) (?:the|this)) ({_PICTURE})(?=[?,.]|$)", swap, text)
 
 
 def reword(question: str) -> Rewrite:
@@ -775,19 +813,19 @@ def reword(question: str) -> Rewrite:
     >>> reword("What they are doing?")
     Rewrite(prompt='Looking at the picture, what they are doing?', rule='questions.frame')
     """
-    asked = question.strip()
-    other = _OTHER.get(asked)
-    if other is not None:
-        return Rewrite(other, "questions.bank")
+    stripped = question.strip()
+    equivalent = _EQUIVALENTS.get(stripped)
+    if equivalent is not None:
+        return Rewrite(equivalent, "questions.bank")
     # slips at the very start are corrected, so that the templates need not know them
-    text = re.sub(r"^WHat\b", "What", " ".join(asked.split()))
+    text = re.sub(r"^WHat\b", "What", " ".join(stripped.split()))
     text = re.sub(r"^(What|How|Where|Who)['’]s\b", r"\1 is", text)
     for name, pattern, make in _RULES:
         match = pattern.fullmatch(text)
         if match:
-            made = make(match) if callable(make) else match.expand(make)
-            if made:
-                return Rewrite(_swap(made), f"questions.{name}")
+            rewritten = make(match) if callable(make) else match.expand(make)
+            if rewritten:
+                return Rewrite(_swap_picture_word(rewritten), f"questions.{name}")
     if not text.endswith("?"):
         raise NoRule(question, "it is neither a question nor an instruction that the bank knows")
     return Rewrite(f"Looking at the picture, {text[0].lower()}{text[1:]}", "questions.frame")

@@ -20,10 +20,10 @@ from hqm.signature import digest, digest_file
 
 RULES = Path(__file__).parent
 """The folder of the rules by which forms are made."""
-_MOST = 100_000
+_MAX_RESULTS = 100_000
 
 
-class Readings:
+class RuleCache:
     """A function of a text, whose results are kept.
 
     Parameters
@@ -34,8 +34,8 @@ class Readings:
         What is made of a text: a value that JSON has, which nobody may change.
     sources, libraries
         The files and folders, and the libraries, that `rule` depends on.
-    worth
-        New texts below which nothing is written: they are read again in no time.
+    min_new
+        New texts below which nothing is written: reading them again takes no time.
     """
 
     def __init__(
@@ -44,48 +44,48 @@ class Readings:
         rule: Callable[..., Any],
         sources: Sequence[Path] = (RULES,),
         libraries: Sequence[str] = ("HanTa", "lemminflect"),
-        worth: int = 100,
+        min_new: int = 100,
     ) -> None:
         self.name, self._rule, self._sources, self._new = name, rule, tuple(sources), 0
-        self._worth = worth
+        self._min_new = min_new
         self._libraries = tuple(libraries)
 
-    def __call__(self, text: str, *where: Any) -> Any:
+    def __call__(self, text: str, *arguments: Any) -> Any:
         """Return the rule's result for a text, computed now or in an earlier command."""
-        if text not in self._known:
-            self._known[text] = self._rule(text, *where)
+        if text not in self._results:
+            self._results[text] = self._rule(text, *arguments)
             self._new += 1
-        return self._known[text]
+        return self._results[text]
 
     def keep(self) -> None:
         """Write new results to the cache where there are enough of them."""
-        if self._new < self._worth or len(self._known) > _MOST:
+        if self._new < self._min_new or len(self._results) > _MAX_RESULTS:
             return
         self._new = 0
         with suppress(OSError):
-            with replacing(self._file) as part:
-                part.write(json.dumps(self._known).encode())
-            for other in self._file.parent.glob(f"{self.name}-*.json"):
-                if other != self._file:  # of other rules
-                    other.unlink(missing_ok=True)
+            with replacing(self._file) as file:
+                file.write(json.dumps(self._results).encode())
+            for stale in self._file.parent.glob(f"{self.name}-*.json"):
+                if stale != self._file:  # of other rules
+                    stale.unlink(missing_ok=True)
 
     @cached_property
     def _file(self) -> Path:
         return (
             cache_folder()
             / "readings"
-            / f"{self.name}-{_rules(self._sources, self._libraries)}.json"
+            / f"{self.name}-{_rules_digest(self._sources, self._libraries)}.json"
         )
 
     @cached_property
-    def _known(self) -> dict[str, Any]:
+    def _results(self) -> dict[str, Any]:
         try:
-            known = json.loads(self._file.read_text())
+            results = json.loads(self._file.read_text())
         except (OSError, ValueError):
             return {}
-        return known if isinstance(known, dict) else {}
+        return results if isinstance(results, dict) else {}
 
 
 @cache
-def _rules(sources: tuple[Path, ...], libraries: tuple[str, ...]) -> str:
+def _rules_digest(sources: tuple[Path, ...], libraries: tuple[str, ...]) -> str:
     return digest([*map(digest_file, sources), *map(version, libraries)]).partition(":")[2]

@@ -82,7 +82,7 @@ INSTRUCTIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-PAIRS: tuple[tuple[str, str], ...] = (
+INSTRUCTION_PAIRS: tuple[tuple[str, str], ...] = (
     ("List the main instances in the image.", "Name the main instances in the picture."),
     ("Describe the following image.", "Provide a description of the following picture."),
     (
@@ -163,17 +163,16 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
     >>> rephrase("What color are the dog's eyes?")
     Rewrite(prompt="Which color do the dog's eyes have?", rule='wording.color')
     """
-    asked = prompt.strip()
+    stripped = prompt.strip()
     for row in INSTRUCTIONS:
-        if asked in row:
-            return Rewrite(row[(row.index(asked) + draw) % len(row)], "wording.bank")
+        if stripped in row:
+            return Rewrite(row[(row.index(stripped) + draw) % len(row)], "wording.bank")
     for name, pattern, replacement in _TEMPLATES:
-        match = pattern.fullmatch(asked)
+        match = pattern.fullmatch(stripped)
         if match:
-            many = re.match(r"\w+ (?:colou?r )?are\b", asked, re.IGNORECASE) is not None
-            text = replacement.replace("{does}", "do" if many else "does").replace(
-                "{is}", "are" if many else "is"
-            )
+            is_plural = re.match(r"\w+ (?:colou?r )?are\b", stripped, re.IGNORECASE) is not None
+            does, be = ("do", "are") if is_plural else ("does", "is")
+            text = replacement.replace("{does}", does).replace("{is}", be)
             return Rewrite(match.expand(text), f"wording.{name}")
     raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")
 
@@ -187,10 +186,10 @@ LEADS = (
 """What may stand before any question or instruction."""
 
 
-def led_in(prompt: str, draw: int = 0) -> Rewrite:
+def add_lead(prompt: str, draw: int = 0) -> Rewrite:
     """The same words behind a lead, which fits where no grammar is known.
 
-    >>> led_in("Which one is it?").prompt
+    >>> add_lead("Which one is it?").prompt
     'Look at the picture. Which one is it?'
     """
     text = prompt.strip()
@@ -257,8 +256,8 @@ def _orders(key: str, count: int, right: int, draws: int) -> list[list[int]]:
     while len(orders) < draws:
         seed += 1
         salt = "" if seed == 1 else f"|{seed}"
-        drawn = [hashlib.blake2b(f"{key}|{i}{salt}".encode()).digest() for i in range(count)]
-        ranked = sorted(range(count), key=drawn.__getitem__)
+        digests = [hashlib.blake2b(f"{key}|{i}{salt}".encode()).digest() for i in range(count)]
+        ranked = sorted(range(count), key=digests.__getitem__)
         while not orders and ranked.index(right) == right:
             ranked = ranked[1:] + ranked[:1]
         if ranked != list(range(count)) and ranked not in orders:

@@ -32,8 +32,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The fields of a row of a table, and the names of columns that are taken for each."""
 TABLE = "a table of answers"
 """What a table calls its tool."""
-_FEWEST_ITEMS = 5
-_KNOWN = frozenset(name for names in COLUMNS.values() for name in names) | {
+_MIN_ITEMS = 5
+_KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names) | {
     "answer_id",
     "metadata",
     "state",
@@ -51,10 +51,10 @@ def holds_answers(records: list[dict[str, Any]]) -> bool:
     if not records:
         return False
     first = records[0]
-    named = any(name in first for name in fields.RESPONDENTS)
+    has_respondent = any(name in first for name in fields.RESPONDENTS)
     asks = any(name in first for name in (*fields.QUESTIONS, "image"))
     # beside a question, and with nobody who gave it, an answer is the right one
-    answers = [name for name in answers_in(first) if named or not asks or name != "answer"]
+    answers = [name for name in answers_in(first) if has_respondent or not asks or name != "answer"]
     return "score" in first or bool(answers)
 
 
@@ -138,39 +138,49 @@ def read_table(
     AnswerError
         A row has neither an answer nor a score, or there is no such column.
     """
-    wanted = dict(columns or {})
-    for field, column in wanted.items():
-        if records and column not in records[0]:
-            there = ", ".join(map(repr, records[0]))
-            raise AnswerError(
-                f"there is no column {column!r} for the field {field!r}",
-                location=path,
-                remedy=f"The columns are {there}.",
-            )
-    if not wanted and (turned := _of_object(records) or _of_wide(records)):
-        records = turned
-    scores = _score_columns(records, wanted)
+    chosen_columns = dict(columns or {})
+    _check_columns(path, records, chosen_columns)
+    if not chosen_columns:
+        records = _of_object(records) or _of_wide(records) or records
+    scores = _score_columns(records, chosen_columns)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
-    llava = bool(records) and _is_llava(records[0])
-    named = {COLUMNS[field][0]: column for field, column in wanted.items() if field != "score"}
+    is_llava = bool(records) and _is_llava(records[0])
     rows = []
     for i, record in enumerate(records):
-        if named:
-            record = {**record, **{field: record[column] for field, column in named.items()}}
-        values = {name: score_of(record.get(name)) for name in scores}
-        known = {name: score for name, score in values.items() if score is not None}
+        fields_by_name = dict(record)
+        for field, column in chosen_columns.items():
+            if field != "score":
+                fields_by_name[COLUMNS[field][0]] = record[column]
+        known_scores = {}
+        for name in scores:
+            score = score_of(fields_by_name.get(name))
+            if score is not None:
+                known_scores[name] = score
         if scores:
-            record = {**record, "score": next(iter(known.values()), None)}
-        row = Row.of(record, f"{path}: record {i + 1}", position=i, score_alone=True)
+            fields_by_name["score"] = next(iter(known_scores.values()), None)
+        row = Row.of(fields_by_name, f"{path}: record {i + 1}", position=i, score_alone=True)
         rows.append(
             replace(
                 row,
                 respondent=row.respondent or stem,
-                scores=known,
+                scores=known_scores,
                 position=None if row.ids and scores else row.position,
             )
         )
-    return Log(path=path, tool="LLaVA" if llava else TABLE, rows=tuple(rows))
+    return Log(path=path, tool="LLaVA" if is_llava else TABLE, rows=tuple(rows))
+
+
+def _check_columns(
+    path: str, records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+) -> None:
+    """Refuse the choice of a column that the table does not have."""
+    for field, column in chosen_columns.items():
+        if records and column not in records[0]:
+            raise AnswerError(
+                f"there is no column {column!r} for the field {field!r}",
+                location=path,
+                remedy=f"The columns are {', '.join(map(repr, records[0]))}.",
+            )
 
 
 def fields_lacking(
@@ -181,54 +191,62 @@ def fields_lacking(
     >>> fields_lacking([{"model": "a", "question_no": 1, "score": 1.0}])
     ['item']
     """
-    wanted, first = dict(columns or {}), records[0] if records else {}
-    if not wanted and _of_wide(records):
+    chosen_columns = dict(columns or {})
+    if not chosen_columns and _of_wide(records):
         return []
-    there = {
-        "model": any(name in first for name in fields.RESPONDENTS),
-        "item": any(name in first for name in (*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)),
-        "score": bool(answers_in(first))
-        or "score" in wanted
-        or any(
-            _all_numbers(record.get(name) for record in records)
-            for name in first
-            if name == "score" or name not in _KNOWN.union(wanted.values())
-        ),
+    first = records[0] if records else {}
+    other_columns = _KNOWN_COLUMNS.union(chosen_columns.values()) - {"score"}
+    score_columns = [name for name in first if name not in other_columns]
+    has_score = bool(answers_in(first)) or any(_is_numeric(records, name) for name in score_columns)
+    is_present = {
+        "model": not first.keys().isdisjoint(fields.RESPONDENTS),
+        "item": not first.keys().isdisjoint((*fields.IDS, *fields.QUESTIONS, *fields.IMAGES)),
+        "score": has_score,
     }
-    return [field for field, named in there.items() if not named and field not in wanted]
-
-
-def _score_columns(records: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> list[str]:
-    """The columns of scores: the one that was said, else `score` and every other column of numbers
-    beside the fields of a row.
-    """
-    if not records or "score" in wanted:
-        return [wanted["score"]] if records else []
-    first = records[0]
-    named = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
-    if not wanted and not named and "score" not in first:
-        return []
-    others = [name for name in first if name not in _KNOWN and name not in wanted.values()]
     return [
-        name
-        for name in ["score", *others]
-        if name in first and _all_numbers(record.get(name) for record in records)
+        field
+        for field, has_column in is_present.items()
+        if not has_column and field not in chosen_columns
     ]
 
 
-def _all_numbers(cells: Any) -> bool:
-    """Whether every cell that is not empty is a number or truth, and one is."""
+def _score_columns(
+    records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+) -> list[str]:
+    """The columns of scores: the one that was said, else `score` and every other column of numbers
+    beside the fields of a row.
+    """
+    if not records:
+        return []
+    if "score" in chosen_columns:
+        return [chosen_columns["score"]]
+    first = records[0]
+    has_fields = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
+    if not chosen_columns and not has_fields and "score" not in first:
+        return []
+    other_columns = _KNOWN_COLUMNS.union(chosen_columns.values())
+    further_columns = [name for name in first if name not in other_columns]
+    return [
+        name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
+    ]
+
+
+def _is_numeric(records: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Whether every cell of a column that is not empty is a number or truth, and one is."""
+    cells = [record.get(column) for record in records]
     filled = [cell for cell in cells if cell not in (None, "")]
     return bool(filled) and all(number(cell) is not None for cell in filled)
 
 
 def _of_object(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of one object, item -> answer; empty where it is none."""
-    of_one = records[0] if len(records) == 1 else {}
-    texts = len(of_one) > _FEWEST_ITEMS and all(isinstance(text, str) for text in of_one.values())
-    if not texts or not _KNOWN.isdisjoint(of_one):
+    fields_of_object = records[0] if len(records) == 1 else {}
+    texts = len(fields_of_object) > _MIN_ITEMS and all(
+        isinstance(text, str) for text in fields_of_object.values()
+    )
+    if not texts or not _KNOWN_COLUMNS.isdisjoint(fields_of_object):
         return []
-    return [{"item": name, "answer": text} for name, text in of_one.items()]
+    return [{"item": name, "answer": text} for name, text in fields_of_object.items()]
 
 
 def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -237,20 +255,23 @@ def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     The heading of the first column says which way it lies: the name of an item's field makes the
     rows items. With fewer columns it is a table of results, whose columns are no items.
     """
-    if not records or len(records[0]) <= _FEWEST_ITEMS:
+    if not records or len(records[0]) <= _MIN_ITEMS:
         return []
-    first, *others = records[0]
-    if any(name in _KNOWN for name in others):
+    first, *item_columns = records[0]
+    if not _KNOWN_COLUMNS.isdisjoint(item_columns):
         return []
-    names = ["" if (name := r.get(first)) is None else str(name) for r in records]
+    names = ["" if record.get(first) is None else str(record[first]) for record in records]
     if len(set(names)) < len(names) or not all(names):
         return []
-    if not all(_all_numbers(record.get(name) for record in records) for name in others):
+    if not all(_is_numeric(records, column) for column in item_columns):
         return []
-    by_item = first.strip().lower() in fields.IDS
-    return [
-        {"item": name if by_item else other, "model": other if by_item else name, "score": cell}
-        for record, name in zip(records, names, strict=True)
-        for other in others
-        if (cell := record.get(other)) not in (None, "")
-    ]
+    has_item_rows = first.strip().lower() in fields.IDS
+    rows = []
+    for record, name in zip(records, names, strict=True):
+        for column in item_columns:
+            cell = record.get(column)
+            if cell in (None, ""):
+                continue
+            item, model = (name, column) if has_item_rows else (column, name)
+            rows.append({"item": item, "model": model, "score": cell})
+    return rows

@@ -78,21 +78,21 @@ def read_logs(
     for path in paths:
         if not path.is_dir():
             check_is_file(path)
-            log = _read(path, source, columns, named=True)
+            log = _read(path, source, columns, named_by_user=True)
             logs += [log] if log is not None else []
             continue
         read = {file: _in_folder(file, source, columns) for file in files_in(path)}
-        inside = [log for of_file in read.values() for log in of_file]
-        if not any(log.rows for log in inside):
-            what = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
-            faults = [f"{log.path}: {note}" for log in inside for note in log.notes]
+        logs_in_folder = [log for of_file in read.values() for log in of_file]
+        if not any(log.rows for log in logs_in_folder):
+            fault = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
+            faults = [f"{log.path}: {note}" for log in logs_in_folder for note in log.notes]
             raise AnswerError(
-                "; ".join([what, *faults[:3]]),
+                "; ".join([fault, *faults[:3]]),
                 location=str(path),
                 remedy="Name the files that a tool wrote.",
             )
         logs += [
-            *inside,
+            *logs_in_folder,
             *_without_answers(path, {file for file, of_file in read.items() if of_file}),
         ]
     return _evaluated_once(logs)
@@ -106,36 +106,39 @@ def _evaluated_once(logs: Sequence[Log]) -> list[Log]:
     evaluations: dict[frozenset[tuple[Any, ...]], list[Log]] = defaultdict(list)
     for log, answers in zip(logs, answered, strict=True):
         evaluations[answers].append(log)
-    kept = []
+    distinct_logs = []
     for log, answers in zip(logs, answered, strict=True):
-        others = [other for other in evaluations[answers] if _evaluates(other, log)]
-        if others:
-            note = f"its answers are taken from {others[0].path}, which evaluates them"
+        evaluating_logs = [
+            candidate for candidate in evaluations[answers] if _evaluates(candidate, log)
+        ]
+        if evaluating_logs:
+            note = f"its answers are taken from {evaluating_logs[0].path}, which evaluates them"
             log = replace(log, rows=(), notes=(*log.notes, note))
-        kept.append(log)
-    return kept
+        distinct_logs.append(log)
+    return distinct_logs
 
 
-def _evaluates(other: Log, log: Log) -> bool:
+def _evaluates(evaluation: Log, log: Log) -> bool:
     """Whether a log with the same answers evaluates those of another: it alone has scores, or its
     name goes on where that of the other ends.
     """
     if not log.rows or any(row.scores for row in log.rows):
         return False
-    scored = any(row.scores for row in other.rows)
-    return scored or Path(other.path).stem.startswith(f"{Path(log.path).stem}_")
+    scored = any(row.scores for row in evaluation.rows)
+    return scored or Path(evaluation.path).stem.startswith(f"{Path(log.path).stem}_")
 
 
 def answers_of(log: Log) -> frozenset[tuple[Any, ...]]:
     """What the rows of a log answer and how, without questions that VLMEvalKit asks again with
     their options in turn.
     """
-    asked = {row.ids for row in log.rows}
-    return frozenset(
-        (row.task, row.respondent, row.form, row.run, row.ids, row.answer and row.answer.text)
-        for row in log.rows
-        if not any(_unturned(name) in asked for name in row.ids)
-    )
+    item_ids = {row.ids for row in log.rows}
+    answers = []
+    for row in log.rows:
+        if item_ids.isdisjoint(map(_unturned, row.ids)):
+            text = row.answer and row.answer.text
+            answers.append((row.task, row.respondent, row.form, row.run, row.ids, text))
+    return frozenset(answers)
 
 
 def _unturned(name: str) -> tuple[str, ...]:
@@ -152,18 +155,18 @@ def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
     """An empty log that names the files of a folder that hold no answers, where there are any."""
     names = [
         str(file.relative_to(folder))
-        for file in _inside(folder)
+        for file in _files_below(folder)
         if file not in answers and _may_answer(file)
     ]
     if not names:
         return []
-    few = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+    listed_names = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
     return [
         Log(
             path=str(folder),
             tool="",
             rows=(),
-            notes=(f"files without answers: {len(names)} ({few})",),
+            notes=(f"files without answers: {len(names)} ({listed_names})",),
         )
     ]
 
@@ -171,7 +174,7 @@ def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
 def _in_folder(path: Path, source: str, columns: Mapping[str, str] | None) -> list[Log]:
     """The log of a file in a folder; one that cannot be read has no rows, and a note on why."""
     try:
-        log = _read(path, source, columns, named=False)
+        log = _read(path, source, columns, named_by_user=False)
     except HQMError as error:
         return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))]
     return [] if log is None else [log]
@@ -185,18 +188,18 @@ def files_in(path: Path) -> list[Path]:
         return [path]
     return [
         p
-        for p in _inside(path)
+        for p in _files_below(path)
         if p.name.lower().removesuffix(".gz").endswith(_SUFFIXES) and _may_answer(p)
     ]
 
 
-def _inside(folder: Path) -> list[Path]:
+def _files_below(folder: Path) -> list[Path]:
     """The files of a folder, each once: VLMEvalKit links to the newest of them."""
-    here = folder.resolve()
+    root = folder.resolve()
     return [
         p
         for p in sorted(folder.rglob("*"))
-        if p.is_file() and not (p.is_symlink() and p.resolve().is_relative_to(here))
+        if p.is_file() and not (p.is_symlink() and p.resolve().is_relative_to(root))
     ]
 
 
@@ -204,15 +207,17 @@ def _may_answer(path: Path) -> bool:
     """Whether a file in a folder may hold answers: results, status and scores beside them do
     not.
     """
-    beside = (
+    is_summary = (
         path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
         or path.name == "status.json"
     )
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
-    return not beside and not aggregate
+    return not is_summary and not aggregate
 
 
-def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: bool) -> Log | None:
+def _read(
+    path: Path, source: str, columns: Mapping[str, str] | None, *, named_by_user: bool
+) -> Log | None:
     """One log; None for a file in a folder that answers nothing."""
     file = LogFile(path)
     if file.suffix in _PICKLES:
@@ -225,13 +230,13 @@ def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: 
     if log is not None:
         return log
     if source not in ("auto", TABLE):
-        there = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
+        columns_present = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
         raise AnswerError(
-            f"it is no log of {source} (it has {there})",
+            f"it is no log of {source} (it has {columns_present})",
             location=str(path),
             remedy="Leave out --from.",
         )
-    if named or answer_table.holds_answers(file.records):
+    if named_by_user or answer_table.holds_answers(file.records):
         return answer_table.read_table(str(path), file.records, columns)
     return None
 
@@ -267,12 +272,12 @@ def written_by_tool(path: Path, *, tables: bool = True) -> bool:
     """Whether a file, or a file in a folder, is a log of another tool; `tables`: or a table that
     HQM's format does not have.
     """
-    return any(_is_foreign(LogFile(inside), tables) for inside in files_in(path))
+    return any(_is_foreign(LogFile(file), tables) for file in files_in(path))
 
 
 def names_its_tool(path: Path) -> bool:
     """Whether a file, or a file in a folder, is laid out as a known tool writes its logs."""
-    return any(_has_reader(LogFile(inside)) for inside in files_in(path))
+    return any(_has_reader(LogFile(file)) for file in files_in(path))
 
 
 def _has_reader(file: LogFile) -> bool:

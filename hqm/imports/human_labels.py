@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
-from hqm.files.records import placed_records, take
+from hqm.files.records import located_records, required_field
 from hqm.imports.match import match_rows
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
@@ -79,24 +79,28 @@ class LabelContext:
     people decided unit by unit.
     """
 
-    def written(self) -> str:
+    def to_reply(self) -> str:
         """The context as a judgement's reply; empty where nothing is known."""
-        known = {name: value for name, value in asdict(self).items() if value not in ("", None, {})}
-        return canonical_json({"label": known}) if known else ""
+        set_fields = {
+            name: value for name, value in asdict(self).items() if value not in ("", None, {})
+        }
+        return canonical_json({"label": set_fields}) if set_fields else ""
 
     @classmethod
-    def of(cls, judgement: Judgement) -> Self:
+    def from_judgement(cls, judgement: Judgement) -> Self:
         """The context of a stored label.
 
-        >>> reply = LabelContext(probability=0.5).written()
-        >>> LabelContext.of(Judgement("human", "1", "m", 1.0, reply)).probability
+        >>> reply = LabelContext(probability=0.5).to_reply()
+        >>> LabelContext.from_judgement(Judgement("human", "1", "m", 1.0, reply)).probability
         0.5
         """
-        known: dict[str, Any] = {}
+        stored_fields: dict[str, Any] = {}
         if judgement.reply.startswith('{"label":'):
             with suppress(ValueError):
-                known = json.loads(judgement.reply)["label"]
-        return cls(**{f.name: known[f.name] for f in fields(cls) if f.name in known})
+                stored_fields = json.loads(judgement.reply)["label"]
+        return cls(
+            **{f.name: stored_fields[f.name] for f in fields(cls) if f.name in stored_fields}
+        )
 
 
 def labelled_by(judge: str) -> LabelledBy:
@@ -144,13 +148,15 @@ def read_criterion(
         respondents, a label is no number between 0 and 1, a probability is none, or a pair is
         labelled twice.
     """
-    records = list(placed_records(path))
+    records = list(located_records(path))
     rows = [
-        _row(record, place, respondents) for place, record in records if _is_of(record, form, place)
+        _row(record, location, respondents)
+        for location, record in records
+        if _is_about_form(record, form, location)
     ]
     if not rows:
-        which = f" of the form {form.name}, run 0" if records else ""
-        raise AnswerError(f"it holds no label{which}", location=str(path))
+        form_phrase = f" of the form {form.name}, run 0" if records else ""
+        raise AnswerError(f"it holds no label{form_phrase}", location=str(path))
     matched = match_rows(rows, form)
     labels: dict[tuple[str, str, str], Judgement] = {}
     for i, row in enumerate(rows):
@@ -163,111 +169,118 @@ def read_criterion(
                 location=row.place,
                 remedy="Name who labelled in a field 'rater'.",
             )
-        who = f"{judge}{RATER}{row.judge}" if row.judge else judge
-        labels[key] = Judgement(who, row.id, row.respondent, row.score, row.context)
+        judge_name = f"{judge}{RATER}{row.judge}" if row.judge else judge
+        labels[key] = Judgement(judge_name, row.id, row.respondent, row.score, row.context)
     return _pooled(list(labels.values()), judge)
 
 
-def _is_of(record: Mapping[str, Any], form: Form, place: str) -> bool:
+def _is_about_form(record: Mapping[str, Any], form: Form, location: str) -> bool:
     """Whether a record is about a form's first run; refused where a column has an unknown name."""
     unknown = next((name for name in record if name not in COLUMNS), None)
     if unknown is not None:
         raise AnswerError(
             f"labels have no column {unknown!r}",
-            location=place,
+            location=location,
             remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
             name=str(unknown),
             choices=COLUMNS,
         )
     same_form = record.get("form") in (None, "", form.name)
-    return same_form and not count_in(record, "run", place)
+    return same_form and not count_in(record, "run", location)
 
 
-def _row(record: dict[str, Any], place: str, respondents: Sequence[str] | None) -> Row:
+def _row(record: dict[str, Any], location: str, respondents: Sequence[str] | None) -> Row:
     """A label as a row: its rater is the judge, and the label the score."""
-    take(record, "label", place)  # an empty label is an answer of its own, a missing one is not
-    name = name_in(record, "respondent", place)
+    required_field(
+        record, "label", location
+    )  # an empty label is an answer of its own, a missing one is not
+    name = name_in(record, "respondent", location)
     if respondents is not None:
-        name = respondent_named(str(take(record, "respondent", place)), respondents, place)
+        name = respondent_named(
+            str(required_field(record, "respondent", location)), respondents, location
+        )
     return Row(
-        place=place,
-        ids=(str(first_field(record, ("item", "id"), place)),),
+        place=location,
+        ids=(str(first_field(record, ("item", "id"), location)),),
         own_ids=True,
         respondent=name,
-        judge=ADJUDICATION if record.get("by") == ADJUDICATION else name_in(record, "rater", place),
+        judge=ADJUDICATION
+        if record.get("by") == ADJUDICATION
+        else name_in(record, "rater", location),
         score=_number(
             record,
             "label",
             lambda value: 0 <= value <= 1,
-            place,
+            location,
             "Write 1 (faithful), 0 (hallucinated) or a share.",
         ),
-        context=_context(record, place).written(),
+        context=_context(record, location).to_reply(),
     )
 
 
-def _context(record: Mapping[str, Any], place: str) -> LabelContext:
+def _context(record: Mapping[str, Any], location: str) -> LabelContext:
     return LabelContext(
         answer_digest=str(record.get("answer_digest") or ""),
         schema=str(record.get("schema") or ""),
-        stages=_stages(record.get("stages"), place),
+        stages=_stages(record.get("stages"), location),
         probability=_number(
             record,
             "probability",
             lambda value: LEAST_PROBABILITY <= value <= 1,
-            place,
+            location,
             f"Write a number from {LEAST_PROBABILITY:g} to 1, or nothing.",
         ),
         seconds=_number(
-            record, "seconds", lambda value: 0 <= value < math.inf, place, "Write seconds."
+            record, "seconds", lambda value: 0 <= value < math.inf, location, "Write seconds."
         ),
     )
 
 
 def _number(
-    record: Mapping[str, Any], name: str, fits: Callable[[float], bool], place: str, remedy: str
+    record: Mapping[str, Any], name: str, fits: Callable[[float], bool], location: str, remedy: str
 ) -> float | None:
     """A field that is a number in a range; None where it is missing or empty."""
-    written = record.get(name)
-    if written in (None, ""):
+    cell = record.get(name)
+    if cell in (None, ""):
         return None
     try:
-        value = float(str(written))
+        value = float(str(cell))
     except ValueError:
         value = math.nan
     if not fits(value):
-        raise AnswerError(f"the {name} is {written!r}", location=place, remedy=remedy)
+        raise AnswerError(f"the {name} is {cell!r}", location=location, remedy=remedy)
     return value
 
 
-def _stages(written: object, place: str) -> Mapping[str, Mapping[str, int]]:
+def _stages(cell: object, location: str) -> Mapping[str, Mapping[str, int]]:
     """Role -> unit -> 1 or 0, from a JSON object or its text."""
     try:
-        read = (
-            json.loads(written) if isinstance(written, str) and written.strip() else written or {}
-        )
+        stages = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell or {}
     except ValueError:
-        read = None
-    if not isinstance(read, Mapping) or not all(
-        role in ROLES
-        and isinstance(units, Mapping)
-        and all(label in (0, 1) for label in units.values())
-        for role, units in read.items()
-    ):
+        stages = None
+    if not isinstance(stages, Mapping) or not all(map(_is_stage, stages.items())):
         raise AnswerError(
-            f"the stages are {str(written)[:80]!r}",
-            location=place,
+            f"the stages are {str(cell)[:80]!r}",
+            location=location,
             remedy=(
                 f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
             ),
         )
-    return {
-        role: {str(unit): int(label) for unit, label in units.items()}
-        for role, units in read.items()
-    }
+    labels = {}
+    for role, units in stages.items():
+        labels[role] = {str(unit): int(label) for unit, label in units.items()}
+    return labels
 
 
-def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
+def _is_stage(stage: tuple[object, object]) -> bool:
+    """Whether a role is known, and its units have labels of 1 or 0."""
+    role, units = stage
+    if role not in ROLES or not isinstance(units, Mapping):
+        return False
+    return all(label in (0, 1) for label in units.values())
+
+
+def respondent_named(name: str, respondents: Sequence[str], location: str) -> str:
     """The respondent that a file means: its whole name, or as much of its end as no other
     respondent shares.
 
@@ -284,18 +297,18 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     """
     if name in respondents:
         return name
-    meant = [respondent for respondent in respondents if name in short_names(respondent)]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
+    matches = [respondent for respondent in respondents if name in short_names(respondent)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise AnswerError(
-            f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}",
-            location=place,
+            f"the respondent {name!r} could be {', '.join(matches[:-1])} or {matches[-1]}",
+            location=location,
             remedy="Write the whole name.",
         )
     raise AnswerError(
         f"there is no respondent {name!r}",
-        location=place,
+        location=location,
         remedy=f"There are {', '.join(respondents)}.",
         name=name,
         choices=respondents,

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.files.records import placed_records, read_records, whole_number
+from hqm.files.records import located_records, read_records, whole_number
 from hqm.imports.detect import TABLE, read_logs, written_by_tool
 from hqm.imports.match import (
-    SHOWN,
+    MAX_SHOWN_ROWS,
     Matched,
     MatchReport,
     check_rows,
@@ -36,11 +36,12 @@ from hqm.imports.row import (
     first_field,
     first_text,
     form_of,
-    one_of,
+    percentage,
+    require_choice,
 )
 from hqm.signature import canonical_json, sha256_file
 from hqm.text import KEY, SHORT, plain_name, storable
-from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
+from hqm.types import ORIGINAL, STATES, Form, Item, Response, State
 
 Key = tuple[str, str, int]
 
@@ -62,7 +63,7 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportedLogs:
     """What logs gave: the administrations, how their rows were matched, and what a reader should
     know.
     """
@@ -75,14 +76,14 @@ class Taken:
     def sentence(self) -> str:
         """How many rows found their items, and how many answers are missing."""
         reports = self.matchings
-        missing = sum(report.of - report.items for report in reports)
+        missing = sum(report.n_items - report.items for report in reports)
         keys = sum(report.other_keys for report in reports)
         parts = [
             f"{sum(report.matched for report in reports)} of"
             f" {sum(report.rows for report in reports)} rows matched",
             f"{sum(len(report.contradicting) for report in reports)} contradicting",
             f"{sum(len(report.unmatched) for report in reports)} unmatched",
-            f"{missing} of {sum(report.of for report in reports)} answers missing",
+            f"{missing} of {sum(report.n_items for report in reports)} answers missing",
             *([f"{keys} with another key"] if keys else []),
         ]
         return ", ".join(parts)
@@ -96,24 +97,16 @@ class Taken:
             if report.other_keys
         ]
 
-    def only(self, forms: Mapping[str, Form]) -> Taken:
+    def select_items(self, forms: Mapping[str, Form]) -> ImportedLogs:
         """The administrations with the items of these forms alone, as where one part is audited."""
-        cut = (
-            replace(
-                r,
-                answers={
-                    key: answer for key, answer in r.answers.items() if key in forms[r.form].by_id
-                },
-            )
-            for r in self.recordings
-            if r.form in forms
-        )
-        reports = (replace(report, of=len(forms[report.form])) for report in self.matchings)
-        return replace(
-            self,
-            recordings=tuple(recording for recording in cut if recording.answers),
-            matchings=tuple(reports),
-        )
+        recordings = []
+        for recording in self.recordings:
+            if recording.form in forms:
+                answers = _answers_to(forms[recording.form], recording)
+                if answers:
+                    recordings.append(replace(recording, answers=answers))
+        reports = (replace(report, n_items=len(forms[report.form])) for report in self.matchings)
+        return replace(self, recordings=tuple(recordings), matchings=tuple(reports))
 
 
 def take_logs(
@@ -121,7 +114,7 @@ def take_logs(
     paths: Sequence[Path],
     settings: LogSettings = LogSettings(),
     spelling: Callable[[str], str] = str,
-) -> Taken:
+) -> ImportedLogs:
     """Read logs as recorded administrations of a benchmark.
 
     `forms` are those that may have been asked, by name; a log that names none answers the original
@@ -145,7 +138,7 @@ def match_logs(
     logs: Sequence[Log],
     settings: LogSettings = LogSettings(),
     spelling: Callable[[str], str] = str,
-) -> Taken:
+) -> ImportedLogs:
     """Match the rows of logs to the items of a benchmark, as `take_logs` does with files.
 
     Of several files, one that answers no item at all is left out with a note.
@@ -157,56 +150,32 @@ def match_logs(
     """
     logs, notes = _without_copies(logs, settings.respondent)
     _check_name(logs, settings.respondent)
+    paths = [Path(log.path) for log in logs]
     recorded: dict[Key, dict[str, Response]] = {}
     origin: dict[Key, list[str]] = defaultdict(list)
-    matchings = []
+    reports = []
     for log in logs:
         notes += [f"{log.path}: {note}" for note in log.notes]
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = form_of(forms, key[1], log.path)
-            rows = _with_pictures(rows, log, [Path(each.path) for each in logs])
+            rows = _with_pictures(rows, log, paths)
             matched = match_rows(rows, form, spelling)
             answers = _answers(rows, matched, form, log)
-            at = _free_run(recorded, key, answers)
-            recorded.setdefault((*key[:2], at), {}).update(answers)
-            origin[*key[:2], at].append(log.path)
-            matchings.append(
-                MatchReport(
-                    path=log.path,
-                    tool=log.tool,
-                    respondent=key[0],
-                    form=key[1],
-                    run=at,
-                    rows=len(rows),
-                    matched=len(matched.items),
-                    items=len(answers),
-                    of=len(form),
-                    how=matched.how,
-                    other_keys=sum(
-                        has_other_key(rows[i], form.by_id[keys[0]])
-                        for i, keys in matched.items.items()
-                    ),
-                    contradicting=tuple(rows[i].described for i in matched.contradicting),
-                    unmatched=tuple(rows[i].described for i in matched.unmatched),
-                    ambiguous=tuple(rows[i].described for i in matched.ambiguous),
-                )
-            )
-    of_file: dict[str, int] = defaultdict(int)
-    for matching in matchings:
-        of_file[matching.path] += matching.matched
-    foreign = [path for path, matched in of_file.items() if not matched]
-    if len(foreign) < len(of_file):
-        notes += [f"{path} is left out: none of its rows is about an item" for path in foreign]
-        matchings = [matching for matching in matchings if matching.path not in foreign]
-    refused = [matching for matching in matchings if not matching.complete]
+            # a second file about the same items is another run
+            run = _free_run(recorded, key, answers)
+            key = (*key[:2], run)
+            recorded.setdefault(key, {}).update(answers)
+            origin[key].append(log.path)
+            reports.append(_match_report(log, key, rows, matched, form, len(answers)))
+    reports, notes_on_files = _without_foreign_files(reports)
+    refused = [report for report in reports if not report.complete]
     if refused and not settings.partial:
+        hint = _ADD_QUESTION_FILE if refused[0].tool == "LLaVA" else ""
         raise AnswerError(
             refused[0].counts,
             location=refused[0].path,
-            remedy=(
-                f"{_BESIDE if refused[0].tool == 'LLaVA' else ''}Name the benchmark, part or"
-                " release that was answered, or take what matches with --partial."
-            ),
+            remedy=f"{hint}Name the benchmark, part or release that was answered, or take what"
+            " matches with --partial.",
         )
     recordings = [
         Recording(*key, answers, ", ".join(origin[key]))
@@ -219,10 +188,52 @@ def match_logs(
             location=", ".join(log.path for log in logs),
             remedy="Check the benchmark.",
         )
-    return Taken(tuple(recordings), tuple(matchings), (*notes, *_same_answers(recordings)))
+    notes += [*notes_on_files, *_same_answers(recordings)]
+    return ImportedLogs(tuple(recordings), tuple(reports), tuple(notes))
 
 
-_BESIDE = "Put the file of its questions, with their pictures, beside it. "
+def _match_report(
+    log: Log, key: Key, rows: Sequence[Row], matched: Matched, form: Form, n_answered: int
+) -> MatchReport:
+    """How the rows of a log about one administration found their items."""
+    other_keys = 0
+    for i, item_ids in matched.items.items():
+        other_keys += has_other_key(rows[i], form.by_id[item_ids[0]])
+    return MatchReport(
+        path=log.path,
+        tool=log.tool,
+        respondent=key[0],
+        form=key[1],
+        run=key[2],
+        rows=len(rows),
+        matched=len(matched.items),
+        items=n_answered,
+        n_items=len(form),
+        cue_counts=matched.cue_counts,
+        other_keys=other_keys,
+        contradicting=tuple(rows[i].described for i in matched.contradicting),
+        unmatched=tuple(rows[i].described for i in matched.unmatched),
+        ambiguous=tuple(rows[i].described for i in matched.ambiguous),
+    )
+
+
+def _without_foreign_files(
+    reports: list[MatchReport],
+) -> tuple[list[MatchReport], list[str]]:
+    """The reports without those on files that answer no item, with a note on each such file; all
+    where no file answers one.
+    """
+    matched_by_path: dict[str, int] = defaultdict(int)
+    for report in reports:
+        matched_by_path[report.path] += report.matched
+    foreign = [path for path, matched in matched_by_path.items() if not matched]
+    if len(foreign) == len(matched_by_path):
+        return reports, []
+    notes = [f"{path} is left out: none of its rows is about an item" for path in foreign]
+    return [report for report in reports if report.path not in foreign], notes
+
+
+_ADD_QUESTION_FILE = "Put the file of its questions, with their pictures, beside it. "
 
 
 def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[Log], list[str]]:
@@ -230,7 +241,7 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
     files of two respondents are two respondents.
     """
     first: dict[tuple[str, ...], str] = {}
-    kept, notes = [], []
+    distinct_logs, notes = [], []
     for log in logs:
         names = {respondent or row.respondent for row in log.rows}
         content = (
@@ -243,8 +254,8 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
             )
         else:
             first[content] = log.path
-            kept.append(log)
-    return kept, notes
+            distinct_logs.append(log)
+    return distinct_logs, notes
 
 
 def _same_answers(recordings: Sequence[Recording]) -> list[str]:
@@ -255,20 +266,20 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))
         if not any(text for _, text in content):  # of tables of scores no answer is known
             continue
-        other = first.setdefault(content, recording)
-        if other is recording:
+        earlier = first.setdefault(content, recording)
+        if earlier is recording:
             continue
-        if other.respondent == recording.respondent:
-            who = f"runs {other.run} and {recording.run} of {recording.respondent}"
-            why = "a copy, or a respondent that answers without chance"
+        if earlier.respondent == recording.respondent:
+            subject = f"runs {earlier.run} and {recording.run} of {recording.respondent}"
+            explanation = "a copy, or a respondent that answers without chance"
         else:
-            who, why = (
-                f"{other.respondent} and {recording.respondent}",
+            subject, explanation = (
+                f"{earlier.respondent} and {recording.respondent}",
                 "one respondent under two names?",
             )
         notes.append(
-            f"{who} hold the same {len(content)} answers ({other.source}, {recording.source}):"
-            f" {why}"
+            f"{subject} hold the same {len(content)} answers ({earlier.source},"
+            f" {recording.source}): {explanation}"
         )
     return notes
 
@@ -278,8 +289,8 @@ def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
     if respondent is not None and len(names) > 1:
         raise UsageError(
             (
-                f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:SHOWN])}), and"
-                " --respondent gives one name"
+                f"the logs hold {len(names)} respondents"
+                f" ({', '.join(sorted(names)[:MAX_SHOWN_ROWS])}), and --respondent gives one name"
             ),
             remedy="Import the files of one respondent, or leave out --respondent.",
         )
@@ -294,18 +305,18 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
     return rows
 
 
-def _with_pictures(rows: list[Row], log: Log, others: Sequence[Path]) -> list[Row]:
+def _with_pictures(rows: list[Row], log: Log, neighbours: Sequence[Path]) -> list[Row]:
     """The rows with the pictures of the question file beside them, where the log has ids but no
     pictures (LLaVA).
     """
     if log.tool != "LLaVA" or any(row.image for row in rows) or not all(row.ids for row in rows):
         return rows
-    beside = with_questions_beside(rows, Path(log.path), others)
-    if beside is None:
+    question_rows = with_questions_beside(rows, Path(log.path), neighbours)
+    if question_rows is None:
         return rows
     return [
-        replace(row, image=asked.image, parts=asked.parts)
-        for row, asked in zip(rows, beside, strict=True)
+        replace(row, image=question_row.image, parts=question_row.parts)
+        for row, question_row in zip(rows, question_rows, strict=True)
     ]
 
 
@@ -384,7 +395,7 @@ def read_recorded(
     paths: Sequence[Path],
     forms: Mapping[str, Form],
     settings: LogSettings,
-) -> Taken:
+) -> ImportedLogs:
     """The recorded administrations in files, each read by the first format that it fits.
 
     Parameters
@@ -420,24 +431,26 @@ def read_recorded(
         )
     of_files = [
         MatchReport(
-            path=each.source,
-            respondent=each.respondent,
-            form=each.form,
-            run=each.run,
-            rows=len(each.answers),
-            matched=len(each.answers),
-            items=len(each.answers),
-            of=len(forms[each.form]),
-            how={"id": len(each.answers)},
-            other_keys=each.other_keys,
+            path=recording.source,
+            respondent=recording.respondent,
+            form=recording.form,
+            run=recording.run,
+            rows=len(recording.answers),
+            matched=len(recording.answers),
+            items=len(recording.answers),
+            n_items=len(forms[recording.form]),
+            cue_counts={"id": len(recording.answers)},
+            other_keys=recording.other_keys,
         )
-        for each in recordings
-        if each.form in forms
+        for recording in recordings
+        if recording.form in forms
     ]
-    taken = Taken((), ())
+    imported = ImportedLogs((), ())
     if logs:
-        taken = take_logs(forms, logs, settings, benchmark.spelled)
-    return Taken((*recordings, *taken.recordings), (*of_files, *taken.matchings), taken.notes)
+        imported = take_logs(forms, logs, settings, benchmark.spelled)
+    return ImportedLogs(
+        (*recordings, *imported.recordings), (*of_files, *imported.matchings), imported.notes
+    )
 
 
 def _plain_or_released(
@@ -494,30 +507,32 @@ class Recording:
         object.__setattr__(self, "respondent", KEY.sub("<key>", self.respondent))
 
 
-def _name(value: Any, what: str, place: str) -> str:
+def _name(value: Any, field: str, location: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
         raise AnswerError(
-            f"the {what} is {value!r:.60}", location=place, remedy="Write a text or a whole number."
+            f"the {field} is {value!r:.60}",
+            location=location,
+            remedy="Write a text or a whole number.",
         )
     return str(value)
 
 
-def _response(record: Mapping[str, Any], place: str) -> Response:
+def _response(record: Mapping[str, Any], location: str) -> Response:
     """The answer of a record in HQM's format."""
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
-    text = answer_text(first_field(record, names, place), place)
-    state = one_of(record.get("state", "ok"), STATES, "state", place)
+    text = answer_text(first_field(record, names, location), location)
+    state = require_choice(record.get("state", "ok"), STATES, "state", location)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
-        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=place)
+        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=location)
     if detail:
         try:
             canonical_json(detail)
         except ValueError:
             raise AnswerError(
-                "its detail has a number that is none (NaN, infinity)", location=place
+                "its detail has a number that is none (NaN, infinity)", location=location
             ) from None
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
@@ -537,7 +552,7 @@ class ItemAnswers(dict[str, Response]):
         self.other_keys = 0
         """Rows that name another right answer than their item has."""
 
-    def put(self, key: str, answer: Response, place: str) -> None:
+    def put(self, key: str, answer: Response, location: str) -> None:
         """Add the answer to an item.
 
         Raises
@@ -548,24 +563,29 @@ class ItemAnswers(dict[str, Response]):
         if key not in self.form.by_id:
             raise AnswerError(
                 f"the benchmark has no item {key!r}",
-                location=place,
+                location=location,
                 remedy="Check that the file belongs to it.",
             )
         if key in self:
             raise AnswerError(
                 f"the item {key!r} is answered twice",
-                location=place,
+                location=location,
                 remedy="Keep one answer for each item.",
             )
         self[key] = answer
 
 
-def other_keys_note(path: str | Path, other: int, matched: int) -> str:
+def other_keys_note(path: str | Path, n_other: int, matched: int) -> str:
     """Say how many rows name another right answer than the benchmark."""
     return (
-        f"{path}: {other} of {matched} rows name another right answer than the benchmark; they are"
-        " scored by the benchmark's."
+        f"{path}: {n_other} of {matched} rows name another right answer than the benchmark; they"
+        " are scored by the benchmark's."
     )
+
+
+def _answers_to(form: Form, recording: Recording) -> dict[str, Response]:
+    """The answers of a recording to the items of a form."""
+    return {key: answer for key, answer in recording.answers.items() if key in form.by_id}
 
 
 def read_answers(
@@ -581,75 +601,52 @@ def read_answers(
         than those of their items, or they belong to several administrations or to another form.
     """
     answers = ItemAnswers(form)
-    asked = []
+    questions = []
     first = None
-    for place, record in placed_records(path):
-        run = count_in(record, "run", place) or 0
-        _check_sight(record, place)
-        own = (record.get("respondent"), record.get("form") or form.name, run)
-        first = first or own
-        if own != first or own[1] != form.name:
+    for location, record in located_records(path):
+        run = count_in(record, "run", location) or 0
+        _check_sight(record, location)
+        administration = (record.get("respondent"), record.get("form") or form.name, run)
+        first = first or administration
+        if administration != first or administration[1] != form.name:
             raise AnswerError(
-                f"the record is of the form {own[1]}, run {run}, by {own[0] or path.stem}",
-                location=place,
+                f"the record is of the form {administration[1]}, run {run}, by"
+                f" {administration[0] or path.stem}",
+                location=location,
                 remedy=f"Keep one respondent's answers to one run of the form {form.name}.",
             )
-        key = storable(_name(first_field(record, _IDS, place), "item", place))
-        answers.put(key, _response(record, place), place)
+        key = storable(_name(first_field(record, _IDS, location), "item", location))
+        answers.put(key, _response(record, location), location)
         if not _ASKS.isdisjoint(record):
-            asked.append((_row(record, place), form.by_id[key]))
-    check_rows(asked, path, spelling)
-    answers.other_keys = sum(has_other_key(row, item) for row, item in asked)
+            questions.append((_row(record, location), form.by_id[key]))
+    check_rows(questions, path, spelling)
+    answers.other_keys = sum(has_other_key(row, item) for row, item in questions)
     return answers
 
 
-def _row(record: Mapping[str, Any], place: str) -> Row:
+def _row(record: Mapping[str, Any], location: str) -> Row:
     """What a record says of its item beside the id."""
     keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
     return Row(
-        place=place,
+        place=location,
         question=first_text(record, QUESTIONS),
         image=first_text(record, IMAGES),
         key=first_text(record, keys),
     )
 
 
-def _check_sight(record: Mapping[str, Any], place: str) -> None:
+def _check_sight(record: Mapping[str, Any], location: str) -> None:
     """Refuse an answer to a question without its picture."""
     if record.get("sight"):
         raise AnswerError(
             f"it was asked otherwise: the record's sight is {record['sight']!r:.40}",
-            location=place,
+            location=location,
             remedy="Leave such records out; --blind asks without pictures.",
         )
 
 
-def percentage(value: Any, place: str = "") -> str:
-    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
-    for 100 and for nothing.
-
-    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
-    ('50', '25', '', '')
-
-    Raises
-    ------
-    AnswerError
-        It is no whole number from 1 to 100.
-    """
-    text = "" if value is None else str(value).strip().removesuffix("%").strip()
-    if text in ("", "100"):
-        return ""
-    if isinstance(value, bool) or not is_scale(text):
-        raise AnswerError(
-            f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
-            location=place,
-            remedy="Write a whole number from 1 to 100.",
-        )
-    return text
-
-
 def read_recordings(
-    path: Path, known: Mapping[str, Form], spelling: Callable[[str], str] = str
+    path: Path, forms: Mapping[str, Form], spelling: Callable[[str], str] = str
 ) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and
     `answer`.
@@ -665,7 +662,7 @@ def read_recordings(
     )
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
-    reader = _Reader(known)
+    reader = _Reader(forms)
     for file in files:
         records = enumerate(read_records(file), 1)
         reader.asked.clear()
@@ -683,8 +680,8 @@ def read_recordings(
 class _Reader:
     """Collects recorded administrations from the records of one or several files."""
 
-    def __init__(self, known: Mapping[str, Form]) -> None:
-        self.known = known
+    def __init__(self, forms: Mapping[str, Form]) -> None:
+        self.known = forms
         self._looks: dict[str, str] = {}
         self.recorded: dict[tuple[str, str, int, str], ItemAnswers] = {}
         self.asked: list[tuple[Row, Item, ItemAnswers]] = []
@@ -697,7 +694,7 @@ class _Reader:
         self._same: dict[tuple[str, str], Response] = {}
         self._items = {
             name: {key: i for key, i in form.by_id.items() if key.strip()}
-            for name, form in known.items()
+            for name, form in forms.items()
         }
 
     def not_plain(
@@ -706,22 +703,22 @@ class _Reader:
         """Take in the records whose administration and answer were met before, and give the others
         back with their numbers.
         """
-        of_names, same = self._of_names, self._same
+        of_names, seen_answers = self._of_names, self._same
         for i, record in records:
             get = record.get
-            named, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
+            respondent, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
             key: Any = record["item"] if "item" in record else get("id")
             text: Any = record["answer"] if "answer" in record else get("response")
             try:
-                items, answers = of_names[named, form, run]
-                item, answer = items[key], same[text, get("state", "ok")]
+                items, answers = of_names[respondent, form, run]
+                item, answer = items[key], seen_answers[text, get("state", "ok")]
             except (KeyError, TypeError):  # what has no hash is none of them
                 yield i, record
                 continue
             # True is no run, though it equals 1
-            other = key in answers or type(run) is not int
+            is_unusual = key in answers or type(run) is not int
             if (
-                other
+                is_unusual
                 or not _UNUSUAL.isdisjoint(record)
                 or get("detail")
                 or get("reason", "") not in ("", None)
@@ -731,7 +728,7 @@ class _Reader:
             # the item's own id, so that one text serves all administrations
             answers[item.id] = answer
 
-    def take(self, record: Mapping[str, Any], stem: str, place: str) -> None:
+    def take(self, record: Mapping[str, Any], stem: str, location: str) -> None:
         """Take in a record, whatever it holds.
 
         Raises
@@ -741,44 +738,44 @@ class _Reader:
         """
         form = record.get("form", ORIGINAL)
         if type(form) is not str:
-            form = _name(form, "form", place)
-        items = form_of(self.known, form, place).by_id
-        key = storable(_name(first_field(record, _IDS, place), "item", place))
+            form = _name(form, "form", location)
+        items = form_of(self.known, form, location).by_id
+        key = storable(_name(first_field(record, _IDS, location), "item", location))
         item = items.get(key)
         if item is None:
             if key in self.known[ORIGINAL].by_id:
                 return  # left out of this form: the answer belongs to no question that is asked
-            raise AnswerError(f"the benchmark has no item {key!r}", location=place)
-        named, run = record.get("respondent", stem), record.get("run", 0)
-        name = storable(_name(named, "respondent", place))
-        same = self._looks.setdefault(plain_name(name), name)
-        if same != name:
+            raise AnswerError(f"the benchmark has no item {key!r}", location=location)
+        respondent, run = record.get("respondent", stem), record.get("run", 0)
+        name = storable(_name(respondent, "respondent", location))
+        earlier_name = self._looks.setdefault(plain_name(name), name)
+        if earlier_name != name:
             raise AnswerError(
-                f"the respondents {same!r} and {name!r} look the same",
-                location=place,
+                f"the respondents {earlier_name!r} and {name!r} look the same",
+                location=location,
                 remedy="Write the name of one in one way.",
             )
-        _check_sight(record, place)
-        scale = percentage(record.get("resolution"), place)
+        _check_sight(record, location)
+        scale = percentage(record.get("resolution"), location)
         if scale and form != ORIGINAL:
             raise AnswerError(
                 f"the form {form!r} has the resolution {scale}",
-                location=place,
+                location=location,
                 remedy="Scale pictures of the original form.",
             )
-        administration = (name, form, whole_number(run, "run", place), scale)
+        administration = (name, form, whole_number(run, "run", location), scale)
         answers = self.recorded.setdefault(administration, ItemAnswers(self.known[form]))
-        if type(named) is str and type(run) is int and "resolution" not in record:
-            self._of_names[named, form, run] = self._items[form], answers
-        answer = _response(record, place)
+        if type(respondent) is str and type(run) is int and "resolution" not in record:
+            self._of_names[respondent, form, run] = self._items[form], answers
+        answer = _response(record, location)
         if not _ASKS.isdisjoint(record):
-            self.asked.append((_row(record, place), item, answers))
+            self.asked.append((_row(record, location), item, answers))
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
-        answers.put(item.id, answer, place)
+        answers.put(item.id, answer, location)
 
 
-_FEWEST = 20
+_MIN_ANSWERS = 20
 """Answers from which on a respondent without an error is worth a note."""
 
 
@@ -790,7 +787,7 @@ def perfect_respondents(form: Form, recordings: Iterable[Recording]) -> Iterator
     keys = {item.id: str(item.target).casefold().strip() for item in form.items}
     for recording in recordings:
         answers = recording.answers
-        if recording.form != form.name or len(answers) < _FEWEST:
+        if recording.form != form.name or len(answers) < _MIN_ANSWERS:
             continue
         if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
             yield (

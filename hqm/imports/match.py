@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Literal, NoReturn
 
@@ -21,7 +22,7 @@ from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, p
 from hqm.types import LETTERS, Form, Item
 
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
-SHOWN = 3
+MAX_SHOWN_ROWS = 3
 """How many of the rows that match nothing are named."""
 
 
@@ -42,8 +43,8 @@ def asks_same(question: str, item: Item, spelling: Callable[[str], str] = str) -
     >>> asks_same("Is there a dog?\\nAnswer yes or no.", Item("1", "Is there a dog?", "yes_no"))
     True
     """
-    asked, prompt = spelling(question), spelling(item.prompt)
-    return _core(prompt) in normalised(asked) or _core(prompt) == _core(asked)
+    question_text, prompt = spelling(question), spelling(item.prompt)
+    return _core(prompt) in normalised(question_text) or _core(prompt) == _core(question_text)
 
 
 def picture_key(name: str) -> str:
@@ -59,10 +60,10 @@ def picture_key(name: str) -> str:
     return number[1] if number else stem
 
 
-def contradict(wrong: Sequence[str], many: int, path: Path, remedy: str) -> NoReturn:
+def contradict(wrong: Sequence[str], n_rows: int, path: Path, remedy: str) -> NoReturn:
     """Refuse a file whose rows contradict the questions; the first three are named."""
     raise AnswerError(
-        f"{len(wrong)} of {many} rows are about other questions: {first_of(wrong)}",
+        f"{len(wrong)} of {n_rows} rows are about other questions: {summarize_rows(wrong)}",
         location=str(path),
         remedy=remedy,
     )
@@ -76,8 +77,9 @@ def check_questions(
     """
     rows = list(rows)
     wrong = [
-        f"{place.rpartition(': ')[2]} asks {question!r:.80}, and {item.id} asks {item.prompt!r:.80}"
-        for place, question, item in rows
+        f"{location.rpartition(': ')[2]} asks {question!r:.80}, and {item.id} asks"
+        f" {item.prompt!r:.80}"
+        for location, question, item in rows
         if question.strip() and not asks_same(question, item, spelling)
     ]
     if wrong:
@@ -89,12 +91,12 @@ def _check_keys(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
     benchmark. A few are corrected keys.
     """
     keyed = [(row, item) for row, item in rows if item.task in ("yes_no", "choice")]
-    other = [(row, item) for row, item in keyed if has_other_key(row, item)]
-    if 2 * len(other) > len(keyed):
-        row, item = other[0]
+    contradicting = [(row, item) for row, item in keyed if has_other_key(row, item)]
+    if 2 * len(contradicting) > len(keyed):
+        row, item = contradicting[0]
         raise AnswerError(
-            f"{len(other)} of {len(keyed)} rows name another right answer than the benchmark: to"
-            f" {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
+            f"{len(contradicting)} of {len(keyed)} rows name another right answer than the"
+            f" benchmark: to {item.id} it is {item.target!r:.80}, and {row.key!r:.80} in the file",
             location=str(path),
             remedy="Name the release that was answered, or leave its keys out of the rows.",
         )
@@ -104,14 +106,14 @@ def _check_pictures(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
     """Refuse rows that name another picture than their item shows. A name that no item has may be
     another name of the picture where the question is given.
     """
-    known = {picture_key(item.image) for _, item in rows if item.image}
+    known_pictures = {picture_key(item.image) for _, item in rows if item.image}
     wrong = [
         f"{row.place.rpartition(': ')[2]} is about {row.image!r:.80}, and {item.id} shows"
         f" {item.image!r:.80}"
         for row, item in rows
         if item.image
-        and (shown := picture_key(row.image)) != picture_key(item.image)
-        and (shown in known or not row.question)
+        and (named_picture := picture_key(row.image)) != picture_key(item.image)
+        and (named_picture in known_pictures or not row.question)
     ]
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
@@ -174,13 +176,19 @@ def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     """
     if not all(row.parts for row in rows):
         return list(rows)
-    parts = {item.part for item in items}
-    named = {name for part in parts for name in (part, part.rpartition("_")[2])}
-    return [row for row in rows if named.intersection(row.parts)]
+    part_names: set[str] = set()
+    for item in items:
+        part_names.update(_part_names(item))
+    return [row for row in rows if part_names.intersection(row.parts)]
+
+
+def _part_names(item: Item) -> tuple[str, str]:
+    """The name of an item's part, and its end, which a tool may write alone."""
+    return item.part, item.part.rpartition("_")[2]
 
 
 def with_questions_beside(
-    rows: Sequence[Row], path: Path, others: Sequence[Path] = ()
+    rows: Sequence[Row], path: Path, neighbours: Sequence[Path] = ()
 ) -> list[Row] | None:
     """The rows with the pictures of the question file that lies beside the answers, one folder
     above, or beside the other files that are read with them; None without one.
@@ -193,32 +201,37 @@ def with_questions_beside(
     AnswerError
         It gives an id another question than the answers do.
     """
-    above = path.resolve().parent.parent
-    near = [*path.parent.glob("*.json*"), *above.glob("*question*.json*")]
-    near += above.glob("*test*.json*")
-    folders = dict.fromkeys(file.parent for file in others if file.parent != path.parent)
-    for other in [*sorted(near), *(file for f in folders for file in sorted(f.glob("*.json*")))]:
-        asked = _questions(other) if other != path else {}
-        if asked and all(row.id in asked for row in rows):
+    parent_folder = path.resolve().parent.parent
+    candidates = [*path.parent.glob("*.json*"), *parent_folder.glob("*question*.json*")]
+    candidates += parent_folder.glob("*test*.json*")
+    folders = dict.fromkeys(file.parent for file in neighbours if file.parent != path.parent)
+    for question_file in [
+        *sorted(candidates),
+        *(file for f in folders for file in sorted(f.glob("*.json*"))),
+    ]:
+        question_rows = _questions(question_file) if question_file != path else {}
+        if question_rows and all(row.id in question_rows for row in rows):
             wrong = [
-                f"{row.record} asks {row.question!r:.80}, and {other.name} asks"
-                f" {asked[row.id].question!r:.80}"
+                f"{row.record} asks {row.question!r:.80}, and {question_file.name} asks"
+                f" {question_rows[row.id].question!r:.80}"
                 for row in rows
-                if row.question and normalised(row.question) != normalised(asked[row.id].question)
+                if row.question
+                and normalised(row.question) != normalised(question_rows[row.id].question)
             ]
             if wrong:
                 contradict(
                     wrong,
                     len(rows),
                     path,
-                    f"Put the answers beside the questions that were asked, not {other.name}.",
+                    "Put the answers beside the questions that were asked, not"
+                    f" {question_file.name}.",
                 )
             return [
                 replace(
                     row,
-                    image=asked[row.id].image,
-                    question=asked[row.id].question,
-                    parts=asked[row.id].parts,
+                    image=question_rows[row.id].image,
+                    question=question_rows[row.id].question,
+                    parts=question_rows[row.id].parts,
                 )
                 for row in rows
             ]
@@ -247,7 +260,7 @@ def _questions(path: Path) -> dict[str, Row]:
     return by_id if len(by_id) == len(questions) else {}
 
 
-How = Literal["id", "picture and question", "question", "row number"]
+MatchCue = Literal["id", "picture and question", "question", "row number"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +277,7 @@ class Matched:
     """Rows that fit no item."""
     ambiguous: tuple[int, ...] = ()
     """Rows that fit several items which are different questions."""
-    how: Mapping[How, int] = field(default_factory=dict)
+    cue_counts: Mapping[MatchCue, int] = field(default_factory=dict)
     """How many rows were matched by what."""
 
     @property
@@ -287,9 +300,9 @@ class MatchReport:
     """Items that the matched rows are about; more than rows where a row stands for a question of
     several parts.
     """
-    of: int
+    n_items: int
     """Items of the form."""
-    how: Mapping[How, int]
+    cue_counts: Mapping[MatchCue, int]
     contradicting: tuple[str, ...] = ()
     """The rows that contradict the item which they name: record and question."""
     unmatched: tuple[str, ...] = ()
@@ -313,18 +326,22 @@ class MatchReport:
     @property
     def counts(self) -> str:
         """How many rows matched, and the first that did not."""
-        how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
+        cues = ", ".join(f"{n} by {name}" for name, n in self.cue_counts.items()) or "none"
         refused = {
             "contradicting": self.contradicting,
             "unmatched": self.unmatched,
             "ambiguous": self.ambiguous,
         }
-        numbers = ", ".join(f"{len(records)} {what}" for what, records in refused.items())
-        done = "judged" if self.judge else "answered"
+        numbers = ", ".join(f"{len(records)} {category}" for category, records in refused.items())
+        verb = "judged" if self.judge else "answered"
         parts = [
-            f"{self.matched} of {self.rows} rows matched ({how}), {numbers}",
-            f"{self.items} of {self.of} items {done}, {self.of - self.items} not",
-            *(f"{what}: {first_of(records)}" for what, records in refused.items() if records),
+            f"{self.matched} of {self.rows} rows matched ({cues}), {numbers}",
+            f"{self.items} of {self.n_items} items {verb}, {self.n_items - self.items} not",
+            *(
+                f"{category}: {summarize_rows(records)}"
+                for category, records in refused.items()
+                if records
+            ),
         ]
         if self.other_keys:
             parts.insert(1, f"{self.other_keys} rows name another right answer than the benchmark")
@@ -334,10 +351,10 @@ class MatchReport:
     def sentence(self) -> str:
         """The counts, with the file and the administration that they are about."""
         if self.judge:
-            who = f": judge {self.judge}, its run {self.asking}, about {self.respondent}"
+            subject = f": judge {self.judge}, its run {self.asking}, about {self.respondent}"
         else:
-            who = f" ({self.tool or 'a table'}): {self.respondent}"
-        return f"{self.path}{who}, form {self.form}, run {self.run}: {self.counts}"
+            subject = f" ({self.tool or 'a table'}): {self.respondent}"
+        return f"{self.path}{subject}, form {self.form}, run {self.run}: {self.counts}"
 
 
 def has_other_key(row: Row, item: Item) -> bool:
@@ -352,8 +369,8 @@ def has_other_key(row: Row, item: Item) -> bool:
         return key in ("yes", "no") and key != item.target
     if item.task == "choice":
         right = _option(str(item.target), item.options)
-        named = _option(row.key.strip(), row.options or item.options)
-        return bool(right and named) and right != named
+        stated_option = _option(row.key.strip(), row.options or item.options)
+        return bool(right and stated_option) and right != stated_option
     return (
         item.task == "vqa"
         and isinstance(item.target, str)
@@ -370,14 +387,15 @@ def _option(key: str, options: Sequence[str]) -> str:
     return normalised(key) if normalised(key) in texts else ""
 
 
-def first_of(records: Sequence[str]) -> str:
+def summarize_rows(records: Sequence[str]) -> str:
     """The first of many, and how many more there are.
 
-    >>> first_of(["a", "b", "c", "d"])
+    >>> summarize_rows(["a", "b", "c", "d"])
     'a; b; c, and 1 more'
     """
-    more = f", and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
-    return f"{'; '.join(records[:SHOWN])}{more}"
+    shown_rows = "; ".join(records[:MAX_SHOWN_ROWS])
+    n_more = len(records) - MAX_SHOWN_ROWS
+    return f"{shown_rows}, and {n_more} more" if n_more > 0 else shown_rows
 
 
 def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] = str) -> Matched:
@@ -391,56 +409,77 @@ def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] =
     candidates = [index.fitting(row) for row in rows]
     _keep_answered_parts(candidates, form)
     items: dict[int, tuple[str, ...]] = {}
-    how: Counter[How] = Counter()
+    cues: Counter[MatchCue] = Counter()
     open_rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    contradicting, unmatched, ambiguous = [], [], []
+    contradicting: list[int] = []
+    unmatched: list[int] = []
     for i, (row, (fitting, cue)) in enumerate(zip(rows, candidates, strict=True)):
-        if not fitting and index.knows_id(row):
-            contradicting.append(i)
-        elif not fitting:
-            unmatched.append(i)
-        elif len(fitting) == 1 or (row.parts and index.one_a_part(fitting) and index.same(fitting)):
-            items[i], how[cue] = fitting, how[cue] + 1
+        if not fitting:
+            (contradicting if index.knows_id(row) else unmatched).append(i)
+        elif len(fitting) == 1 or (
+            row.parts and index.have_distinct_parts(fitting) and index.are_identical(fitting)
+        ):
+            items[i] = fitting
+            cues[cue] += 1
         else:
             open_rows[fitting].append(i)
-    taken = {key for keys in items.values() for key in keys}
+    # rows that fit several items, now that it is known which of these other rows are about
+    matched_keys = set(chain.from_iterable(items.values()))
     numbered = _by_row_number(rows, form)
+    ambiguous: list[int] = []
     for fitting, waiting in open_rows.items():
-        free = tuple(key for key in fitting if key not in taken)
+        free = tuple(key for key in fitting if key not in matched_keys)
         cue = candidates[waiting[0]][1]
-        if index.same(fitting) and len(waiting) == 1 and free:
-            items[waiting[0]], how[cue] = free, how[cue] + 1
-        elif index.same(fitting) and len(waiting) == len(free):
-            items.update({i: (key,) for i, key in zip(waiting, free, strict=True)})
-            how[cue] += len(waiting)
-        elif all(numbered.get(i, "") in fitting for i in waiting):
-            items.update({i: (numbered[i],) for i in waiting})
-            how["row number"] += len(waiting)
-        else:
+        shared = _share_items(index, fitting, waiting, free)
+        if shared is None and all(numbered.get(i, "") in fitting for i in waiting):
+            cue = "row number"
+            shared = {i: (numbered[i],) for i in waiting}
+        if shared is None:
             ambiguous += waiting
+        else:
+            items.update(shared)
+            cues[cue] += len(waiting)
     return Matched(
         items=items,
         contradicting=tuple(contradicting),
         unmatched=tuple(unmatched),
         ambiguous=tuple(sorted(ambiguous)),
-        how=dict(how),
+        cue_counts=dict(cues),
     )
 
 
-def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], How]], form: Form) -> None:
+def _share_items(
+    index: _Index, fitting: Sequence[str], waiting: Sequence[int], free: tuple[str, ...]
+) -> dict[int, tuple[str, ...]] | None:
+    """Row -> items, for rows that fit the same exchangeable items; None where they are not, or are
+    not as many as the rows.
+    """
+    if not index.are_identical(fitting):
+        return None
+    if len(waiting) == 1 and free:
+        return {waiting[0]: free}
+    if len(waiting) == len(free):
+        return {i: (key,) for i, key in zip(waiting, free, strict=True)}
+    return None
+
+
+def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], MatchCue]], form: Form) -> None:
     """Leave out the parts of which the rows answer less than half: their items share a text with
     what was answered.
     """
     sizes = Counter(item.part for item in form.items)
     if len(sizes) < 2:
         return
-    fitting = {key for keys, _ in candidates for key in keys}
+    fitting = set(chain.from_iterable(keys for keys, _ in candidates))
     covered = Counter(form.by_id[key].part for key in fitting)
-    answered = {part for part in sizes if covered[part] * 2 >= sizes[part]}
     for i, (keys, cue) in enumerate(candidates):
-        kept = tuple(key for key in keys if form.by_id[key].part in answered)
-        if kept and len(kept) < len(keys):
-            candidates[i] = (kept, cue)
+        answered_keys = []
+        for key in keys:
+            part = form.by_id[key].part
+            if covered[part] * 2 >= sizes[part]:
+                answered_keys.append(key)
+        if answered_keys and len(answered_keys) < len(keys):
+            candidates[i] = (tuple(answered_keys), cue)
 
 
 def _by_row_number(rows: Sequence[Row], form: Form) -> dict[int, str]:
@@ -463,31 +502,29 @@ class _Index:
             self.tails[item.id.rpartition("/")[2]].append(item.id)
             if item.image:
                 self.pictures[picture_key(item.image)].append(item.id)
-            for text in dict.fromkeys((_bare(spelling(item.prompt)), _core(spelling(item.prompt)))):
+            for text in dict.fromkeys(
+                (_without_stop(spelling(item.prompt)), _core(spelling(item.prompt)))
+            ):
                 self.questions[text].append(item.id)
 
-    def fitting(self, row: Row) -> tuple[tuple[str, ...], How]:
+    def fitting(self, row: Row) -> tuple[tuple[str, ...], MatchCue]:
         """The items that contradict nothing the row says."""
-        named = self._named(row)
+        named_keys = self._named_items(row)
         if row.own_ids:
-            return tuple(key for key in named if key in row.ids), "id"
-        if named:
-            return named, "id"
+            return tuple(key for key in named_keys if key in row.ids), "id"
+        if named_keys:
+            return named_keys, "id"
         if self._knows_picture(row):
             return self.pictured(row), "picture and question"
         if row.image and self.pictures and not row.question:
             return (), "picture and question"
         if row.question:
-            keys = next(
-                (
-                    self.questions[text]
-                    for text in _asked(self.spelling(row.question))
-                    if text in self.questions
-                ),
-                [],
-            )
-            keys = [key for key in keys if _same_options(row, self.form.by_id[key])]
-            return self._of_parts(keys, row), "question"
+            for text in _possible_questions(self.spelling(row.question)):
+                if text in self.questions:
+                    keys = self.questions[text]
+                    keys = [key for key in keys if _same_options(row, self.form.by_id[key])]
+                    return self._of_parts(keys, row), "question"
+            return (), "question"
         if row.ids and row.position is None:
             return (), "id"
         return tuple(item.id for item in self.form.items), "row number"
@@ -497,15 +534,15 @@ class _Index:
         pictured = self.pictures.get(picture_key(row.image), [])
         keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
         if row.question:
-            longest = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
-            keys = [key for key in keys if len(self.form.by_id[key].prompt) == longest]
+            max_length = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
+            keys = [key for key in keys if len(self.form.by_id[key].prompt) == max_length]
         return self._of_parts(keys, row)
 
     def knows_id(self, row: Row) -> bool:
         """Whether an item has one of the row's ids."""
         return any(self._of_id(name) for name in row.ids)
 
-    def _named(self, row: Row) -> tuple[str, ...]:
+    def _named_items(self, row: Row) -> tuple[str, ...]:
         for name in row.ids:
             keys = [key for key in self._of_id(name) if self._agrees(row, self.form.by_id[key])]
             if keys:
@@ -535,28 +572,22 @@ class _Index:
         return not row.question or not item.prompt or asks_same(row.question, item, self.spelling)
 
     def _of_parts(self, keys: Iterable[str], row: Row) -> tuple[str, ...]:
+        """The items of the row's parts; all where it names none of theirs."""
         keys = tuple(keys)
-        named = tuple(
-            key
-            for key in keys
-            if {self.form.by_id[key].part, self.form.by_id[key].part.rpartition("_")[2]}
-            & set(row.parts)
+        of_parts = tuple(
+            key for key in keys if set(_part_names(self.form.by_id[key])).intersection(row.parts)
         )
-        return named or keys
+        return of_parts or keys
 
-    def same(self, keys: Sequence[str]) -> bool:
+    def are_identical(self, keys: Sequence[str]) -> bool:
         """Whether these items ask the same: one picture, one text, one right answer."""
-        return (
-            len(
-                {
-                    (i.image, normalised(i.prompt), str(i.target))
-                    for i in map(self.form.by_id.__getitem__, keys)
-                }
-            )
-            == 1
-        )
+        questions = set()
+        for key in keys:
+            item = self.form.by_id[key]
+            questions.add((item.image, normalised(item.prompt), str(item.target)))
+        return len(questions) == 1
 
-    def one_a_part(self, keys: Sequence[str]) -> bool:
+    def have_distinct_parts(self, keys: Sequence[str]) -> bool:
         return len({self.form.by_id[key].part for key in keys}) == len(keys)
 
 
@@ -564,11 +595,10 @@ def _same_options(row: Row, item: Item) -> bool:
     """Whether a row has an item's options, in whatever order; true where one of them has none."""
     if not row.options or not item.options:
         return True
-    named, known = (sorted(map(normalised, each)) for each in (row.options, item.options))
-    return named == known
+    return sorted(map(normalised, row.options)) == sorted(map(normalised, item.options))
 
 
-def _bare(text: str) -> str:
+def _without_stop(text: str) -> str:
     return normalised(text).rstrip(" .")
 
 
@@ -579,17 +609,17 @@ def _core(text: str) -> str:
     >>> _core("Is there a dog? Please answer yes or no."), _core("Answer yes.")
     ('is there a dog?', 'answer yes')
     """
-    core = _bare(text)
+    core = _without_stop(text)
     while (shorter := _INSTRUCTION.sub("", core).rstrip(" .")) not in ("", core):
         core = shorter
     return core
 
 
-def _asked(question: str) -> list[str]:
+def _possible_questions(question: str) -> list[str]:
     """What a prompt may ask, without the instruction that a tool puts behind or before it."""
     lines = [line for line in question.splitlines() if line.strip()]
     texts = [question, "\n".join(lines[:-1]), "\n".join(lines[1:]), *lines[:1], *lines[-1:]]
     cut = re.match(r"(?s)(.*[?？])", question)
     texts += [cut[1]] if cut else []
     texts.append(_core(question))
-    return list(dict.fromkeys(bare for text in texts if (bare := _bare(text))))
+    return list(dict.fromkeys(plain_text for text in texts if (plain_text := _without_stop(text))))

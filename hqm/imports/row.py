@@ -16,14 +16,14 @@ from typing import Any, cast
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import (
-    begins_with,
+    first_record,
     parse_value,
     read_json,
     read_records,
     read_text,
     whole_number,
 )
-from hqm.types import LETTERS, STATES, Form, Response, State
+from hqm.types import LETTERS, STATES, Form, Response, State, is_scale
 
 _TRUTHS = {
     "true": 1.0,
@@ -75,11 +75,11 @@ class JudgeOutput:
         replies = {role: tuple(texts) for role, texts in data.get("replies", {}).items()}
         return cls(replies, data.get("mark"))
 
-    def joined(self, other: JudgeOutput) -> JudgeOutput:
+    def joined(self, second: JudgeOutput) -> JudgeOutput:
         """The replies of both, in their order."""
-        roles = dict.fromkeys([*self.replies, *other.replies])
+        roles = dict.fromkeys([*self.replies, *second.replies])
         return JudgeOutput(
-            {role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles}
+            {role: (*self.replies.get(role, ()), *second.replies.get(role, ())) for role in roles}
         )
 
 
@@ -140,7 +140,7 @@ class Row:
     def of(
         cls,
         record: Mapping[str, Any],
-        place: str,
+        location: str,
         *,
         position: int | None = None,
         score_alone: bool = False,
@@ -160,16 +160,16 @@ class Row:
             # beside what a model wrote, the field `answer` has the right answer
             names, record = names[1:], {"target": record["answer"], **record}
         if not names and not (score_alone and "score" in record):
-            wanted = (*ANSWERS, "score") if score_alone else ANSWERS
-            raise AnswerError(no_field(wanted, record), location=place)
+            accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
+            raise AnswerError(no_field(accepted_fields, record), location=location)
         holds = next((name for name in names if record[name] is not None), "")
         if names:
-            answer = Response(answer_text(record.get(holds), place))
+            answer = Response(answer_text(record.get(holds), location))
         else:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
         return cls(
-            place=place,
+            place=location,
             ids=ids_in(record),
             image=first_text(record, IMAGES),
             question=first_text(record, questions),
@@ -181,7 +181,7 @@ class Row:
             position=position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
-            run=count_in(record, "run", place) or 0,
+            run=count_in(record, "run", location) or 0,
             answer=answer,
             score=number(record.get("score")),
             judge=first_text(record, JUDGES),
@@ -202,8 +202,8 @@ class Row:
         """The record and what it says of its question, for a list of rows that match nothing."""
         if not self.question:
             return f"{self.record} ({self.id})" if self.ids else self.record
-        about = f" about {self.image}" if self.image else ""
-        return f"{self.record} asks {self.question!r:.80}{about}"
+        picture_phrase = f" about {self.image}" if self.image else ""
+        return f"{self.record} asks {self.question!r:.80}{picture_phrase}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class LogFile:
         What is wrong with such a file is said by the reader that takes it.
         """
         try:
-            return begins_with(self.path)
+            return first_record(self.path)
         except DataError:
             return []
 
@@ -284,11 +284,11 @@ def answers_in(record: Mapping[str, Any]) -> list[str]:
     """The fields that hold an answer; `text` beside a picture alone is the question of a file of
     questions.
     """
-    named = [name for name in ANSWERS if name in record]
+    answer_fields = [name for name in ANSWERS if name in record]
     only_asks = "image" in record and not any(
         name in record for name in (*QUESTIONS, *RESPONDENTS, "answer_id")
     )
-    return [name for name in named if not (only_asks and name == "text")]
+    return [name for name in answer_fields if not (only_asks and name == "text")]
 
 
 def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, ...]:
@@ -323,19 +323,43 @@ def parts_in(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def count_in(record: Mapping[str, Any], name: str, place: str) -> int | None:
+def count_in(record: Mapping[str, Any], name: str, location: str) -> int | None:
     """A field that counts from 0; None where it is missing or empty."""
     value = record.get(name)
-    return None if value in (None, "") else whole_number(value, name, place)
+    return None if value in (None, "") else whole_number(value, name, location)
+
+
+def percentage(value: Any, location: str = "") -> str:
+    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
+    for 100 and for nothing.
+
+    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
+    ('50', '25', '', '')
+
+    Raises
+    ------
+    AnswerError
+        It is no whole number from 1 to 100.
+    """
+    text = "" if value is None else str(value).strip().removesuffix("%").strip()
+    if text in ("", "100"):
+        return ""
+    if isinstance(value, bool) or not is_scale(text):
+        raise AnswerError(
+            f"the resolution {value!r:.40} is no percentage of the pictures' width and height",
+            location=location,
+            remedy="Write a whole number from 1 to 100.",
+        )
+    return text
 
 
 def no_field(names: Iterable[str], record: Mapping[str, Any]) -> str:
     """Say that a record has none of these fields, and which ones it has."""
-    there = ", ".join(map(repr, record)) or "none"
-    return f"none of the fields {', '.join(map(repr, names))} is there (there are {there})"
+    fields_present = ", ".join(map(repr, record)) or "none"
+    return f"none of the fields {', '.join(map(repr, names))} is there (there are {fields_present})"
 
 
-def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
+def require_choice(value: Any, choices: Iterable[str], field: str, location: str) -> str:
     """The value, where it is one of the known ones.
 
     Raises
@@ -343,12 +367,12 @@ def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
     AnswerError
         It is another one, or no text.
     """
-    names = tuple(known)
+    names = tuple(choices)
     # a value may be anything that JSON has, also what has no hash
     if not isinstance(value, str) or value not in names:
         raise AnswerError(
-            f"the {what} {value!r} is unknown",
-            location=place,
+            f"the {field} {value!r} is unknown",
+            location=location,
             remedy=f"It is one of {', '.join(names)}.",
             name=str(value),
             choices=names,
@@ -356,7 +380,7 @@ def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
     return value
 
 
-def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
+def form_of(forms: Mapping[str, Form], name: str, location: str) -> Form:
     """Return the form with this name.
 
     Raises
@@ -367,7 +391,7 @@ def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
     if name not in forms:
         raise AnswerError(
             f"there is no form {name!r}",
-            location=place,
+            location=location,
             remedy=f"The forms are {', '.join(forms)}.",
             name=name,
             choices=forms,
@@ -375,21 +399,21 @@ def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
     return forms[name]
 
 
-def whole_reply(text: str, state: Any, place: str) -> str:
+def whole_reply(text: str, state: Any, location: str) -> str:
     """The text of a recorded reply; empty where its state says that it is no whole reply."""
-    known = cast(State, one_of(state, STATES, "state", place))
-    return text if Response(text, known).outcome == "ok" else ""
+    known_state = cast(State, require_choice(state, STATES, "state", location))
+    return text if Response(text, known_state).outcome == "ok" else ""
 
 
-def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+def first_field(record: Mapping[str, Any], names: Sequence[str], location: str) -> Any:
     """The value of the first of several fields that a record has."""
     for name in names:
         if name in record:
             return record[name]
-    raise AnswerError(no_field(names, record), location=place)
+    raise AnswerError(no_field(names, record), location=location)
 
 
-def name_in(record: Mapping[str, Any], name: str, place: str) -> str:
+def name_in(record: Mapping[str, Any], name: str, location: str) -> str:
     """A name that a record gives, a text or a number; empty where it gives none.
 
     Raises
@@ -400,12 +424,12 @@ def name_in(record: Mapping[str, Any], name: str, place: str) -> str:
     value = record.get(name)
     if value is not None and (not isinstance(value, (str, int, float)) or isinstance(value, bool)):
         raise DataError(
-            f"the {name} is {value!r:.60}", location=place, remedy="Write a name or a number."
+            f"the {name} is {value!r:.60}", location=location, remedy="Write a name or a number."
         )
     return "" if value is None else str(value)
 
 
-def answer_text(value: Any, place: str) -> str:
+def answer_text(value: Any, location: str) -> str:
     """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
 
     Raises
@@ -415,7 +439,9 @@ def answer_text(value: Any, place: str) -> str:
     """
     if isinstance(value, (dict, list, bool)):
         raise AnswerError(
-            f"the answer is {value!r:.60}, which is no text", location=place, remedy="Write a text."
+            f"the answer is {value!r:.60}, which is no text",
+            location=location,
+            remedy="Write a text.",
         )
     return "" if value is None else str(value)
 
@@ -452,9 +478,9 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
-        known = _TRUTHS.get(value.strip().lower())
-        if known is not None:
-            return known
+        truth = _TRUTHS.get(value.strip().lower())
+        if truth is not None:
+            return truth
         try:
             value = float(value)
         except ValueError:
@@ -490,16 +516,16 @@ def score_of(value: Any) -> float | None:
     if not isinstance(value, Mapping):
         return number(value)
     for name in _SCORES:
-        if (known := number(value.get(name))) is not None:
-            return known
+        if (score := number(value.get(name))) is not None:
+            return score
     read = next((value[name] for name in _READ if name in value), None)
     right = next((value[name] for name in _RIGHT if name in value), None)
     if read is None or right is None:
         return None
     # of repeats the first; an open answer is a list of what may have been meant
-    meant = texts(read[0] if isinstance(read, list) and read else read)
+    accepted_texts = texts(read[0] if isinstance(read, list) and read else read)
     open_ended = value.get("question_type") == "open"
-    return float(any(_says(a, b, open_ended) for a in meant for b in texts(right)))
+    return float(any(_says(a, b, open_ended) for a in accepted_texts for b in texts(right)))
 
 
 def _says(read: str, right: str, contains: bool) -> bool:

@@ -16,8 +16,8 @@ from hqm.benchmark.adapter import Calibration
 from hqm.benchmark.judge_api import parse_judge
 from hqm.imports.human_labels import labelled_by
 from hqm.labels.people_labels import PooledLabels, StageEvidence
-from hqm.psychometrics import agreement_left_out
-from hqm.psychometrics.resampling import sorting
+from hqm.psychometrics import agreement_coefficients
+from hqm.psychometrics.resampling import label_order
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item, finite
@@ -46,19 +46,19 @@ class Protocol:
     margin: float | None = None
 
 
-def _of_administrations(compute: Callable[[Case], T]) -> T:
+def _shared_property(compute: Callable[[Case], T]) -> T:
     """A property that is computed once for all families that look at the same administrations.
 
-    `dataclasses.replace` hands `Case.known` on, so that the copy of a case for another family has
+    `dataclasses.replace` hands `Case.cache` on, so that the copy of a case for another family has
     it too.
     """
     name = compute.__name__
 
     @wraps(compute)
     def value(case: Case) -> T:
-        if name not in case.known:
-            case.known[name] = compute(case)
-        return cast("T", case.known[name])
+        if name not in case.cache:
+            case.cache[name] = compute(case)
+        return cast("T", case.cache[name])
 
     return cast("T", property(value))
 
@@ -81,21 +81,21 @@ class Case:
         What stands in the signature beside them.
     deterministic
         Whether the answers were drawn without chance, so that a repetition repeats by construction.
-    turned
+    is_reversed
         Whether the other administrations' metric points the other way (a hallucination rate against
-        a human's share of faithful answers); their scores are then turned round, and the estimates
+        a human's share of faithful answers); their scores are then reversed, and the estimates
         carry the flag `REVERSED`.
-    whole
+    unsampled
         The reference on all its items, where the others judged a sample of them.
     n_effective
         The number of independent respondents, where some are of one family.
-    together
+    is_joint
         Whether all runs of a form are looked at together, not one pair of administrations.
     seed
         What the streams of random numbers begin from.
     families
         The family of every respondent.
-    families_told
+    families_from_names
         Whether relatives are told from their names alone.
     repeats
         The runs of the reference form, which show how much of a difference the seeds alone make.
@@ -123,7 +123,7 @@ class Case:
         by itself.
     calibration
         How answers become scores on the scale of the benchmark that the items are a short form of.
-    known
+    cache
         What was computed of the administrations so far.
     """
 
@@ -133,13 +133,13 @@ class Case:
     metrics: tuple[Metric, ...]
     protocol: Protocol
     deterministic: bool = False
-    turned: bool = False
-    whole: ScoreMatrix | None = None
+    is_reversed: bool = False
+    unsampled: ScoreMatrix | None = None
     n_effective: float | None = None
-    together: bool = False
+    is_joint: bool = False
     seed: int = 0
     families: tuple[str, ...] = ()
-    families_told: bool = False
+    families_from_names: bool = False
     repeats: Case | None = None
     blind: ScoreMatrix | None = None
     form: Form | None = None
@@ -152,27 +152,27 @@ class Case:
     levels: tuple[str, ...] = ("model",)
     stage: StageEvidence | None = None
     calibration: Calibration | None = None
-    known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def first(self) -> ScoreMatrix:
         return self.matrices[0]
 
     @property
-    def other(self) -> ScoreMatrix:
+    def second(self) -> ScoreMatrix:
         return self.matrices[-1]
 
     @property
     def metric(self) -> Metric:
         return self.metrics[0]
 
-    @_of_administrations
+    @_shared_property
     def mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """(items,): the items that the metric looks at."""
         return self.first.mask(self.metric)
 
     @property
-    def related(self) -> dict[str, Any]:
+    def dependence(self) -> dict[str, Any]:
         """What an estimator is told of relatives among the respondents."""
         return {"n_effective": self.n_effective, "families": self.families}
 
@@ -180,37 +180,37 @@ class Case:
     def n_items(self) -> int:
         return int(self.mask.sum())
 
-    @_of_administrations
+    @_shared_property
     def items(self) -> tuple[Item, ...]:
         """The items that the metric looks at."""
         return tuple(
-            item for item, inside in zip(self.first.items, self.mask, strict=True) if inside
+            item for item, is_scored in zip(self.first.items, self.mask, strict=True) if is_scored
         )
 
     @property
     def respondents(self) -> tuple[str, ...]:
         return self.first.respondents
 
-    @_of_administrations
+    @_shared_property
     def scores(self) -> Array:
         """(administrations, respondents): the scores, all oriented like the first."""
         rows = []
         for k, (matrix, metric) in enumerate(zip(self.matrices, self.metrics, strict=True)):
-            row = (matrix if k else self.everything).score(metric)
-            rows.append(1 - row if self.turned and k else row)
+            row = (matrix if k else self.full_matrix).score(metric)
+            rows.append(1 - row if self.is_reversed and k else row)
         return np.stack(rows)
 
-    @_of_administrations
+    @_shared_property
     def units(self) -> tuple[Units, ...]:
         """What the metrics sum, administration by administration: items, or groups of items."""
         # people's labels know neither subsets nor groups: they are looked at as the metric looks at
         # the first
         units = []
         for matrix, metric in zip(self.matrices, self.metrics, strict=True):
-            seen = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
-            vars(seen)["clusters"] = matrix.clusters  # known already: the items are the same
+            view = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
+            vars(view)["clusters"] = matrix.clusters  # computed before: the items are the same
             units.append(
-                seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group))
+                view.units(replace(metric, subset=self.metric.subset, group=self.metric.group))
             )
         return tuple(units)
 
@@ -219,27 +219,27 @@ class Case:
         """(units,): the number of each unit's cluster, 0 to C - 1."""
         return self.units[0].clusters
 
-    @_of_administrations
-    def without(self) -> Array:
+    @_shared_property
+    def jackknife_scores(self) -> Array:
         """(administrations, respondents, clusters): the scores with each cluster of items left
         out.
         """
         rows = []
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
-            left = left_out(units, metric)
-            rows.append(1 - left if self.turned and k else left)
+            left = leave_one_out_scores(units, metric)
+            rows.append(1 - left if self.is_reversed and k else left)
         return np.stack(rows)
 
-    @_of_administrations
-    def agreement_without(self) -> Mapping[str, Array]:
+    @_shared_property
+    def agreement_jackknife(self) -> Mapping[str, Array]:
         """Coefficient of agreement -> (clusters,): between the first and the last administration,
         each cluster left out.
         """
-        if self.whole is not None:
+        if self.unsampled is not None:
             return {}
-        return agreement_left_out(*self.both_without)
+        return agreement_coefficients(*self.jackknife_pair)
 
-    @_of_administrations
+    @_shared_property
     def item_scores(self) -> Array:
         """(administrations, respondents, units): the metric of every single answer; NaN where it
         was not scored.
@@ -247,7 +247,7 @@ class Case:
         scores = np.empty((len(self.units), *self.units[0].scored.shape))
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
             row = unit_scores(units, metric)
-            scores[k] = 1 - row if self.turned and k else row
+            scores[k] = 1 - row if self.is_reversed and k else row
         return scores
 
     @property
@@ -261,22 +261,22 @@ class Case:
         return 1 - self.first_scores if self.metric.better == "lower" else self.first_scores
 
     @property
-    def everything(self) -> ScoreMatrix:
+    def full_matrix(self) -> ScoreMatrix:
         """The reference on all its items, also where the others judged a sample of them."""
-        return self.first if self.whole is None else self.whole
+        return self.first if self.unsampled is None else self.unsampled
 
     @property
-    def both_without(self) -> tuple[Array, Array]:
-        """`without` of two administrations."""
-        first, other = self.without
-        return first, other
+    def jackknife_pair(self) -> tuple[Array, Array]:
+        """The leave-one-out scores of two administrations."""
+        first, second = self.jackknife_scores
+        return first, second
 
     @property
     def additive(self) -> bool:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
         return self.metric.share
 
-    @_of_administrations
+    @_shared_property
     def unscored(self) -> int:
         """How many answers the metrics could not score."""
         # what nobody labelled is no answer that could not be scored
@@ -285,7 +285,7 @@ class Case:
             matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False)
         )
 
-    @_of_administrations
+    @_shared_property
     def withheld(self) -> int:
         """How many withheld answers the metrics score all the same, as the release does."""
         pairs = zip(self.matrices, self.metrics, strict=True)
@@ -295,21 +295,21 @@ class Case:
     def _studies(self) -> dict[Any, Any]:
         return {}
 
-    def once(self, study: Callable[[Case], T]) -> T:
+    def cached(self, study: Callable[[Case], T]) -> T:
         """A study that several indicators are read from, made once for this case."""
         if study not in self._studies:
             self._studies[study] = study(self)
         return cast("T", self._studies[study])
 
-    def once_for_all(self, study: Callable[[Case], T]) -> T:
+    def cached_across_cases(self, study: Callable[[Case], T]) -> T:
         """A study that is read from the administrations alone, made once for all cases that look at
         the same ones.
         """
-        key = (study, self.metrics, self.turned, self.n_effective)
+        key = (study, self.metrics, self.is_reversed, self.n_effective)
         studies: list[tuple[tuple[ScoreMatrix, ...], Any]] = self.first.studies.setdefault(key, [])
-        for matrices, made in studies:
+        for matrices, outcome in studies:
             if len(matrices) == len(self.matrices) and all(map(is_, matrices, self.matrices)):
-                return cast("T", made)
+                return cast("T", outcome)
         studies.append((self.matrices, study(self)))
         return cast("T", studies[-1][1])
 
@@ -323,11 +323,11 @@ class Case:
 
 
 def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
-    """Return whether a form turns round what is asked: most of its keys are the other answer."""
+    """Return whether a form inverts the question: most of its keys are the other answer."""
     keys = {item.id: item.target for item in first.items}
     pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
-    turned = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
-    return turned > len(pairs) / 2
+    n_reversed = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
+    return n_reversed > len(pairs) / 2
 
 
 def case(
@@ -337,49 +337,43 @@ def case(
     metric: Metric,
     protocol: Protocol,
     *,
-    other_metric: Metric | None = None,
+    second_metric: Metric | None = None,
     **settings: Any,
 ) -> Case:
     """Cut administrations to the respondents and items they share, and put them under their
     metrics.
     """
-    first, *others = matrices
-    everything = first
-    for other in others:
-        first, _ = align(first, other)
-    cut = [align(first, other)[1] for other in others]
-    sampled = facet == "judge" and len(first.items) < len(everything.items)
-    whole = (
-        everything.take(first.respondents, [item.id for item in everything.items])
-        if sampled
-        else None
-    )
-    named = dict(zip(everything.respondents, settings.pop("families", ()), strict=False))
-    families = tuple(named.get(name, name) for name in first.respondents)
-    other_metric = other_metric or metric
-    turned = {metric.better, other_metric.better} == {"higher", "lower"}
-    metrics = (metric, *(other_metric for _ in cut))
+    first, *compared = matrices
+    reference = first
+    for matrix in compared:
+        first, _ = align(first, matrix)
+    aligned = [align(first, matrix)[1] for matrix in compared]
+    unsampled = None
+    if facet == "judge" and len(first.items) < len(reference.items):
+        unsampled = reference.take(first.respondents, [item.id for item in reference.items])
+    family_by_name = dict(zip(reference.respondents, settings.pop("families", ()), strict=False))
+    second_metric = second_metric or metric
     return Case(
         family,
         facet,
-        (first, *cut),
-        metrics,
+        (first, *aligned),
+        (metric, *[second_metric] * len(aligned)),
         protocol,
-        turned=turned,
-        whole=whole,
-        families=families,
+        is_reversed={metric.better, second_metric.better} == {"higher", "lower"},
+        unsampled=unsampled,
+        families=tuple(family_by_name.get(name, name) for name in first.respondents),
         **settings,
     )
 
 
-def family_of(facet: str, first: ScoreMatrix, other: ScoreMatrix) -> str:
+def family_of(facet: str, first: ScoreMatrix, second: ScoreMatrix) -> str:
     """What the comparison of two administrations is called."""
     if facet != "judge":
         return _BY_FACET[facet]
-    if "faithful" in other.tallies:
-        return "criterion" if labelled_by(other.cell.judge) == "people" else "oracle"
-    same = parse_judge(first.cell.judge)[0] == parse_judge(other.cell.judge)[0]
-    return "judge_consistency" if same else "judge_agreement"
+    if "faithful" in second.tallies:
+        return "criterion" if labelled_by(second.cell.judge) == "people" else "oracle"
+    is_same_judge = parse_judge(first.cell.judge)[0] == parse_judge(second.cell.judge)[0]
+    return "judge_consistency" if is_same_judge else "judge_agreement"
 
 
 def unit_scores(units: Units, metric: Metric) -> Array:
@@ -389,11 +383,11 @@ def unit_scores(units: Units, metric: Metric) -> Array:
     return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
 
 
-def left_out(units: Units, metric: Metric) -> Array:
+def leave_one_out_scores(units: Units, metric: Metric) -> Array:
     """(respondents, clusters): the metric with each cluster of units left out."""
     clusters = units.clusters
     count = int(clusters.max()) + 1 if len(clusters) else 0
-    order = sorting(clusters)
+    order = label_order(clusters)
     starts = np.searchsorted(clusters[order], np.arange(count))
     sums = {}
     for key, values in units.tallies.items():
@@ -403,6 +397,5 @@ def left_out(units: Units, metric: Metric) -> Array:
 
 
 def numbers(values: Array) -> list[float | None]:
-    """Numbers for a detail."""
-    known = np.isfinite(values).tolist()
-    return [value if there else None for value, there in zip(values.tolist(), known, strict=True)]
+    """Numbers for a detail, None for what is not finite."""
+    return list(map(finite, values.tolist()))

@@ -22,13 +22,14 @@ from hqm.indicators.indicator import (
     SHORT_FORM,
     SOLVABILITY,
     TYPES,
+    Absence,
     Indicator,
     Result,
-    indicators_of,
+    family_indicators,
 )
 from hqm.indicators.judged import say_who_labelled
 from hqm.labels.people_labels import StageEvidence
-from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_few_respondents
+from hqm.psychometrics import Coefficient, ConfidenceInterval, too_few_families, too_few_respondents
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
 from hqm.signature import digest, sign
@@ -37,26 +38,34 @@ from hqm.version import __version__
 
 # --- estimates of one family ---
 
-_MANY = 0.01
+_MAX_UNSCORED_SHARE = 0.01
 """The share of unscored answers from which an estimate carries the flag UNPARSED."""
-_FEW = 20
-_NO_BOUND = "it is 1, or has no value without one of the respondents"
+_MIN_RESPONDENTS = 20
+_NO_LOWER_END = "it is 1, or has no value without one of the respondents"
 
 
 def estimates(case: Case) -> list[Estimate]:
     """All estimates of a case, with the reason where there is no number."""
     signed = []
-    for indicator in indicators_of(case.family):
-        lacks = (need.lacking(case) for need in indicator.needs)
-        lack = next((each for each in lacks if each is not None), None)
-        if lack is None:
+    for indicator in family_indicators(case.family):
+        absence = _first_absence(case, indicator)
+        if absence is None:
             result = _result(case, indicator, indicator.compute(case))
-        elif lack.reason:
-            result = Result(Coefficient.absent(lack.status, lack.reason))
+        elif absence.reason:
+            result = Result(Coefficient.absent(absence.status, absence.reason))
         else:  # the indicator is not listed for this case
             continue
         signed.append(_signed(case, indicator, result))
     return signed
+
+
+def _first_absence(case: Case, indicator: Indicator) -> Absence | None:
+    """The first of the indicator's needs that the case lacks; later ones may rest on it."""
+    for need in indicator.needs:
+        absence = need.check(case)
+        if absence is not None:
+            return absence
+    return None
 
 
 def _result(case: Case, indicator: Indicator, value: float | Coefficient | Result) -> Result:
@@ -64,28 +73,25 @@ def _result(case: Case, indicator: Indicator, value: float | Coefficient | Resul
     if isinstance(value, float):
         value = Coefficient(value)
     result = value if isinstance(value, Result) else Result(value)
-    if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
-        missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
-        return Result(missing, result.detail, result.flags, result.over)
-    least, most = indicator.unit.least, indicator.unit.most
-    if result.coefficient.value < least - 1e-9 or result.coefficient.value > most + 1e-9:
-        outside = Coefficient.absent(
-            "degenerate",
-            f"it comes out as {result.coefficient.value:.3g}, outside of {least:g} to {most:g}: the"
-            " scores go against one another, or hardly differ",
+    coefficient = result.coefficient
+    if coefficient.status == "ok" and not math.isfinite(coefficient.value):
+        reason = "too few answers were scored to determine it"
+        return replace(result, coefficient=Coefficient.absent("degenerate", reason))
+    unit = indicator.unit
+    if coefficient.value < unit.minimum - 1e-9 or coefficient.value > unit.maximum + 1e-9:
+        reason = (
+            f"it comes out as {coefficient.value:.3g}, outside of {unit.minimum:g} to"
+            f" {unit.maximum:g}: the scores go against one another, or hardly differ"
         )
-        return Result(outside, {}, result.flags, result.over)
-    if (
-        indicator.repeats
-        and case.facet == "run"
-        and case.deterministic
-        and math.isfinite(result.coefficient.value)
-    ):
-        return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
+        absent = Coefficient.absent("degenerate", reason)
+        return replace(result, coefficient=absent, detail={})
+    repeats = indicator.repeats and case.facet == "run" and case.deterministic
+    if repeats and math.isfinite(coefficient.value):
+        return replace(result, coefficient=_not_informative(coefficient))
     return result
 
 
-def _repeats(value: Coefficient) -> Coefficient:
+def _not_informative(value: Coefficient) -> Coefficient:
     """A coefficient that is 1 by construction says nothing."""
     reason = (
         "the answers were drawn without chance (temperature 0 or identical answers): they repeat by"
@@ -98,41 +104,41 @@ def _repeats(value: Coefficient) -> Coefficient:
 
 def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     name, value, detail = indicator.name, result.coefficient, dict(result.detail)
-    detail |= _others(case, indicator, result)
+    detail |= _population_detail(case, indicator, result)
     if "no_interval_for_others" in detail:
         value = replace(value, low=math.nan, high=math.nan)
-    respondents, items = _used(case, value)
-    detail |= _losses(case, respondents, items)
+    respondents, items = _sample_sizes(case, value)
+    detail |= _left_out_shares(case, respondents, items)
     spans = []
     if value.fixed is not None and math.isfinite(value.fixed.low):
         spans.append(_interval(value.fixed, "fixed_models"))
     if math.isfinite(value.low):
-        spans.append(Interval(value.low, value.high, result.over, value.method, value.level))
-    intervals = [_inside(span, indicator) for span in spans]
+        spans.append(Interval(value.low, value.high, result.inference, value.method, value.level))
+    intervals = [_clip_to_unit(span, indicator) for span in spans]
     flags = [*value.flags, *result.flags]
-    if case.turned:
+    if case.is_reversed:
         flags.append("REVERSED")
     if (
         value.status == "ok"
         and intervals
         and intervals[-1].inference == "model_population"
-        and value.n < _FEW
+        and value.n < _MIN_RESPONDENTS
     ):
         flags.append("FEW_MODELS")
     total = len(case.matrices) * len(case.respondents) * case.n_items
-    if total and case.unscored / total > _MANY:
+    if total and case.unscored / total > _MAX_UNSCORED_SHARE:
         flags.append("UNPARSED")
     if case.withheld:
         flags.append("WITHHELD")
         detail["withheld"] = case.withheld
     detail |= {key: number for key in ("raw", "se") if math.isfinite(number := getattr(value, key))}
-    first, *others = (str(matrix.cell) for matrix in case.matrices)
+    first, *compared = (str(matrix.cell) for matrix in case.matrices)
     return Estimate(
         indicator=f"{case.family}.{name}",
         metric=case.metric.name,
         facet=case.facet,
         first=first,
-        other=" & ".join(others),
+        other=" & ".join(compared),
         value=value.value if math.isfinite(value.value) else None,
         status=value.status,
         reason=value.reason,
@@ -146,49 +152,52 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     )
 
 
-def _used(case: Case, value: Coefficient) -> tuple[int, int]:
+def _sample_sizes(case: Case, value: Coefficient) -> tuple[int, int]:
     """How many respondents and items an estimate was computed from."""
-    respondents, items = len(case.respondents), case.n_items
-    known = value.status in ("ok", "not_informative")
-    return (
-        value.n if known and 0 < value.n < respondents else respondents,
-        value.n_items if known and 0 < value.n_items < items else items,
-    )
+    respondents = len(case.respondents)
+    items = case.n_items
+    if value.status in ("ok", "not_informative"):
+        if 0 < value.n < respondents:
+            respondents = value.n
+        if 0 < value.n_items < items:
+            items = value.n_items
+    return respondents, items
 
 
-def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
+def _left_out_shares(case: Case, respondents: int, items: int) -> dict[str, float]:
     """The shares of respondents and items that an estimate had to leave out."""
-    shares = {
-        "respondents_left_out": (respondents, len(case.respondents)),
-        "items_left_out": (items, case.n_items),
-    }
-    return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
+    shares = {}
+    if respondents < len(case.respondents):
+        shares["respondents_left_out"] = 1 - respondents / len(case.respondents)
+    if items < case.n_items:
+        shares["items_left_out"] = 1 - items / case.n_items
+    return shares
 
 
-def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
+def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
     """What relatives among the respondents mean for other respondents, and why nothing is said of
     those.
     """
     value = result.coefficient
-    known = math.isfinite(value.low)
-    if result.over != "model_population" or not (known or indicator.one_sided):
+    has_lower_end = math.isfinite(value.low)
+    if result.inference != "model_population" or not (has_lower_end or indicator.one_sided):
         return {}
-    if value.status != "ok" and not known:
+    if value.status != "ok" and not has_lower_end:
         return {}
     details: dict[str, Any] = {}
     source = ""
     if case.n_effective is not None and len(set(case.families)) < len(case.respondents):
-        source = "told from their names" if case.families_told else "as given"
+        source = "told from their names" if case.families_from_names else "as given"
         details = {
             "n_effective": case.n_effective,
             "families": f"{len(set(case.families))}, {source}",
         }
     reason = too_few_families(case.families)
-    if indicator.one_sided and not known:
+    if indicator.one_sided and not has_lower_end:
         reason = (
             str(result.detail.get("no_interval_for_others", ""))
             or too_few_respondents(value.n or len(case.respondents), case.families)
-            or _NO_BOUND
+            or _NO_LOWER_END
         )
     if reason:
         details["no_interval_for_others"] = f"{reason} (families {source})" if source else reason
@@ -196,10 +205,10 @@ def _others(case: Case, indicator: Indicator, result: Result) -> dict[str, Any]:
 
 
 def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:
-    def used(count: int, there: int) -> str:
-        return str(there) if count == there else f"{count}of{there}"
+    def size_text(count: int, total: int) -> str:
+        return str(total) if count == total else f"{count}of{total}"
 
-    def every(facet: str) -> str:
+    def facet_levels(facet: str) -> str:
         return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in case.matrices))
 
     return sign(
@@ -209,13 +218,15 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "scorer": case.protocol.scorer,
             "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
             **{
-                facet: every(facet)
+                facet: facet_levels(facet)
                 for facet in ("form", "run", "judge", "sight", "until", "resolution")
             },
             "respondents": (
-                f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
+                f"{size_text(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
             ),
-            "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
+            "items": len(case.first.items)
+            if items == case.n_items
+            else size_text(items, case.n_items),
             "answers": digest([matrix.answers for matrix in case.matrices]),
             "statistic": f"{case.family}.{name}",
             "interval": method.replace(" ", "_") or "none",
@@ -224,29 +235,31 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
     )
 
 
-def _inside(span: Interval, indicator: Indicator) -> Interval:
+def _clip_to_unit(interval: Interval, indicator: Indicator) -> Interval:
     """An interval without the values that the indicator cannot have; an open end stays open."""
-    least, most = indicator.unit.least, indicator.unit.most
-    low, high = min(max(span.low, least), most), max(min(span.high, most), least)
-    return replace(span, low=low, high=math.inf if span.high == math.inf else high)
+    minimum, maximum = indicator.unit.minimum, indicator.unit.maximum
+    low = min(max(interval.low, minimum), maximum)
+    if interval.high == math.inf:
+        return replace(interval, low=low)
+    return replace(interval, low=low, high=max(min(interval.high, maximum), minimum))
 
 
-def _interval(bounds: Bounds, inference: str) -> Interval:
+def _interval(bounds: ConfidenceInterval, inference: str) -> Interval:
     return Interval(bounds.low, bounds.high, inference, bounds.method, bounds.level)
 
 
-_ONCE = (SOLVABILITY, TYPES)
+_METRIC_FREE_FAMILIES = (SOLVABILITY, TYPES)
 """The families of one administration that do not depend on the metric."""
 
 
 def compare(
     facet: str,
     first: ScoreMatrix,
-    other: ScoreMatrix,
+    second: ScoreMatrix,
     metric: Metric,
     protocol: Protocol,
     *,
-    other_metric: Metric | None = None,
+    second_metric: Metric | None = None,
     runs: Sequence[ScoreMatrix] = (),
     **settings: Any,
 ) -> list[Estimate]:
@@ -256,43 +269,43 @@ def compare(
     ----------
     facet
         The one facet in which they differ.
-    first, other
+    first, second
         The administrations; the first is the reference.
-    metric, other_metric
-        The metric of the first, and of the other where it has its own (people's labels).
+    metric, second_metric
+        The metric of the first, and of the second where it has its own (people's labels).
     protocol
         What stands in the signatures.
     runs
         All runs of the reference form, the reference first: they show the noise of the seeds when
         forms are compared.
     settings
-        `deterministic`, `n_effective`, `families` (in the order of the first) and `families_told`,
-        as in `Case`.
+        `deterministic`, `n_effective`, `families` (in the order of the first) and
+        `families_from_names`, as in `Case`.
     """
-    family = family_of(facet, first, other)
+    family = family_of(facet, first, second)
     repeats = _all_runs(runs, metric, protocol, settings) if facet in ("form", "judge") else None
     pair = case(
         family,
         facet,
-        (first, other),
+        (first, second),
         metric,
         protocol,
-        other_metric=other_metric,
+        second_metric=second_metric,
         repeats=repeats,
         **settings,
     )
     if family in (CRITERION.name, ORACLE.name):
-        return say_who_labelled(estimates(pair), other.cell.judge)
-    crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
-    return [*estimates(pair), *(_components(pair) if crossed else ())]
+        return say_who_labelled(estimates(pair), second.cell.judge)
+    is_crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
+    return [*estimates(pair), *(_components(pair) if is_crossed else ())]
 
 
 def compare_runs(
     runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any
 ) -> list[Estimate]:
     """What all runs of one form together say of test-retest reliability."""
-    together = _all_runs(runs, metric, protocol, settings)
-    return [] if together is None else [*estimates(together), *_components(together)]
+    joint_case = _all_runs(runs, metric, protocol, settings)
+    return [] if joint_case is None else [*estimates(joint_case), *_components(joint_case)]
 
 
 def compare_forms(
@@ -304,8 +317,8 @@ def compare_forms(
     """
     if len(forms) < 2:
         return []
-    together = case("parallel_forms", "form", forms, metric, protocol, together=True, **settings)
-    return [*estimates(together), *(_components(together) if len(forms) > 2 else ())]
+    joint_case = case("parallel_forms", "form", forms, metric, protocol, is_joint=True, **settings)
+    return [*estimates(joint_case), *(_components(joint_case) if len(forms) > 2 else ())]
 
 
 def _components(crossed: Case) -> list[Estimate]:
@@ -317,7 +330,7 @@ def _all_runs(
 ) -> Case | None:
     if len(runs) < 2:
         return None
-    return case("test_retest", "run", runs, metric, protocol, together=True, **settings)
+    return case("test_retest", "run", runs, metric, protocol, is_joint=True, **settings)
 
 
 def compare_stage(
@@ -333,8 +346,8 @@ def compare_stage(
     `first` holds the judge's verdicts on the answers, `labels` people's labels of them.
     """
     metric = Metric(stage.role, mean_of("faithful"), share=True)
-    alone = case("stages", "judge", (first, labels), metric, protocol, stage=stage, **settings)
-    return say_who_labelled(estimates(alone), HUMAN)
+    stage_case = case("stages", "judge", (first, labels), metric, protocol, stage=stage, **settings)
+    return say_who_labelled(estimates(stage_case), HUMAN)
 
 
 def describe(
@@ -348,7 +361,7 @@ def describe(
     families: Sequence[str] = (),
     blind: ScoreMatrix | None = None,
     n_effective: float | None = None,
-    families_told: bool = False,
+    families_from_names: bool = False,
     seed: int = 0,
     copies: Mapping[str, str] | None = None,
     calibration: Calibration | None = None,
@@ -360,7 +373,7 @@ def describe(
     says whether this is the first audited metric: what does not depend on the metric is estimated
     once. `calibration` is that of a short form.
     """
-    alone = case(
+    single_case = case(
         "",
         "",
         (first,),
@@ -369,16 +382,22 @@ def describe(
         n_effective=n_effective,
         seed=seed,
         families=tuple(families),
-        families_told=families_told,
+        families_from_names=families_from_names,
         blind=blind,
         form=form,
         claimed=frozenset(claimed),
         copies=copies or {},
         calibration=calibration,
     )
-    of_short = (SHORT_FORM,) if calibration is not None else ()
-    for family in (*of_short, CONSISTENCY, DISCRIMINABILITY, ITEMS, *(_ONCE if leading else ())):
-        yield from estimates(replace(alone, family=family.name))
+    short_form_families = (SHORT_FORM,) if calibration is not None else ()
+    for family in (
+        *short_form_families,
+        CONSISTENCY,
+        DISCRIMINABILITY,
+        ITEMS,
+        *(_METRIC_FREE_FAMILIES if leading else ()),
+    ):
+        yield from estimates(replace(single_case, family=family.name))
 
 
 def expected(

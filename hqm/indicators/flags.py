@@ -118,7 +118,7 @@ GOAL = 0.9
 """The reliability from which a leaderboard is read model by model; the default policy asks the
 same.
 """
-NOTES = frozenset(
+NOTE_FLAGS = frozenset(
     {
         "REVERSED",
         "NEGATIVE_COMPONENT",
@@ -135,7 +135,7 @@ NOTES = frozenset(
 """Flags that say how a number was made, or describe the respondents, and change no decision: a
 sound benchmark has weak respondents, a close top, and some who lean towards yes.
 """
-_NAMED = {
+_DETAIL_LISTS = {
     "CEILING": ("in that range", "in_top"),
     "FLOOR": ("in that range at the lower end", "in_bottom"),
     "FAVOURS_FAMILY": ("favoured, or at a disadvantage", "favours"),
@@ -183,18 +183,18 @@ def warn(
 
     A flag on which a decision hangs is a warning; one that only describes a number is a note.
     """
-    of_metric = [estimate for estimate in estimates if estimate.metric == case.metric.name]
-    yield from _few(case, family)
-    yield from _range(case, of_metric)
-    yield from _from_estimates(case, of_metric)
+    metric_estimates = [estimate for estimate in estimates if estimate.metric == case.metric.name]
+    yield from _sample_size_flags(case, family)
+    yield from _range_flags(case, metric_estimates)
+    yield from _estimate_flags(case, metric_estimates)
 
 
-def _few(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
+def _sample_size_flags(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
     n, metric = len(case.respondents), case.metric.name
     n_eff = family.n_eff if family is not None and math.isfinite(family.n_eff) else float(n)
     if n < 20 or n_eff < 10:
         relatives = "" if n_eff > n - 0.05 else f", which count as {n_eff:.1f} independent ones"
-        sentence = f"{_counted(n)} answered{relatives}"
+        sentence = f"{_respondent_count(n)} answered{relatives}"
         yield Warned("FEW_MODELS", metric, sentence, "", {"n": n, "n_effective": n_eff})
     if family is not None and "FAMILY_DEPENDENCE" in family.flags:
         sentence = (
@@ -210,110 +210,112 @@ def _few(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
         )
 
 
-def _counted(n: int) -> str:
+def _respondent_count(n: int) -> str:
     return f"{n} respondent{'s' * (n != 1)}"
 
 
-def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
+def _range_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
     """Where the reliability reaches the goal over all respondents, and would not among the best
     half of them.
     """
-    rho = _value(estimates, "test_retest.rho_g")
-    spread = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
-    if rho is None or rho < GOAL or spread.status != "ok" or "RANGE_INFLATED" not in spread.flags:
+    estimate = _estimate(estimates, "test_retest.rho_g")
+    restriction = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
+    if restriction.status != "ok" or "RANGE_INFLATED" not in restriction.flags:
         return
-    top = 1 - (1 - rho) / spread.u**2
+    if estimate is None or estimate.value is None or estimate.value < GOAL:
+        return
+    rho = estimate.value
+    # with the same error variance, 1 - rho grows with the inverse of the variance of the scores
+    top = 1 - (1 - rho) / restriction.u**2
     if top < GOAL:
-        numbers = {"sd": spread.sd, "sd_top": spread.sd_top, "rho": rho, "rho_top": top}
+        numbers = {
+            "sd": restriction.sd,
+            "sd_top": restriction.sd_top,
+            "rho": rho,
+            "rho_top": top,
+        }
         sentence = (
-            f"the scores spread {spread.sd:.3f} over all {spread.n} respondents and"
-            f" {spread.sd_top:.3f} over the best {spread.n_top}; with the same error, rho_G is"
-            f" {rho:.3f} over all and {max(0.0, top):.3f} among the best"
+            f"the scores spread {restriction.sd:.3f} over all {restriction.n} respondents and"
+            f" {restriction.sd_top:.3f} over the best {restriction.n_top}; with the same error,"
+            f" rho_G is {rho:.3f} over all and {max(0.0, top):.3f} among the best"
         )
         yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", numbers, note=True)
 
 
-def _value(estimates: Sequence[Estimate], indicator: str) -> float | None:
-    return next((e.value for e in estimates if e.indicator == indicator and e.status == "ok"), None)
+def _estimate(estimates: Sequence[Estimate], indicator: str) -> Estimate | None:
+    """The first estimate of an indicator that has a value."""
+    for estimate in estimates:
+        if estimate.indicator == indicator and estimate.status == "ok":
+            return estimate
+    return None
 
 
-def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
+def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
     """Each flag of a family once, with the first estimate that carries it and the names of the
     others.
     """
     carriers: dict[tuple[str, str], list[Estimate]] = {}
-    for estimate in (e for e in estimates if is_on_page(e.indicator)):
+    for estimate in estimates:
+        if not is_on_page(estimate.indicator):
+            continue
+        family = estimate.indicator.partition(".")[0]
         for flag in estimate.flags:
             if flag in FLAGS and flag != "FEW_MODELS":
-                carriers.setdefault((flag, estimate.indicator.partition(".")[0]), []).append(
-                    estimate
-                )
-    for (flag, family), carrying in carriers.items():
-        others = dict.fromkeys(
-            e.indicator for e in carrying if e.indicator != carrying[0].indicator
-        )
-        also = (
-            f" (also: {', '.join(others)})"
-            if others and flag not in ("UNPARSED", "WITHHELD")
-            else ""
-        )
-        sentence = _sentence(flag, carrying[0]) + also
-        yield Warned(
-            flag, case.metric.name, sentence, family, note=_is_note(flag, carrying[0], estimates)
-        )
+                carriers.setdefault((flag, family), []).append(estimate)
+    for (flag, family), carrier_estimates in carriers.items():
+        first = carrier_estimates[0]
+        names = dict.fromkeys(estimate.indicator for estimate in carrier_estimates)
+        del names[first.indicator]
+        sentence = _sentence(flag, first)
+        if names and flag not in ("UNPARSED", "WITHHELD"):
+            sentence += f" (also: {', '.join(names)})"
+        is_note = _is_note(flag, first, estimates)
+        yield Warned(flag, case.metric.name, sentence, family, note=is_note)
 
 
 def _is_note(flag: str, estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
     if flag == "NOISE_FLOOR":
         # a reliability that reaches the goal repeats well enough, whatever single answers do
-        rho = next(
-            (e for e in estimates if e.indicator == "test_retest.rho_g" and e.status == "ok"), None
-        )
-        near = rho.interval("fixed_models") if rho is not None else None
-        return near is not None and near.low >= GOAL
+        rho = _estimate(estimates, "test_retest.rho_g")
+        interval = rho.interval("fixed_models") if rho is not None else None
+        return interval is not None and interval.low >= GOAL
     if flag == "MEAN_SHIFT":
-        agreed = estimate.interval("fixed_models")
+        interval = estimate.interval("fixed_models")
         return (
             estimate.indicator.endswith(".icc_a1")
-            and agreed is not None
-            and agreed.low >= _GOOD_AGREEMENT
+            and interval is not None
+            and interval.low >= _GOOD_AGREEMENT
         )
-    return flag in NOTES
+    return flag in NOTE_FLAGS
 
 
 def _sentence(flag: str, estimate: Estimate) -> str:
     value = "no number" if estimate.value is None else f"{estimate.value:.3f}"
+    detail = estimate.detail
     if flag == "UNPARSED":
-        low, high = estimate.detail.get("if_all_wrong"), estimate.detail.get("if_all_right")
-        known = low is not None and high is not None
-        bounds = (
-            f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
-            if known
-            else ""
-        )
-        return f"{estimate.unscored} answers are not scored{bounds}"
+        sentence = f"{estimate.unscored} answers are not scored"
+        low, high = detail.get("if_all_wrong"), detail.get("if_all_right")
+        if low is not None and high is not None:
+            sentence += f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
+        return sentence
     if flag == "WITHHELD":
         return (
-            f"{estimate.detail.get('withheld')} refused or empty answers are scored as if they were"
-            " answers"
+            f"{detail.get('withheld')} refused or empty answers are scored as if they were answers"
         )
     if flag == "DOMINANT_MODEL":
-        without = estimate.detail.get("without_strongest")
-        number = "undefined" if without is None else f"{without:.3f}"
+        correlation = detail.get("without_strongest")
+        correlation_text = "undefined" if correlation is None else f"{correlation:.3f}"
         return (
-            f"without {estimate.detail.get('strongest')} the correlation is {number}, with it"
-            f" {value} ({_counted(estimate.n_respondents)})"
+            f"without {detail.get('strongest')} the correlation is {correlation_text}, with it"
+            f" {value} ({_respondent_count(estimate.n_respondents)})"
         )
     if flag == "MEAN_SHIFT":
-        return (
-            f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
-        )
-    named = _NAMED.get(flag)
-    if named is not None:
-        what, key = named
-        listed = estimate.detail.get(key) or ()
-        return f"{estimate.indicator} is {value}; {what}: {', '.join(map(str, listed))}"
+        return f"ICC(A,1) is {value}, and the mean moved by {detail.get('shift') or 0.0:+.3f}"
+    if flag in _DETAIL_LISTS:
+        description, key = _DETAIL_LISTS[flag]
+        names = ", ".join(map(str, detail.get(key) or ()))
+        return f"{estimate.indicator} is {value}; {description}: {names}"
     return f"{estimate.indicator} is {value}"
 
 

@@ -139,8 +139,8 @@ class Unit:
     """
 
     text: str
-    least: float = -math.inf
-    most: float = math.inf
+    minimum: float = -math.inf
+    maximum: float = math.inf
     kind: Literal["", "score", "share"] = ""
     """Scores are shown in the metric's units, and shares in percent."""
 
@@ -149,7 +149,7 @@ SCORE = Unit("in the metric's units", kind="score")
 SCORE_WIDTH = Unit("in the metric's units", 0, kind="score")
 SHARE = Unit("share", 0, 1, kind="share")
 SHARE_DIFFERENCE = Unit("share", -1, 1, kind="share")
-SHARE_OF_REST = Unit("share", most=1, kind="share")
+SHARE_OF_REST = Unit("share", maximum=1, kind="share")
 """Below blind answers there is no end: all wrong where they are right nine times of ten is −9."""
 CORRELATION = Unit("correlation, −1 to 1", -1, 1)
 AGREEMENT = Unit("agreement, 1 is full", -1, 1)
@@ -178,7 +178,7 @@ class Study(Protocol):
     def reason(self) -> str: ...
 
 
-class Lack(NamedTuple):
+class Absence(NamedTuple):
     """Why a case has no number.
 
     Without a reason, the audit does not list the indicator for this case.
@@ -192,9 +192,9 @@ class Lack(NamedTuple):
 class Need:
     """What a case must have before an indicator is computed."""
 
-    what: str
+    description: str
     """In words, for the indicator's page."""
-    lacking: Callable[[Case], Lack | None]
+    check: Callable[[Case], Absence | None]
     """Why the case does not have it; None where it does."""
 
 
@@ -205,7 +205,7 @@ class Result:
     coefficient: Coefficient
     detail: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
-    over: str = "model_population"
+    inference: str = "model_population"
     """What the coefficient's own interval generalises over."""
 
 
@@ -235,7 +235,7 @@ class Indicator:
         Which direction is good, and how many decimals reports show.
     one_sided
         Whether it compares variances or orders of respondents, so that of other respondents only a
-        lower end is known (`psychometrics.at_least`).
+        lower end is known (`psychometrics.add_lower_bound`).
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says
         nothing.
@@ -271,22 +271,27 @@ class Indicator:
         """The facets that differ where it is estimated."""
         return tuple(dict.fromkeys(family.facet for family in self.family if family.facet))
 
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """The names of the families that estimate it."""
+        return tuple(family.name for family in self.family)
+
 
 def result(
     value: Coefficient | float,
     /,
     *,
     flags: tuple[str, ...] = (),
-    over: str = "model_population",
+    inference: str = "model_population",
     **detail: Any,
 ) -> Result:
     """A number with what stands beside it."""
     return Result(
-        value if isinstance(value, Coefficient) else Coefficient(value), detail, flags, over
+        value if isinstance(value, Coefficient) else Coefficient(value), detail, flags, inference
     )
 
 
-def known(value: float, study: Study | None = None, missing: str = "") -> Coefficient:
+def to_coefficient(value: float, study: Study | None = None, missing: str = "") -> Coefficient:
     """A number of a study, or the study's own reason where it has none.
 
     A value that is not finite is reported as degenerate where `missing` gives the reason for it.
@@ -301,8 +306,8 @@ def known(value: float, study: Study | None = None, missing: str = "") -> Coeffi
 
 
 def need(
-    what: str,
-    met: Callable[[Case], bool],
+    description: str,
+    condition: Callable[[Case], bool],
     reason: str | Callable[[Case], str] = "",
     status: Status = "not_applicable",
 ) -> Need:
@@ -310,18 +315,18 @@ def need(
     into the reason.
     """
 
-    def lacking(case: Case) -> Lack | None:
-        if met(case):
+    def check(case: Case) -> Absence | None:
+        if condition(case):
             return None
         if callable(reason):
-            return Lack(status, reason(case))
-        return Lack(status, reason.format(metric=case.metric.name, n=len(case.respondents)))
+            return Absence(status, reason(case))
+        return Absence(status, reason.format(metric=case.metric.name, n=len(case.respondents)))
 
-    return Need(what, lacking)
+    return Need(description, check)
 
 
-def study_of(
-    what: str,
+def need_study(
+    description: str,
     study: Callable[[Case], Study],
     missing: Callable[[Case], bool] | None = None,
     reason: str = "",
@@ -331,17 +336,17 @@ def study_of(
     `missing` says that a study which came out has no number all the same, for this `reason`.
     """
 
-    def lacking(case: Case) -> Lack | None:
-        outcome = case.once(study)
+    def check(case: Case) -> Absence | None:
+        outcome = case.cached(study)
         if outcome.status != "ok":
-            return Lack(outcome.status, outcome.reason or reason)
+            return Absence(outcome.status, outcome.reason or reason)
         return (
-            Lack("degenerate", outcome.reason or reason)
+            Absence("degenerate", outcome.reason or reason)
             if missing is not None and missing(case)
             else None
         )
 
-    return Need(what, lacking)
+    return Need(description, check)
 
 
 MEAN_OF_ITEMS = need(
@@ -354,8 +359,8 @@ ADDITIVE = need(
     lambda case: case.additive,
     "{metric} is no mean of item scores",
 )
-PAIR = need("two administrations", lambda case: len(case.matrices) == 2 and not case.together)
-RUNS = need("two runs of the same form", lambda case: case.together)
+PAIR = need("two administrations", lambda case: len(case.matrices) == 2 and not case.is_joint)
+RUNS = need("two runs of the same form", lambda case: case.is_joint)
 
 
 # --- all indicators ---
@@ -370,19 +375,17 @@ def all_indicators() -> tuple[Indicator, ...]:
     order audits have them.
     """
     package = sys.modules[__name__.rpartition(".")[0]]
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-    modules = (importlib.import_module(f"{package.__name__}.{name}") for name in names)
-    return tuple(indicator for module in modules for indicator in getattr(module, "indicators", ()))
+    indicators: list[Indicator] = []
+    for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        indicators += getattr(module, "indicators", ())
+    return tuple(indicators)
 
 
 @lru_cache(maxsize=64)
-def indicators_of(family: str) -> tuple[Indicator, ...]:
+def family_indicators(family: str) -> tuple[Indicator, ...]:
     """The indicators of one family, in the order of an audit."""
-    return tuple(
-        indicator
-        for indicator in all_indicators()
-        if family in (own.name for own in indicator.family)
-    )
+    return tuple(indicator for indicator in all_indicators() if family in indicator.family_names)
 
 
 def indicator_named(name: str) -> Indicator | None:
@@ -390,7 +393,7 @@ def indicator_named(name: str) -> Indicator | None:
     there is one.
     """
     family, _, statistic = name.rpartition(".")
-    listed = indicators_of(family) if family else all_indicators()
+    listed = family_indicators(family) if family else all_indicators()
     return next((indicator for indicator in listed if indicator.name == statistic), None)
 
 
@@ -402,9 +405,10 @@ def is_on_page(estimate: str) -> bool:
 
 def statistics() -> Mapping[str, Indicator]:
     """Name -> indicator, every name once, by families as reports show them."""
-    places = {name: position for position, name in enumerate(INDICATOR_FAMILIES)}
+    family_order = {name: position for position, name in enumerate(INDICATOR_FAMILIES)}
     listed = sorted(
-        all_indicators(), key=lambda indicator: places.get(indicator.family[0].name, len(places))
+        all_indicators(),
+        key=lambda indicator: family_order.get(indicator.family[0].name, len(family_order)),
     )
     names: dict[str, Indicator] = {}
     for indicator in listed:

@@ -25,10 +25,10 @@ from hqm.indicators.indicator import (
     TEST_RETEST,
     Indicator,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.indicators.judged import TWO_RATERS, binary, labels_by_rater
 from hqm.psychometrics import (
@@ -63,52 +63,56 @@ def _included(case: Case) -> npt.NDArray[np.bool_]:
 
 def _complete(case: Case) -> Array:
     """(respondents, items): the scores of the items that every respondent was scored on."""
-    return case.first_scores[:, case.once(_included)]
+    return case.first_scores[:, case.cached(_included)]
 
 
 def _labels(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The type of each complete item; empty where it has none."""
-    kept = zip(case.items, case.once(_included), strict=True)
-    return np.array([item.type or "" for item, keep in kept if keep])
+    pairs = zip(case.items, case.cached(_included), strict=True)
+    return np.array([item.type or "" for item, keep in pairs if keep])
 
 
 def _types(case: Case) -> list[str]:
-    return sorted(set(case.once(_labels).tolist()) - {""})
+    return sorted(set(case.cached(_labels).tolist()) - {""})
 
 
 def _by_type(case: Case) -> Array:
     """(respondents, types): the mean scores."""
-    scores, labels = case.once(_complete), case.once(_labels)
-    return np.stack([scores[:, labels == kind].mean(axis=1) for kind in case.once(_types)], axis=1)
+    scores, labels = case.cached(_complete), case.cached(_labels)
+    return np.stack(
+        [scores[:, labels == kind].mean(axis=1) for kind in case.cached(_types)], axis=1
+    )
 
 
 def _parts(case: Case) -> Array:
     """(respondents, pictures): the sums over the complete items of each picture; the items where
     every one stands alone.
     """
-    clusters = np.unique(case.clusters[case.once(_included)], return_inverse=True)[1]
-    return aggregate(case.once(_complete).T, clusters).T
+    clusters = np.unique(case.clusters[case.cached(_included)], return_inverse=True)[1]
+    return aggregate(case.cached(_complete).T, clusters).T
 
 
 def _alpha(case: Case) -> Result:
     """Pictures are the parts of the test where several items share one; `of_items` takes the items
     as parts all the same.
     """
-    study = cronbach_alpha(case.first_scores, case.clusters, **case.related, drop="answers")
+    study = cronbach_alpha(case.first_scores, case.clusters, **case.dependence, drop="answers")
     return result(
         study.coefficient,
         varying=finite(study.varying.value),
         items_varying=study.k_varying,
         items=study.k,
-        parts=study.parts,
-        of_items=finite(study.of_items),
+        parts=study.n_clusters,
+        of_items=finite(study.item_alpha),
     )
 
 
 def _split_half(case: Case) -> Result:
     """Pictures are split, not items, where several items share one."""
-    study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
-    value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
+    study = split_half(case.cached(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
+    value = replace(
+        to_coefficient(study.mean, study), n=study.n, n_items=case.cached(_complete).shape[1]
+    )
     return result(
         value, low=finite(study.low), high=finite(study.high), splits=study.splits, parts=study.k
     )
@@ -122,31 +126,32 @@ def _typed(case: Case) -> tuple[Array, list[str], Array]:
 
 
 def _alpha_types(case: Case) -> Result:
-    scores = case.once(_by_type)
-    value = cronbach_alpha(scores, **case.related).coefficient
+    scores = case.cached(_by_type)
+    value = cronbach_alpha(scores, **case.dependence).coefficient
     return result(
-        replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types)
+        replace(value, fixed=None, n_items=case.cached(_complete).shape[1]),
+        types=case.cached(_types),
     )
 
 
 def _kr21(case: Case) -> Coefficient:
-    return replace(kr21(case.once(_complete)), n_items=case.once(_complete).shape[1])
+    return replace(kr21(case.cached(_complete)), n_items=case.cached(_complete).shape[1])
 
 
 def _lambda2(case: Case) -> Coefficient:
-    return replace(lambda2(case.once(_parts)), n_items=case.once(_complete).shape[1])
+    return replace(lambda2(case.cached(_parts)), n_items=case.cached(_complete).shape[1])
 
 
 _BINARY = need(
     "item scores of 0 or 1",
-    lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()),
+    lambda case: bool(np.isin(case.cached(_complete), (0, 1)).all()),
     "the item scores are not 0 or 1",
 )
 _TWO_TYPES = need(
-    "two types", lambda case: len(case.once(_types)) >= 2, "there are fewer than two types"
+    "two types", lambda case: len(case.cached(_types)) >= 2, "there are fewer than two types"
 )
 _THREE_TYPES = need(
-    "three types", lambda case: len(case.once(_types)) >= 3, "one factor needs three types"
+    "three types", lambda case: len(case.cached(_types)) >= 3, "one factor needs three types"
 )
 _FAMILY = (CONSISTENCY,)
 
@@ -209,7 +214,7 @@ _CONSISTENCY = (
         one_sided=True,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
-        compute=lambda case: stratified_alpha(*case.once(_typed), **case.related),
+        compute=lambda case: stratified_alpha(*case.cached(_typed), **case.dependence),
         meaning="Alpha with the types as strata.",
         explains=(stratified_alpha,),
     ),
@@ -235,7 +240,7 @@ _CONSISTENCY = (
             "McDonald's omega of one factor over the scores by type, without what types share"
             " through clusters."
         ),
-        compute=lambda case: omega_of_types(*case.once(_typed), **case.related),
+        compute=lambda case: omega_of_types(*case.cached(_typed), **case.dependence),
         explains=(omega_of_types,),
         headline=_FAMILY,
     ),
@@ -247,7 +252,7 @@ _C1 = next(indicator for indicator in paired_scores.indicators if indicator.name
 
 def icc_of(case: Case) -> ICC:
     """Return the intraclass correlations of all administrations of a case."""
-    return icc(case.scores.T, **case.related)
+    return icc(case.scores.T, **case.dependence)
 
 
 def _single(case: Case, indicator: Indicator) -> Coefficient:
@@ -264,9 +269,9 @@ def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
     return compute
 
 
-def _of_runs(which: Callable[[ICC], Coefficient]) -> Callable[[Case], Result]:
+def _icc_over_runs(coefficient: Callable[[ICC], Coefficient]) -> Callable[[Case], Result]:
     def compute(case: Case) -> Result:
-        return result(which(case.once(icc_of)), administrations=len(case.scores))
+        return result(coefficient(case.cached(icc_of)), administrations=len(case.scores))
 
     return compute
 
@@ -278,7 +283,7 @@ def _fleiss_kappa(case: Case) -> Result:
 
 
 def _standardized_alpha(case: Case) -> Coefficient:
-    return standardized_alpha(case.once(_complete))
+    return standardized_alpha(case.cached(_complete))
 
 
 def _nominal(case: Case) -> bool:
@@ -293,7 +298,7 @@ _NOMINAL = (
     ),
 )
 
-_ONE_WAY = Indicator(
+_ICC_ONE_WAY = Indicator(
     name="icc_11",
     on_page=False,
     unit=AGREEMENT,
@@ -307,7 +312,7 @@ _ONE_WAY = Indicator(
         "ICC(1,1): agreement of one score where no administration is the same for two respondents;"
         " invalid where the mean moved."
     ),
-    compute=_of_runs(lambda study: study.one_way),
+    compute=_icc_over_runs(lambda study: study.one_way),
 )
 _ONE_WAY_K = Indicator(
     name="icc_1k",
@@ -323,7 +328,7 @@ _ONE_WAY_K = Indicator(
         "ICC(1,k): the same for the mean over the administrations; use it only where that mean is"
         " the score."
     ),
-    compute=_of_runs(lambda study: study.one_way_k),
+    compute=_icc_over_runs(lambda study: study.one_way_k),
 )
 _AGREEMENT_K = Indicator(
     name="icc_ak",
@@ -358,28 +363,31 @@ _CONSISTENCY_K = Indicator(
 )
 
 _NAMED_COEFFICIENTS = (
-    _ONE_WAY,
+    _ICC_ONE_WAY,
     _ONE_WAY_K,
     _AGREEMENT_K,
     _CONSISTENCY_K,
     # of three runs or more, all of them are the raters
-    replace(_ONE_WAY, family=(TEST_RETEST,), needs=_THREE),
+    replace(_ICC_ONE_WAY, family=(TEST_RETEST,), needs=_THREE),
     replace(_ONE_WAY_K, family=(TEST_RETEST,), needs=_THREE),
     replace(
-        _AGREEMENT_K, family=(TEST_RETEST,), needs=_THREE, compute=_of_runs(lambda study: study.ak)
+        _AGREEMENT_K,
+        family=(TEST_RETEST,),
+        needs=_THREE,
+        compute=_icc_over_runs(lambda study: study.ak),
     ),
     replace(
         _C1,
         family=(TEST_RETEST,),
         needs=_THREE,
-        compute=_of_runs(lambda study: study.c1),
+        compute=_icc_over_runs(lambda study: study.c1),
         headline=(),
     ),
     replace(
         _CONSISTENCY_K,
         family=(TEST_RETEST,),
         needs=_THREE,
-        compute=_of_runs(lambda study: study.ck),
+        compute=_icc_over_runs(lambda study: study.ck),
     ),
     Indicator(
         name="fleiss_kappa",
@@ -425,23 +433,25 @@ def _strengths(case: Case) -> Dimensionality:
 
 
 def _own_strengths(case: Case) -> Result:
-    study = case.once(_strengths)
-    shown = study.p < LEVEL
-    value = Coefficient(study.own, n=study.n, n_items=study.n_items)
-    if not shown and study.visible > _LARGEST:
-        seen = f"{study.visible:.1f}" if math.isfinite(study.visible) else "2"
+    study = case.cached(_strengths)
+    is_significant = study.p < LEVEL
+    value = Coefficient(study.type_sd, n=study.n, n_items=study.n_items)
+    if not is_significant and study.visible > _LARGEST:
+        logits = f"{study.visible:.1f}" if math.isfinite(study.visible) else "2"
         reason = (
-            f"with these respondents and items, strengths in single types below {seen} logits are"
+            f"with these respondents and items, strengths in single types below {logits} logits are"
             " missed"
         )
         value = replace(value, status="not_informative", reason=reason)
     return result(
         value,
-        flags=("NOT_ONE_THING",) if shown and study.mostly_own else (),
+        flags=("NOT_ONE_THING",) if is_significant and study.mostly_own else (),
         shared=finite(study.shared),
         p=study.p,
         visible=finite(study.visible),
-        types=[{"type": kind, "items": items, "own": own} for kind, items, own in study.by_type],
+        types=[
+            {"type": kind, "items": items, "own": type_sd} for kind, items, type_sd in study.by_type
+        ],
     )
 
 
@@ -451,7 +461,7 @@ _STRENGTHS = (
         unit=LOGITS,
         title="strengths in single types",
         family=(CONSISTENCY,),
-        needs=(MEAN_OF_ITEMS, study_of("halves of two types", _strengths)),
+        needs=(MEAN_OF_ITEMS, need_study("halves of two types", _strengths)),
         compute=_own_strengths,
         explains=(dimensionality,),
         better="lower",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, left_out
+from hqm.indicators.cases import Case, leave_one_out_scores
 from hqm.indicators.indicator import (
     LOGITS,
     MEAN_OF_ITEMS,
@@ -22,8 +22,8 @@ from hqm.indicators.indicator import (
     Indicator,
     Result,
     need,
+    need_study,
     result,
-    study_of,
 )
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import (
@@ -36,7 +36,7 @@ from hqm.psychometrics import (
     subscore_value,
     type_coverage,
 )
-from hqm.psychometrics.coverage import FEWEST_CLUSTERS, ErrorOfType, error_of_parts
+from hqm.psychometrics.coverage import MIN_CLUSTERS, StandardError, cluster_standard_error
 from hqm.psychometrics.distributions import binomial_above
 from hqm.types import Count, Form, finite, types_in
 
@@ -95,24 +95,26 @@ def _coverage(case: Case) -> Coverage:
     )
 
 
-def _errors(case: Case) -> dict[str, ErrorOfType]:
+def _errors(case: Case) -> dict[str, StandardError]:
     """Type -> the standard error of its score by the metric, clusters left out in turn; root mean
     square over respondents.
     """
     errors = {}
     method = "clusters left out, root mean square over respondents"
+    types = np.array([item.type or "" for item in case.first.items])
     for kind in {item.type for item in case.items if item.type}:
-        units = case.first.units(
-            case.metric, np.array([item.type == kind for item in case.first.items])
-        )
-        left = left_out(units, case.metric)
-        count = left.shape[1]
-        if count >= FEWEST_CLUSTERS:
-            with np.errstate(invalid="ignore"):
-                parts = (count - 1) / count * (left - left.mean(axis=1, keepdims=True)) ** 2
-            known = parts[np.isfinite(parts).all(axis=1)]
-            if len(known):
-                errors[kind] = error_of_parts(known.mean(axis=0), method)
+        units = case.first.units(case.metric, types == kind)
+        replicates = leave_one_out_scores(units, case.metric)
+        count = replicates.shape[1]
+        if count < MIN_CLUSTERS:
+            continue
+        with np.errstate(invalid="ignore"):
+            deviations = replicates - replicates.mean(axis=1, keepdims=True)
+            # the summands of the jackknife variance, (C - 1) / C times a squared deviation each
+            variances = (count - 1) / count * deviations**2
+        finite_variances = variances[np.isfinite(variances).all(axis=1)]
+        if len(finite_variances):
+            errors[kind] = cluster_standard_error(finite_variances.mean(axis=0), method)
     return errors
 
 
@@ -120,31 +122,32 @@ def _index(case: Case) -> Result:
     """The row of a type says whether it is measurable here and, where its own score was looked at,
     what it adds to the total.
     """
-    study = case.once(_coverage)
-    worth = (
-        {s.name: s for s in case.once(_subscores) if s.status == "ok"}
-        if _has_subscores(case)
-        else {}
-    )
-    rows = [
-        {
-            "type": t.name,
-            "items": t.items,
-            "images": t.images,
-            "wordings": t.wordings,
-            "share": finite(t.share),
-            **_reliability(case, t.name),
-            "sem": finite(t.sem),
-            "sem_high": finite(t.sem_high),
-            "measured": t.measured,
-            "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
-            "at_chance": chance,
-            "state": t.state,
-            "adds_value": worth[t.name].adds if t.name in worth else None,
-            "adds_value_certainly": worth[t.name].certain if t.name in worth else None,
-        }
-        for t in study.types
-    ]
+    study = case.cached(_coverage)
+    subscores = {}
+    if _has_subscores(case):
+        subscores = {s.name: s for s in case.cached(_subscores) if s.status == "ok"}
+    rows = []
+    for t in study.types:
+        at_chance = _at_chance(case, t.name)
+        subscore = subscores.get(t.name)
+        rows.append(
+            {
+                "type": t.name,
+                "items": t.items,
+                "images": t.images,
+                "wordings": t.wordings,
+                "share": finite(t.share),
+                **_reliability(case, t.name),
+                "sem": finite(t.sem),
+                "sem_high": finite(t.sem_high),
+                "measured": t.measured,
+                "missing_items": 0 if at_chance else t.missing_items,
+                "at_chance": at_chance,
+                "state": t.state,
+                "adds_value": None if subscore is None else subscore.adds,
+                "adds_value_certainly": None if subscore is None else subscore.certain,
+            }
+        )
     return result(
         study.index,
         types=rows,
@@ -160,33 +163,34 @@ def _at_chance(case: Case, kind: str) -> bool:
     Chance is a guess among the options, or always the commonest key. One-sided binomial tests,
     Bonferroni over respondents.
     """
-    items = [(i, item) for i, item in enumerate(case.items) if item.type == kind]
-    if MEAN_OF_ITEMS.lacking(case) is not None or not items:
+    if MEAN_OF_ITEMS.check(case) is not None:
         return False
-    if any(item.task not in ("yes_no", "choice") for _, item in items):
+    columns = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
+    items = [case.items[i] for i in columns]
+    if not items or any(item.task not in ("yes_no", "choice") for item in items):
         return False
-    keys = Counter(str(item.target) for _, item in items)
-    guess = np.mean([1 / max(len(item.options), 2) for _, item in items])
+    keys = Counter(str(item.target) for item in items)
+    guess = np.mean([1 / max(len(item.options), 2) for item in items])
     chance = max(float(guess), max(keys.values()) / len(items))
-    right = case.oriented[:, [i for i, _ in items]]
-    asked = np.isfinite(right).sum(axis=1)
+    right = case.oriented[:, columns]
+    n_answers = np.isfinite(right).sum(axis=1)
     total = np.nansum(right, axis=1)
-    above = binomial_above(np.round(total) - 1, asked, chance)
-    mean = total.sum() / max(int(asked.sum()), 1)
-    return bool(above.min() * len(right) >= 0.05 and mean <= chance + 0.05)
+    p_values = binomial_above(np.round(total) - 1, n_answers, chance)
+    mean = total.sum() / max(int(n_answers.sum()), 1)
+    return bool(p_values.min() * len(right) >= 0.05 and mean <= chance + 0.05)
 
 
 def _reliability(case: Case, kind: str) -> dict[str, Any]:
     """Cronbach's alpha of a type's items, pictures being the parts of the test, with its interval
     over respondents.
     """
-    places = [i for i, label in enumerate(case.once(_labels)) if label == kind]
-    if MEAN_OF_ITEMS.lacking(case) is not None or len(places) < 2:
+    indices = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
+    if MEAN_OF_ITEMS.check(case) is not None or len(indices) < 2:
         return {"alpha": None, "alpha_low": None, "alpha_high": None}
     study = cronbach_alpha(
-        case.first_scores[:, places],
-        case.clusters[places],
-        **case.related,
+        case.first_scores[:, indices],
+        case.clusters[indices],
+        **case.dependence,
         drop="answers",
     )
     alpha = study.coefficient
@@ -198,7 +202,7 @@ def _reliability(case: Case, kind: str) -> dict[str, Any]:
 
 
 def _effective(case: Case) -> Result:
-    study = case.once(_coverage)
+    study = case.cached(_coverage)
     return result(study.effective, evenness=finite(study.evenness.value))
 
 
@@ -207,19 +211,18 @@ def _labels(case: Case) -> list[str]:
 
 
 def _has_subscores(case: Case) -> bool:
-    return MEAN_OF_ITEMS.lacking(case) is None and len(set(case.once(_labels)) - {""}) >= 2
+    return MEAN_OF_ITEMS.check(case) is None and len(set(case.cached(_labels)) - {""}) >= 2
 
 
 def _subscores(case: Case) -> tuple[Subscore, ...]:
-    labels = case.once(_labels)
-    typed = np.array([bool(label) for label in labels])
-    return subscore_value(case.first_scores[:, typed], [label for label in labels if label])
+    labels = np.array(case.cached(_labels))
+    typed = labels != ""
+    return subscore_value(case.first_scores[:, typed], labels[typed].tolist())
 
 
 def _added_value(case: Case) -> Result:
     """The number of types of which `adds` is true."""
-    scores = case.once(_subscores)
-    known = [score for score in scores if score.status == "ok"]
+    scores = case.cached(_subscores)
     rows = [
         {
             "type": s.name,
@@ -233,27 +236,27 @@ def _added_value(case: Case) -> Result:
         }
         for s in scores
     ]
-    absent = Coefficient.absent(scores[0].status, scores[0].reason)
-    return result(float(sum(score.adds for score in known)) if known else absent, types=rows)
+    estimated = [score for score in scores if score.status == "ok"]
+    if not estimated:
+        return result(Coefficient.absent(scores[0].status, scores[0].reason), types=rows)
+    return result(float(sum(score.adds for score in estimated)), types=rows)
 
 
 _FAMILY = (TYPES,)
 _TWO_TYPES = need(
     "two types",
-    lambda case: len(set(case.once(_labels)) - {""}) >= 2,
+    lambda case: len(set(case.cached(_labels)) - {""}) >= 2,
     "there are fewer than two types",
 )
 
 
-def _of_types(case: Case) -> DifferentialFunctioning:
+def _type_functioning(case: Case) -> DifferentialFunctioning:
     return _functioning(case, [item.type or "" for item in case.items])
 
 
-def _of_keys(case: Case) -> DifferentialFunctioning:
-    sided = {"yes", "no"}
-    return _functioning(
-        case, [t if (t := str(item.target)) in sided else "" for item in case.items]
-    )
+def _key_functioning(case: Case) -> DifferentialFunctioning:
+    keys = [str(item.target) for item in case.items]
+    return _functioning(case, [key if key in ("yes", "no") else "" for key in keys])
 
 
 def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
@@ -274,12 +277,12 @@ def _largest(study: DifferentialFunctioning) -> Result:
 
 def _family_types(case: Case) -> Result:
     """As `_largest` says, of the types."""
-    return _largest(case.once(_of_types))
+    return _largest(case.cached(_type_functioning))
 
 
 def _family_keys(case: Case) -> Result:
     """As `_largest` says, of yes-keys and no-keys, which are one difference."""
-    return _largest(case.once(_of_keys))
+    return _largest(case.cached(_key_functioning))
 
 
 _FAMILIES = need("the families of the respondents", lambda case: len(set(case.families)) > 1)
@@ -322,7 +325,7 @@ indicators = (
         unit=LOGITS,
         title="types that favour a family",
         family=(TYPES,),
-        needs=(MEAN_OF_ITEMS, _FAMILIES, study_of("two families to compare", _of_types)),
+        needs=(MEAN_OF_ITEMS, _FAMILIES, need_study("two families to compare", _type_functioning)),
         compute=_family_types,
         explains=(differential_functioning,),
         better="lower",
@@ -344,7 +347,7 @@ indicators = (
                 lambda case: {"yes", "no"} <= {str(item.target) for item in case.items},
             ),
             _FAMILIES,
-            study_of("two families to compare", _of_keys),
+            need_study("two families to compare", _key_functioning),
         ),
         compute=_family_keys,
         explains=(differential_functioning,),

@@ -26,19 +26,20 @@ from hqm.indicators.indicator import (
     SHARE,
     Indicator,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.indicators.labelled import (
     RIGHT_OR_WRONG,
     agreement_with_people,
     beside_people,
-    drawn_labels,
     label_chances,
     label_clusters,
+    label_replicates,
     label_weights,
+    rater_table,
     rater_variance,
     sample_flags,
     withheld,
@@ -46,8 +47,8 @@ from hqm.indicators.labelled import (
 from hqm.indicators.single_items import list_to_read
 from hqm.indicators.without_pictures import mean_words
 from hqm.psychometrics import (
-    Bounds,
     Coefficient,
+    ConfidenceInterval,
     Contradictions,
     CriterionValidity,
     JudgeErrors,
@@ -85,17 +86,16 @@ def say_who_labelled(estimates: Sequence[Estimate], judge: str) -> list[Estimate
     """Every estimate with `labelled_by` in its detail; without people its number stays and says
     nothing about validity.
     """
-    who = labelled_by(judge)
-    named = [
-        replace(e, detail={**e.detail, "labelled_by": who, "labels_of": judge}) for e in estimates
-    ]
-    if who == "people":
-        return named
+    labeller = labelled_by(judge)
     reason = NO_PEOPLE.format(judge=judge)
-    return [
-        replace(e, status="not_informative", reason=reason) if e.status == "ok" else e
-        for e in named
-    ]
+    labelled_estimates = []
+    for estimate in estimates:
+        detail = {**estimate.detail, "labelled_by": labeller, "labels_of": judge}
+        estimate = replace(estimate, detail=detail)
+        if labeller != "people" and estimate.status == "ok":
+            estimate = replace(estimate, status="not_informative", reason=reason)
+        labelled_estimates.append(estimate)
+    return labelled_estimates
 
 
 def _verdicts(case: Case) -> Array:
@@ -109,12 +109,12 @@ def binary(values: Array) -> bool:
 
 
 def _yes_or_no(case: Case) -> bool:
-    verdicts = case.once(_verdicts)
+    verdicts = case.cached(_verdicts)
     return bool(np.isfinite(verdicts).any()) and binary(verdicts)
 
 
 def _krippendorff_alpha(case: Case) -> Coefficient:
-    return krippendorff_alpha(case.once(_verdicts), "nominal" if _yes_or_no(case) else "interval")
+    return krippendorff_alpha(case.cached(_verdicts), "nominal" if _yes_or_no(case) else "interval")
 
 
 def _crossed(case: Case) -> bool:
@@ -139,9 +139,13 @@ def _judge_share(case: Case) -> Result:
 
 
 def _validity(case: Case) -> CriterionValidity:
-    clusters, weights = case.once(label_clusters), case.once(label_weights)
+    clusters, weights = case.cached(label_clusters), case.cached(label_weights)
     return criterion_validity(
-        *case.once(beside_people), clusters, weights, n_eff=case.n_effective, families=case.families
+        *case.cached(beside_people),
+        clusters,
+        weights,
+        n_eff=case.n_effective,
+        families=case.families,
     )
 
 
@@ -153,46 +157,44 @@ def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
 
 
 def _disattenuated(case: Case) -> Result:
-    study = case.once(_validity)
-    flags = tuple(
-        flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
-    )
-    full, same = finite(study.full.value), finite(study.same.value)
-    used: dict[str, Any] = {"raw_full": full, "raw_same": same, "paired": study.n_cells}
+    study = case.cached(_validity)
+    reported = ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
+    flags = tuple(flag for flag in study.flags if flag in reported)
     return result(
         study.disattenuated,
-        flags=(*flags, *case.once(sample_flags)),
-        **used,
+        flags=(*flags, *case.cached(sample_flags)),
+        raw_full=finite(study.full.value),
+        raw_same=finite(study.labelled_only.value),
+        paired=study.n_cells,
         **_reliabilities(study),
     )
 
 
 def _ceiling(case: Case) -> Result:
-    study = case.once(_validity)
+    study = case.cached(_validity)
     # the ceiling may exist where the corrected correlation does not
     source = None if np.isfinite(study.ceiling) else study.disattenuated
-    return result(known(study.ceiling, source, "undefined"), **_reliabilities(study))
+    return result(to_coefficient(study.ceiling, source, "undefined"), **_reliabilities(study))
 
 
 def _labels_needed(case: Case) -> Result:
-    study = case.once(_validity)
-    needed = labels_needed(_LABELLED, study.residual_human, study.true_human)
-    value = known(needed, missing="people's scores show no variance beyond sampling")
+    study = case.cached(_validity)
+    n_labels = labels_needed(_LABELLED, study.residual_human, study.true_human)
+    value = to_coefficient(n_labels, missing="people's scores show no variance beyond sampling")
     return result(value, target=_LABELLED, labels=study.n_labelled)
 
 
 def _is_mean(case: Case) -> bool:
-    return MEAN_OF_ITEMS.lacking(case) is None
+    return MEAN_OF_ITEMS.check(case) is None
 
 
 def _errors(case: Case) -> JudgeErrors:
-    study, drawn = (
-        judge_errors(*case.once(beside_people), case.once(label_weights)),
-        case.once(drawn_labels),
-    )
-    if drawn is None or study.status != "ok":
+    """The judge's errors, with those of the raters in both intervals."""
+    study = judge_errors(*case.cached(beside_people), case.cached(label_weights))
+    replicates = case.cached(label_replicates)
+    if replicates is None or study.status != "ok":
         return study
-    tables = [table_agreement(*row.tolist()) for row in drawn.tables()]
+    tables = [table_agreement(*row.tolist()) for row in replicates.tables()]
     return replace(
         study,
         sensitivity=with_raters(study.sensitivity, [table.sensitivity for table in tables]),
@@ -202,7 +204,7 @@ def _errors(case: Case) -> JudgeErrors:
 
 def _contradictions(case: Case) -> Contradictions:
     """Labels and answers together, where the answers may speak of single keys."""
-    automatic, labels = case.once(beside_people)
+    automatic, labels = case.cached(beside_people)
     items = case_items(case)
     oriented = 1 - automatic if case.metric.better == "lower" else automatic
     listed = list_to_read(case, oriented, items, len(items))
@@ -214,7 +216,7 @@ def _contradictions(case: Case) -> Contradictions:
 
 def _contradicted(case: Case) -> Result:
     """The number of items that people contradict."""
-    study = case.once(_contradictions)
+    study = case.cached(_contradictions)
     rows = [
         {
             "item": case_items(case)[c.item].id,
@@ -231,17 +233,19 @@ def _contradicted(case: Case) -> Result:
 
 def case_items(case: Case) -> Sequence[Item]:
     """The items of `beside_people`."""
-    whole = case.everything
+    matrix = case.full_matrix
     return [
-        item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside
+        item
+        for item, is_scored in zip(matrix.items, matrix.mask(case.metric), strict=True)
+        if is_scored
     ]
 
 
 def _kappa(case: Case) -> Result:
-    pooled = case.once(_errors).pooled
-    value = known(pooled.kappa, missing=_ONE_CATEGORY)
+    pooled = case.cached(_errors).pooled
+    value = to_coefficient(pooled.kappa, missing=_ONE_CATEGORY)
     if case.sample is not None and value.status == "ok":
-        value = case.once(agreement_with_people).kappa
+        value = case.cached(agreement_with_people).kappa
     return result(
         value,
         agreement=finite(pooled.agreement),
@@ -249,7 +253,7 @@ def _kappa(case: Case) -> Result:
         positive=finite(pooled.positive),
         negative=finite(pooled.negative),
         answers=pooled.n,
-        flags=case.once(sample_flags),
+        flags=case.cached(sample_flags),
     )
 
 
@@ -257,10 +261,12 @@ def _judge_functioning(case: Case) -> Result:
     """Of the two tests of `judge_errors`, whether the judge errs alike on every respondent's
     answers.
     """
-    errors = case.once(_errors)
+    errors = case.cached(_errors)
     tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
+    # Bonferroni over the tests that there are
+    p = min(1.0, len(tests) * min(tests)) if tests else np.nan
     return result(
-        known(min(1.0, len(tests) * min(tests)) if tests else np.nan, missing=_ONE_CATEGORY),
+        to_coefficient(p, missing=_ONE_CATEGORY),
         p_sensitivity=finite(errors.p_sensitivity),
         p_specificity=finite(errors.p_specificity),
         homogeneous=errors.homogeneous,
@@ -274,17 +280,17 @@ def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
     return Coefficient.absent(scores[0].status, scores[0].reason)
 
 
-def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, float | None]]:
-    """Respondent -> its score with its interval, which is over items; `low` and `high` stand in
-    where there is no other.
+def _respondent_rows(
+    case: Case, scores: Sequence[Coefficient]
+) -> dict[str, dict[str, float | None]]:
+    """Respondent -> its score with its interval over items; with that over respondents where there
+    is no other.
     """
     rows = {}
     for name, score in zip(case.respondents, scores, strict=True):
-        low, high = (
-            (score.fixed.low, score.fixed.high)
-            if score.fixed is not None
-            else (score.low, score.high)
-        )
+        low, high = score.low, score.high
+        if score.fixed is not None:
+            low, high = score.fixed.low, score.fixed.high
         rows[name] = {"score": finite(score.value), "low": finite(low), "high": finite(high)}
     return rows
 
@@ -293,11 +299,11 @@ def _rogan_gladen(case: Case) -> Result:
     """The mean of the respondents' corrected scores."""
     if refused := withheld(case):
         return refused
-    scores = rogan_gladen_scores(*case.once(beside_people), case.once(_errors))
+    scores = rogan_gladen_scores(*case.cached(beside_people), case.cached(_errors))
     mean = _mean_of(scores)
-    return (
-        result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
-    )
+    if mean.status != "ok":
+        return Result(mean)
+    return result(mean, by_respondent=_respondent_rows(case, scores))
 
 
 def _prediction_powered(case: Case) -> Result:
@@ -306,12 +312,16 @@ def _prediction_powered(case: Case) -> Result:
     """
     if refused := withheld(case):
         return refused
-    automatic, human = case.once(beside_people)
-    clusters, chances = case.once(label_clusters), case.once(label_chances)
+    automatic, human = case.cached(beside_people)
+    clusters, chances = case.cached(label_clusters), case.cached(label_chances)
     study = ppi_scores(
-        automatic, human, clusters, probabilities=chances, rater_variance=case.once(rater_variance)
+        automatic,
+        human,
+        clusters,
+        probabilities=chances,
+        rater_variance=case.cached(rater_variance),
     )
-    mean = _mean_of(study.scores) if chances is None else _over_all(case)
+    mean = _mean_of(study.scores) if chances is None else _overall_mean(case)
     if mean.status != "ok":
         return Result(mean)
     changes = [
@@ -320,43 +330,42 @@ def _prediction_powered(case: Case) -> Result:
     ]
     return result(
         mean,
-        by_respondent=_of_each(case, study.scores),
+        by_respondent=_respondent_rows(case, study.scores),
         labels=list(study.labels),
         rank_changes=changes,
-        flags=case.once(sample_flags),
+        flags=case.cached(sample_flags),
     )
 
 
-def _over_all(case: Case) -> Coefficient:
+def _overall_mean(case: Case) -> Coefficient:
     """The corrected mean over all answers of all respondents, with its interval over pictures."""
-    automatic, human = case.once(beside_people)
-    chances, drawn = case.once(label_chances), case.once(drawn_labels)
-    clusters = np.tile(case.once(label_clusters), len(automatic))
-    extra = [float(drawn.of().var(ddof=1))] if drawn is not None else None
-    alone = None if chances is None else chances.reshape(1, -1)
+    automatic, human = case.cached(beside_people)
+    chances = case.cached(label_chances)
+    replicates = case.cached(label_replicates)
+    rater_variances = None
+    if replicates is not None:
+        rater_variances = [float(replicates.mean_labels().var(ddof=1))]
+    # all answers as those of one respondent
     (score,) = ppi_scores(
         automatic.reshape(1, -1),
         human.reshape(1, -1),
-        clusters,
-        probabilities=alone,
-        rater_variance=extra,
+        np.tile(case.cached(label_clusters), len(automatic)),
+        probabilities=None if chances is None else chances.reshape(1, -1),
+        rater_variance=rater_variances,
     ).scores
     if score.status != "ok":
         return score
-    bounds = (
-        Bounds(score.low, score.high, score.method, score.level) if np.isfinite(score.low) else None
-    )
-    return Coefficient(score.value, fixed=bounds, se=score.se, flags=score.flags)
+    interval = None
+    if np.isfinite(score.low):
+        interval = ConfidenceInterval(score.low, score.high, score.method, score.level)
+    return Coefficient(score.value, fixed=interval, se=score.se, flags=score.flags)
 
 
 def labels_by_rater(case: Case) -> Array:
     """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN
     where there is none.
     """
-    raters = case.raters or {}
-    answers = sorted({key for labels in raters.values() for key in labels})
-    table = [[labels.get(key, np.nan) for key in answers] for labels in raters.values()]
-    return np.array(table, dtype=np.float64).reshape(len(raters), len(answers))
+    return rater_table(case.raters or {})
 
 
 def _human_agreement(case: Case) -> Result:
@@ -380,7 +389,7 @@ _LABELS = (PAIR, MEAN_OF_ITEMS)
 _ERRORS = (
     *_LABELS,
     RIGHT_OR_WRONG,
-    study_of("labels of answers both right and wrong", _errors),
+    need_study("labels of answers both right and wrong", _errors),
 )
 _REPEATS = need(
     "two runs of the answers",
@@ -443,7 +452,7 @@ _OF_JUDGES = (
             "Gwet's AC1: chance-corrected agreement that does not collapse when one category is"
             " rare."
         ),
-        compute=lambda case: gwet_ac1(case.once(_verdicts)),
+        compute=lambda case: gwet_ac1(case.cached(_verdicts)),
     ),
     Indicator(
         name="flip_rate",
@@ -451,7 +460,7 @@ _OF_JUDGES = (
         family=_JUDGES,
         needs=_YES_OR_NO,
         compute=lambda case: flip_rate(
-            case.once(_verdicts), np.tile(case.clusters, len(case.respondents))
+            case.cached(_verdicts), np.tile(case.clusters, len(case.respondents))
         ),
         explains=(flip_rate,),
         better="lower",
@@ -508,7 +517,7 @@ _OF_JUDGES = (
         explains=(judge_errors,),
         meaning="Of the answers labelled faithful, the share that the benchmark scores as right.",
         compute=lambda case: result(
-            case.once(_errors).sensitivity, range=finite(case.once(_errors).range_sensitivity)
+            case.cached(_errors).sensitivity, range=finite(case.cached(_errors).range_sensitivity)
         ),
     ),
     Indicator(
@@ -521,7 +530,7 @@ _OF_JUDGES = (
             "Of the answers labelled hallucinated, the share that the benchmark scores as wrong."
         ),
         compute=lambda case: result(
-            case.once(_errors).specificity, range=finite(case.once(_errors).range_specificity)
+            case.cached(_errors).specificity, range=finite(case.cached(_errors).range_specificity)
         ),
     ),
     Indicator(
@@ -557,7 +566,7 @@ _OF_JUDGES = (
         needs=(
             *_LABELS,
             RIGHT_OR_WRONG,
-            study_of("labels of several answers to one item", _contradictions),
+            need_study("labels of several answers to one item", _contradictions),
         ),
         digits=0,
         meaning=(
@@ -601,10 +610,10 @@ _OF_JUDGES = (
 
 
 def _given_length(case: Case) -> Result:
-    words = mean_words(case.everything)
+    words = mean_words(case.full_matrix)
     score, labels = case.scores
     return result(
-        partial_pearson(score, labels, words, **case.related),
+        partial_pearson(score, labels, words, **case.dependence),
         length_and_score=finite(pearson(words, score).value),
         length_and_labels=finite(pearson(words, labels).value),
     )
@@ -614,12 +623,12 @@ def _labelled_types(case: Case) -> dict[str, Array]:
     """Hallucination type -> (2, respondents): the benchmark's score of the type, and the mean of
     people's labels on it.
     """
-    whole = case.everything
-    types = np.array([item.type or "" for item in whole.items])[whole.mask(case.metric)]
-    both = np.stack(case.once(beside_people))
+    matrix = case.full_matrix
+    types = np.array([item.type or "" for item in matrix.items])[matrix.mask(case.metric)]
+    score_pair = np.stack(case.cached(beside_people))
     means = {}
     for name in sorted(set(types) - {""}):
-        scores = both[:, :, types == name]
+        scores = score_pair[:, :, types == name]
         counts = np.isfinite(scores).sum(axis=2)
         if counts[1].any():
             means[name] = ratio(np.nansum(scores, axis=2), counts)
@@ -627,7 +636,7 @@ def _labelled_types(case: Case) -> dict[str, Array]:
 
 
 def _within_respondents(case: Case) -> Result:
-    types = case.once(_labelled_types)
+    types = case.cached(_labelled_types)
     study = repeated_measures(*np.stack(list(types.values()), axis=2))
     return result(study.coefficient, dof=study.dof, p=finite(study.p), types=list(types))
 
@@ -646,10 +655,10 @@ def _rater_share(case: Case) -> Result:
     )
 
 
-_PEOPLE = need("labels by people", lambda case: labelled_by(case.other.cell.judge) == "people")
+_PEOPLE = need("labels by people", lambda case: labelled_by(case.second.cell.judge) == "people")
 _TWO_TYPES = need(
     "labels on two hallucination types",
-    lambda case: len(case.once(_labelled_types)) >= 2,
+    lambda case: len(case.cached(_labelled_types)) >= 2,
     "the labelled answers are of fewer than two hallucination types",
     "insufficient",
 )

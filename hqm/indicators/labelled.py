@@ -4,7 +4,7 @@ whether they are a random sample.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,10 +24,10 @@ from hqm.indicators.indicator import (
     STAGES,
     Indicator,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import (
@@ -56,26 +56,26 @@ def beside_people(case: Case) -> tuple[Array, Array]:
     """(respondents, items) twice: the benchmark's item scores on all items, and people's labels,
     NaN where there are none.
     """
-    whole = case.everything
-    mask = whole.mask(case.metric)
-    automatic = unit_scores(whole.units(case.metric), case.metric)
-    labels = case.other.values
-    return automatic, _placed(case, 1 - labels if case.turned else labels)[:, mask]
+    matrix = case.full_matrix
+    mask = matrix.mask(case.metric)
+    automatic = unit_scores(matrix.units(case.metric), case.metric)
+    labels = case.second.values
+    return automatic, _in_all_columns(case, 1 - labels if case.is_reversed else labels)[:, mask]
 
 
-def _placed(case: Case, values: Array) -> Array:
+def _in_all_columns(case: Case, values: Array) -> Array:
     """Values of the labelled items in the columns of all items; NaN elsewhere."""
-    whole = case.everything
-    position = {item.id: i for i, item in enumerate(whole.items)}
-    table = np.full(whole.values.shape, np.nan)
-    table[:, [position[item.id] for item in case.other.items]] = values
+    matrix = case.full_matrix
+    position = {item.id: i for i, item in enumerate(matrix.items)}
+    table = np.full(matrix.values.shape, np.nan)
+    table[:, [position[item.id] for item in case.second.items]] = values
     return table
 
 
 def label_clusters(case: Case) -> npt.NDArray[np.int64]:
     """(items,): the number of each item's picture, for the items of `beside_people`."""
-    whole = case.everything
-    return whole.units(case.metric).clusters
+    matrix = case.full_matrix
+    return matrix.units(case.metric).clusters
 
 
 def label_chances(case: Case) -> Array | None:
@@ -84,24 +84,24 @@ def label_chances(case: Case) -> Array | None:
     """
     if case.sample is None or not case.sample.probabilities:
         return None
-    whole = case.everything
-    position = {item.id: i for i, item in enumerate(whole.items)}
-    row = {name: i for i, name in enumerate(whole.respondents)}
-    chances = np.full(whole.values.shape, np.nan)
+    matrix = case.full_matrix
+    position = {item.id: i for i, item in enumerate(matrix.items)}
+    row = {name: i for i, name in enumerate(matrix.respondents)}
+    chances = np.full(matrix.values.shape, np.nan)
     for (respondent, item), p in case.sample.probabilities.items():
         if respondent in row and item in position:
             chances[row[respondent], position[item]] = p
-    return chances[:, whole.mask(case.metric)]
+    return chances[:, matrix.mask(case.metric)]
 
 
 def label_weights(case: Case) -> Array | None:
     """(respondents, items): 1 / probability of being labelled; None where labels have none."""
-    chances = case.once(label_chances)
+    chances = case.cached(label_chances)
     return None if chances is None else 1 / chances
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnLabels:
+class LabelReplicates:
     """Labelled answers as other raters might have labelled them: rows and columns of
     `beside_people`, labels, scores, weights.
     """
@@ -112,56 +112,67 @@ class DrawnLabels:
     scores: Array
     weights: Array
 
-    def of(self, row: int | None = None) -> Array:
+    def mean_labels(self, row: int | None = None) -> Array:
         """(replicates,): the weighted mean label of one respondent, or of all."""
-        inside = np.ones(len(self.rows), dtype=bool) if row is None else self.rows == row
-        weights = self.weights[inside]
-        return (
-            np.asarray(self.labels[:, inside] @ weights / weights.sum())
-            if inside.any()
-            else np.zeros(0)
-        )
+        selected = np.ones(len(self.rows), dtype=bool)
+        if row is not None:
+            selected = self.rows == row
+        if not selected.any():
+            return np.zeros(0)
+        weights = self.weights[selected]
+        return np.asarray(self.labels[:, selected] @ weights / weights.sum())
 
     def tables(self) -> Array:
         """(replicates, 4): the weighted numbers of both 1, scored 1, labelled 1, neither; of
         answers that are scored.
         """
         scored = np.isfinite(self.scores)
+        # w: weights, a: automatic scores, h: human labels
         w, a, h = self.weights[scored], self.scores[scored], self.labels[:, scored]
-        both, labelled = h @ (w * a), h @ w
-        yes = float((w * a).sum())
+        both_positive = h @ (w * a)
+        labelled_positive = h @ w
+        scored_positive = float((w * a).sum())
+        neither = float(w.sum()) - scored_positive - labelled_positive + both_positive
         return np.stack(
-            [both, yes - both, labelled - both, float(w.sum()) - yes - labelled + both], axis=1
+            [
+                both_positive,
+                scored_positive - both_positive,
+                labelled_positive - both_positive,
+                neither,
+            ],
+            axis=1,
         )
 
 
-def drawn_labels(case: Case) -> DrawnLabels | None:
+def label_replicates(case: Case) -> LabelReplicates | None:
     """What the raters' own errors could have made of the labels; None where one rater, or a
     nameless one, labelled.
     """
     sample = case.sample
     if sample is None or sample.replicates is None:
         return None
-    automatic, human = case.once(beside_people)
-    whole = case.everything
-    inside = np.flatnonzero(whole.mask(case.metric))
-    column = {whole.items[position].id: i for i, position in enumerate(inside)}
-    row = {name: i for i, name in enumerate(whole.respondents)}
-    places = [
-        (k, row[j.respondent], column[j.item])
-        for k, j in enumerate(sample.judgements)
-        if j.respondent in row
-        and j.item in column
-        and np.isfinite(human[row[j.respondent], column[j.item]])
-    ]
-    if not places:
+    automatic, human = case.cached(beside_people)
+    matrix = case.full_matrix
+    scored = np.flatnonzero(matrix.mask(case.metric))
+    column_by_id = {matrix.items[position].id: i for i, position in enumerate(scored)}
+    row_by_name = {name: i for i, name in enumerate(matrix.respondents)}
+    indices = []
+    rows = []
+    columns = []
+    for index, judgement in enumerate(sample.judgements):
+        row = row_by_name.get(judgement.respondent)
+        column = column_by_id.get(judgement.item)
+        if row is not None and column is not None and np.isfinite(human[row, column]):
+            indices.append(index)
+            rows.append(row)
+            columns.append(column)
+    if not indices:
         return None
-    which, rows, columns = (np.array(part) for part in zip(*places, strict=True))
-    weights = case.once(label_weights)
-    labels = sample.replicates[:, which]
-    return DrawnLabels(
-        rows,
-        1 - labels if case.turned else labels,
+    weights = case.cached(label_weights)
+    labels = sample.replicates[:, indices]
+    return LabelReplicates(
+        np.array(rows),
+        1 - labels if case.is_reversed else labels,
         automatic[rows, columns],
         np.ones(len(rows)) if weights is None else weights[rows, columns],
     )
@@ -171,11 +182,15 @@ def rater_variance(case: Case) -> Array | None:
     """(respondents,): what the raters' errors add to the variance of each respondent's human
     mean.
     """
-    drawn = case.once(drawn_labels)
-    if drawn is None:
+    replicates = case.cached(label_replicates)
+    if replicates is None:
         return None
-    replicates = [drawn.of(row) for row in range(len(case.respondents))]
-    return np.array([float(values.var(ddof=1)) if len(values) else 0.0 for values in replicates])
+    variances = np.zeros(len(case.respondents))
+    for row in range(len(variances)):
+        means = replicates.mean_labels(row)
+        if len(means):
+            variances[row] = means.var(ddof=1)
+    return variances
 
 
 def randomness(case: Case) -> LabelRandomness:
@@ -186,12 +201,12 @@ def randomness(case: Case) -> LabelRandomness:
         return LabelRandomness(
             status="not_applicable", reason="the labels say with which probability they were drawn"
         )
-    return labels_at_random(*case.once(beside_people), case.once(label_clusters))
+    return labels_at_random(*case.cached(beside_people), case.cached(label_clusters))
 
 
 def sample_flags(case: Case) -> tuple[str, ...]:
     """What a reader must know about how the labels came about."""
-    study = case.once(randomness)
+    study = case.cached(randomness)
     flags = (NOT_RANDOM,) if study.p < _ALPHA else ()
     return (*flags, STALE) if case.sample is not None and case.sample.stale else flags
 
@@ -200,28 +215,28 @@ def withheld(case: Case) -> Result | None:
     """The refusal of a corrected score where the labels are no random sample; None where they may
     be one.
     """
-    if NOT_RANDOM not in case.once(sample_flags):
+    if NOT_RANDOM not in case.cached(sample_flags):
         return None
-    study = case.once(randomness)
+    study = case.cached(randomness)
     reason = (
         f"the labelled answers score {study.difference:+.3f} against those nobody labelled (p ="
         f" {study.p:.2g}): they are no random sample, and what is corrected by them would be wrong;"
         " label a sample that was drawn (`hqm label plan`), or give the probability of each label"
     )
     absent = Coefficient.absent("not_applicable", reason)
-    return result(absent, flags=case.once(sample_flags))
+    return result(absent, flags=case.cached(sample_flags))
 
 
 def _labels_at_random(case: Case) -> Result:
     """The test's p-value; below .05 the labels are taken for no random sample."""
-    study = case.once(randomness)
+    study = case.cached(randomness)
     return result(
-        known(study.p, study),
+        to_coefficient(study.p, study),
         difference=finite(study.difference),
         z=finite(study.z),
         labelled=study.labelled,
         unlabelled=study.unlabelled,
-        flags=case.once(sample_flags),
+        flags=case.cached(sample_flags),
     )
 
 
@@ -229,14 +244,14 @@ def agreement_with_people(case: Case) -> WeightedAgreement:
     """Share of labelled answers scored as people do, and kappa, weighted, with the raters' errors
     in both intervals.
     """
-    automatic, human = case.once(beside_people)
+    automatic, human = case.cached(beside_people)
     study = weighted_agreement(
-        automatic, human, case.once(label_clusters), case.once(label_weights)
+        automatic, human, case.cached(label_clusters), case.cached(label_weights)
     )
-    drawn = case.once(drawn_labels)
-    if drawn is None:
+    replicates = case.cached(label_replicates)
+    if replicates is None:
         return study
-    tables = [table_agreement(*row.tolist()) for row in drawn.tables()]
+    tables = [table_agreement(*row.tolist()) for row in replicates.tables()]
     return WeightedAgreement(
         with_raters(study.agreement, [t.agreement for t in tables]),
         with_raters(study.kappa, [t.kappa for t in tables]),
@@ -244,59 +259,68 @@ def agreement_with_people(case: Case) -> WeightedAgreement:
 
 
 def _accuracy(case: Case) -> Result:
-    value = case.once(agreement_with_people).agreement
-    return result(value, flags=case.once(sample_flags), answers=_paired(case))
+    value = case.cached(agreement_with_people).agreement
+    return result(value, flags=case.cached(sample_flags), answers=_paired(case))
 
 
 def _paired(case: Case) -> int:
-    automatic, human = case.once(beside_people)
+    automatic, human = case.cached(beside_people)
     return int((np.isfinite(automatic) & np.isfinite(human)).sum())
 
 
-def _over_answers(case: Case) -> AnswerCorrelations:
-    automatic, human = case.once(beside_people)
-    weights = case.once(label_weights)
-    clusters = np.tile(case.once(label_clusters), len(automatic))
+def _answer_correlations(case: Case) -> AnswerCorrelations:
+    automatic, human = case.cached(beside_people)
+    weights = case.cached(label_weights)
+    clusters = np.tile(case.cached(label_clusters), len(automatic))
     return answer_correlations(
         automatic.ravel(), human.ravel(), clusters, None if weights is None else weights.ravel()
     )
 
 
-def _over_items(case: Case) -> AnswerCorrelations:
+def _item_correlations(case: Case) -> AnswerCorrelations:
     """Over items: the mean score and the mean label of those respondents whose answer is
     labelled.
     """
-    automatic, human = case.once(beside_people)
-    weights = case.once(label_weights)
-    both = np.isfinite(automatic) & np.isfinite(human)
-    w = np.where(both, 1.0 if weights is None else weights, 0.0)
-    total = w.sum(axis=0)
+    automatic, human = case.cached(beside_people)
+    weights = answer_weights(case)
+    total = weights.sum(axis=0)
     used = total > 0
-    means = [
-        (w * np.where(both, x, 0.0)).sum(axis=0)[used] / total[used] for x in (automatic, human)
-    ]
-    automatic_means, human_means = means
-    return answer_correlations(automatic_means, human_means, case.once(label_clusters)[used])
+    automatic_means, human_means = (
+        # 0 in place of NaN, whose weight is 0
+        (weights * np.nan_to_num(values)).sum(axis=0)[used] / total[used]
+        for values in (automatic, human)
+    )
+    return answer_correlations(automatic_means, human_means, case.cached(label_clusters)[used])
+
+
+def answer_weights(case: Case) -> Array:
+    """(respondents, items): the weights of answers that are scored and labelled; 0 elsewhere."""
+    automatic, human = case.cached(beside_people)
+    weights = case.cached(label_weights)
+    labelled = np.isfinite(automatic) & np.isfinite(human)
+    return np.where(labelled, 1.0 if weights is None else weights, 0.0)
 
 
 def _level(name: str) -> tuple[Indicator, ...]:
-    study, title = (_over_answers, "answers") if name == "answer" else (_over_items, "items")
-    wanted = need(f"the level {name} (`--set levels={name}`)", lambda case: name in case.levels)
-    what = "single answers" if name == "answer" else "items' means over respondents"
+    study, title = (
+        (_answer_correlations, "answers") if name == "answer" else (_item_correlations, "items")
+    )
+    level_need = need(f"the level {name} (`--set levels={name}`)", lambda case: name in case.levels)
+    units = "single answers" if name == "answer" else "items' means over respondents"
 
-    def of(statistic: str, shown: str, meaning: str) -> Indicator:
+    def make_indicator(statistic: str, title_start: str, meaning: str) -> Indicator:
         def compute(case: Case) -> Result:
-            value: Coefficient = getattr(case.once(study), statistic)
-            return result(value, answers=_paired(case), flags=case.once(sample_flags))
+            value: Coefficient = getattr(case.cached(study), statistic)
+            return result(value, answers=_paired(case), flags=case.cached(sample_flags))
 
         return Indicator(
             name=f"{title}_{statistic}",
             unit=CORRELATION,
-            title=f"{shown} over {title}",
+            title=f"{title_start} over {title}",
             family=(CRITERION,),
-            needs=(PAIR, MEAN_OF_ITEMS, wanted),
+            needs=(PAIR, MEAN_OF_ITEMS, level_need),
             meaning=(
-                f"{meaning} with people over {what}, with an interval over clusters; two"
+                f"{meaning} with people over {units}, with an interval over clusters; two"
                 " respondents suffice."
             ),
             compute=compute,
@@ -305,9 +329,9 @@ def _level(name: str) -> tuple[Indicator, ...]:
         )
 
     return (
-        of("pearson", "Pearson r", "Pearson's correlation"),
-        of("spearman", "Spearman's rho", "Spearman's rank correlation"),
-        of("tau_b", "Kendall's tau-b", "Kendall's tau-b"),
+        make_indicator("pearson", "Pearson r", "Pearson's correlation"),
+        make_indicator("spearman", "Spearman's rho", "Spearman's rank correlation"),
+        make_indicator("tau_b", "Kendall's tau-b", "Kendall's tau-b"),
     )
 
 
@@ -317,17 +341,25 @@ def _without_majority(sample: PooledLabels) -> int:
     """
     if not sample.raters:
         return 0
-    answers = sorted({answer for labels in sample.raters.values() for answer in labels})
-    table = [
-        [labels.get(answer, math.nan) for answer in answers] for labels in sample.raters.values()
-    ]
-    return int(np.isnan(pooled_labels(table)).sum())
+    return int(np.isnan(pooled_labels(rater_table(sample.raters))).sum())
+
+
+def rater_table(raters: Mapping[str, Mapping[tuple[str, str], float]]) -> Array:
+    """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN
+    where there is none.
+    """
+    answers = sorted(set().union(*raters.values()))
+    table = np.full((len(raters), len(answers)), np.nan)
+    for row, labels in enumerate(raters.values()):
+        for column, answer in enumerate(answers):
+            table[row, column] = labels.get(answer, np.nan)
+    return table
 
 
 def _labelled_answers(case: Case) -> Result:
     """How many answers carry a label, with who gave them and how they became one label each."""
     sample = cast("PooledLabels", case.sample)  # one of its needs
-    human = case.once(beside_people)[1]
+    human = case.cached(beside_people)[1]
     return result(
         float(np.isfinite(human).sum()),
         raters={name.partition(RATER)[2]: len(by) for name, by in sample.raters.items()},
@@ -341,15 +373,15 @@ def _labelled_answers(case: Case) -> Result:
         schemas=list(sample.schemas),
         drawn=bool(sample.probabilities),
         labelled_respondents=int(np.isfinite(human).any(axis=1).sum()),
-        flags=case.once(sample_flags),
+        flags=case.cached(sample_flags),
     )
 
 
 def _right_or_wrong(case: Case) -> bool:
-    automatic, human = case.once(beside_people)
-    both = np.isfinite(automatic) & np.isfinite(human)
-    return bool(both.any()) and bool(
-        np.isin(automatic[both], (0, 1)).all() and np.isin(human[both], (0, 1)).all()
+    automatic, human = case.cached(beside_people)
+    labelled = np.isfinite(automatic) & np.isfinite(human)
+    return bool(labelled.any()) and bool(
+        np.isin(automatic[labelled], (0, 1)).all() and np.isin(human[labelled], (0, 1)).all()
     )
 
 
@@ -371,7 +403,7 @@ def _study(case: Case) -> StageAgreement:
 
 
 def _decided(case: Case) -> bool:
-    return case.once(_study).n > 0
+    return case.cached(_study).n > 0
 
 
 def _why_not(case: Case) -> str:
@@ -384,8 +416,8 @@ def _why_not(case: Case) -> str:
     return f"the {stage.role} and people decided no {stage.unit} both"
 
 
-def _said(case: Case, value: Coefficient, **more: Any) -> Result:
-    stage, study = _stage(case), case.once(_study)
+def _stage_result(case: Case, value: Coefficient, **extra_detail: Any) -> Result:
+    stage, study = _stage(case), case.cached(_study)
     return result(
         value,
         stage=stage.role,
@@ -397,35 +429,33 @@ def _said(case: Case, value: Coefficient, **more: Any) -> Result:
         not_asked=stage.not_asked,
         unread=stage.unread,
         unresolved=stage.unresolved,
-        **more,
+        **extra_detail,
     )
 
 
 def _agreement(case: Case) -> Result:
-    study = case.once(_study)
+    study = case.cached(_study)
     table = {
-        "both_yes": study.both,
-        "judge_only": study.judge_only,
-        "people_only": study.people_only,
-        "both_no": study.neither,
+        "both_yes": finite(study.both_yes),
+        "judge_only": finite(study.judge_only),
+        "people_only": finite(study.people_only),
+        "both_no": finite(study.both_no),
     }
-    return _said(
-        case, study.agreement, table={name: finite(value) for name, value in table.items()}
-    )
+    return _stage_result(case, study.agreement, table=table)
 
 
-def _of(name: str, title: str, meaning: str) -> Indicator:
+def _stage_share(name: str, title: str, meaning: str) -> Indicator:
     def compute(case: Case) -> Result:
-        study = case.once(_study)
+        study = case.cached(_study)
         value: Coefficient = getattr(study, name)
-        other: Coefficient = getattr(study, f"{name}_no")
-        ends = other.fixed
+        share_of_no: Coefficient = getattr(study, f"{name}_no")
+        ends = share_of_no.fixed
         of_no = {
-            "value": finite(other.value),
+            "value": finite(share_of_no.value),
             "low": finite(ends.low) if ends else None,
             "high": finite(ends.high) if ends else None,
         }
-        return _said(case, value, of_no=of_no)
+        return _stage_result(case, value, of_no=of_no)
 
     return Indicator(
         name=name,
@@ -470,7 +500,7 @@ indicators = (
             PAIR,
             _SAMPLED,
             MEAN_OF_ITEMS,
-            study_of("labels without probabilities of some of the answers", randomness),
+            need_study("labels without probabilities of some of the answers", randomness),
         ),
         meaning=(
             "P-value of Mantel and Haenszel's test that labelled and unlabelled answers of a"
@@ -508,19 +538,19 @@ indicators = (
         needs=_NEEDS,
         headline=(STAGES,),
     ),
-    _of(
+    _stage_share(
         "precision",
         "precision",
         "Of what the stage says yes to (descriptive, holds), the share to which people say yes; of"
         " no in the detail.",
     ),
-    _of(
+    _stage_share(
         "recall",
         "recall",
         "Of what people say yes to (descriptive, holds), the share to which the stage says yes; of"
         " no in the detail.",
     ),
-    _of(
+    _stage_share(
         "f1",
         "F1",
         "Harmonic mean of the stage's precision and recall against people; of no in the detail.",

@@ -29,65 +29,74 @@ from hqm.indicators.indicator import (
     WORDS,
     Indicator,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
-from hqm.indicators.labelled import beside_people, drawn_labels, label_weights, sample_flags
+from hqm.indicators.labelled import (
+    answer_weights,
+    beside_people,
+    label_replicates,
+    label_weights,
+    sample_flags,
+)
 from hqm.indicators.without_pictures import mean_words
 from hqm.psychometrics import (
     ICC,
     BlandAltman,
     Coefficient,
     ItemAgreement,
-    agreement_bounds,
+    agreement_interval,
     bias_test,
     bland_altman,
     concordance,
+    cover_fixed_interval,
     icc,
     item_agreement,
     kendall_tau_b,
     leave_one_out,
     mean_shift,
-    never_narrower,
-    own_shifts,
     pearson,
+    respondent_shifts,
     spearman,
     with_raters,
 )
 from hqm.scoring.metrics import ratio
 from hqm.types import finite
 
-_OF_RERUNS = "of two runs, the end of rho_G holds where that of Pearson's r does not in every world"
+_NO_RERUN_INTERVAL = (
+    "of two runs, the end of rho_G holds where that of Pearson's r does not in every world"
+)
 
 
 def _pearson(case: Case) -> Result:
-    r = pearson(*case.scores, **case.related)
-    flags, without = _without_each(case)
+    r = pearson(*case.scores, **case.dependence)
+    flags, influence_detail = _influence(case)
     if case.facet == "run":
         # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
         r = replace(r, low=math.nan, high=math.nan)
-        without |= {"no_interval_for_others": _OF_RERUNS}
+        influence_detail |= {"no_interval_for_others": _NO_RERUN_INTERVAL}
     else:
-        r = _over_items(case, "pearson", r)
+        r = _with_item_interval(case, "pearson", r)
     if case.sample is None:
-        return result(r, flags=flags, **without, **_unread_bounds(case))
-    flags = (*flags, *case.once(sample_flags))
-    return result(_with_raters(case, r), flags=flags, **without, **_unread_bounds(case))
+        return result(r, flags=flags, **influence_detail, **_unread_bounds(case))
+    flags = (*flags, *case.cached(sample_flags))
+    return result(_with_raters(case, r), flags=flags, **influence_detail, **_unread_bounds(case))
 
 
 def _with_raters(case: Case, r: Coefficient) -> Coefficient:
     """The correlation with people whose interval for these respondents also holds their raters'
     errors.
     """
-    drawn = case.once(drawn_labels)
-    if drawn is None or r.status != "ok":
+    replicates = case.cached(label_replicates)
+    if replicates is None or r.status != "ok":
         return r
-    means = [drawn.of(row) for row in range(len(case.respondents))]
+    means = [replicates.mean_labels(row) for row in range(len(case.respondents))]
     labelled = [row for row, values in enumerate(means) if len(values)]
-    replicates = np.stack([means[row] for row in labelled], axis=1)
-    return with_raters(r, [pearson(case.scores[0][labelled], row).value for row in replicates])
+    label_means = np.stack([means[row] for row in labelled], axis=1)
+    scores = case.scores[0][labelled]
+    return with_raters(r, [pearson(scores, row).value for row in label_means])
 
 
 def _same_items(case: Case) -> Coefficient:
@@ -95,32 +104,31 @@ def _same_items(case: Case) -> Coefficient:
     sides share the luck of these items.
     """
     if case.sample is None or not case.additive or case.metric.group:
-        return pearson(case.first.score(case.metric), case.scores[1], **case.related)
-    automatic, human = case.once(beside_people)
-    weights = case.once(label_weights)
-    both = np.isfinite(automatic) & np.isfinite(human)
-    w = np.where(both, 1.0 if weights is None else weights, 0.0)
-    total = w.sum(axis=1)
-    means = [ratio((w * np.where(both, x, 0.0)).sum(axis=1), total) for x in (automatic, human)]
-    return pearson(*means, **case.related)
+        return pearson(case.first.score(case.metric), case.scores[1], **case.dependence)
+    automatic, human = case.cached(beside_people)
+    weights = answer_weights(case)
+    total = weights.sum(axis=1)
+    automatic_means = ratio((weights * np.nan_to_num(automatic)).sum(axis=1), total)
+    human_means = ratio((weights * np.nan_to_num(human)).sum(axis=1), total)
+    return pearson(automatic_means, human_means, **case.dependence)
 
 
-def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
+def _with_item_interval(case: Case, statistic: str, value: Coefficient) -> Coefficient:
     """The coefficient with its interval for these respondents over other items."""
-    left = case.agreement_without.get(statistic)
-    if left is None or value.status != "ok":
+    replicates = case.agreement_jackknife.get(statistic)
+    if replicates is None or value.status != "ok":
         return value
     scaled = statistic == "pearson"
-    bounds = agreement_bounds(value.value, left, *case.both_without, scaled=scaled)
-    return never_narrower(replace(value, fixed=bounds))
+    bounds = agreement_interval(value.value, replicates, *case.jackknife_pair, scaled=scaled)
+    return cover_fixed_interval(replace(value, fixed=bounds))
 
 
 def shift_of(case: Case) -> Coefficient:
     """The mean shift of the scores, with both intervals where the items are the same on both
     sides.
     """
-    without = case.both_without if case.whole is None else None
-    return mean_shift(*case.scores, without=without, n_effective=case.n_effective)
+    replicates = case.jackknife_pair if case.unsampled is None else None
+    return mean_shift(*case.scores, replicates=replicates, n_effective=case.n_effective)
 
 
 def _mean_shift(case: Case) -> Result:
@@ -130,31 +138,29 @@ def _mean_shift(case: Case) -> Result:
     shift = shift_of(case)
     if case.facet not in ("resolution", "sight"):
         return Result(shift)
-    whole, scaled = case.scores
-    own = own_shifts(whole, scaled, case.both_without)
-    rows = zip(case.respondents, whole, scaled, own, strict=True)
-    by = {
-        name: {
-            "whole": finite(first),
-            "scaled": finite(other),
-            "difference": finite(each.value),
-            "low": finite(each.low),
-            "high": finite(each.high),
+    full_scores, changed_scores = case.scores
+    shifts = respondent_shifts(full_scores, changed_scores, case.jackknife_pair)
+    by = {}
+    for row, name in enumerate(case.respondents):
+        by[name] = {
+            "whole": finite(full_scores[row]),
+            "scaled": finite(changed_scores[row]),
+            "difference": finite(shifts[row].value),
+            "low": finite(shifts[row].low),
+            "high": finite(shifts[row].high),
         }
-        for name, first, other, each in rows
-    }
     return result(shift, by_respondent=by)
 
 
-def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Whether one respondent makes the correlation, with the range of the correlation without
     each.
     """
     first = case.scores[0]
 
-    def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
+    def pearson_of(indices: npt.NDArray[np.intp]) -> float:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return float(np.asarray(np.corrcoef(case.scores[:, chosen]))[0, 1])
+            return float(np.asarray(np.corrcoef(case.scores[:, indices]))[0, 1])
 
     influence = leave_one_out(pearson_of, len(first), scores=first)
     if influence.status != "ok":
@@ -163,11 +169,11 @@ def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
         "without_low": finite(influence.low),
         "without_high": finite(influence.high),
         "strongest": case.respondents[influence.strongest],
-        "without_strongest": finite(influence.without[influence.strongest]),
+        "without_strongest": finite(influence.leave_one_out[influence.strongest]),
     }
     if influence.pair[0] >= 0:
         detail["strongest"] = " and ".join(case.respondents[i] for i in influence.pair)
-        detail["without_strongest"] = finite(influence.without_pair)
+        detail["without_strongest"] = finite(influence.value_without_pair)
     return influence.flags, detail
 
 
@@ -184,14 +190,14 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
 
 
 def _icc(case: Case) -> ICC:
-    return icc(np.stack(list(case.scores), axis=1), **case.related)
+    return icc(np.stack(list(case.scores), axis=1), **case.dependence)
 
 
 def _icc_a1(case: Case) -> Result:
-    study, moved = case.once(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
-    flags = ("MEAN_SHIFT",) if moved.p < 0.05 else ()
+    study, shift_test = case.cached(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
+    flags = ("MEAN_SHIFT",) if shift_test.p < 0.05 else ()
     return result(
-        _over_items(case, "icc_a1", study.a1),
+        _with_item_interval(case, "icc_a1", study.a1),
         flags=flags,
         sem=finite(study.sem_agreement),
         mdc95=finite(study.mdc95),
@@ -200,21 +206,27 @@ def _icc_a1(case: Case) -> Result:
 
 
 def _ccc(case: Case) -> Result:
-    study = concordance(*case.scores, **case.related)
+    study = concordance(*case.scores, **case.dependence)
     return result(
-        _over_items(case, "ccc", study.ccc), bias_correction=finite(study.bias_correction)
+        _with_item_interval(case, "ccc", study.ccc), bias_correction=finite(study.bias_correction)
     )
 
 
 def _limits(case: Case) -> Result:
-    study = case.once(_bland_altman)
-    ends = {name: getattr(study, name) for name in ("lower", "upper", "slope")}
-    spans: dict[str, Any] = {
-        name: [finite(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()
-    }
+    study = case.cached(_bland_altman)
+    shift = replace(shift_of(case), flags=study.bias.flags)
     return result(
-        replace(shift_of(case), flags=study.bias.flags), deviation=finite(study.deviation), **spans
+        shift,
+        deviation=finite(study.deviation),
+        lower=_with_ends(study.lower),
+        upper=_with_ends(study.upper),
+        slope=_with_ends(study.slope),
     )
+
+
+def _with_ends(coefficient: Coefficient) -> list[float | None]:
+    """A value with the ends of its interval, for a detail."""
+    return [finite(coefficient.value), finite(coefficient.low), finite(coefficient.high)]
 
 
 def _bland_altman(case: Case) -> BlandAltman:
@@ -228,7 +240,7 @@ def _item_agreement(case: Case) -> Result:
         for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
     }
     return result(
-        known(study.mean, study),
+        to_coefficient(study.mean, study),
         worst=finite(study.worst),
         mean_kappa=finite(study.mean_kappa),
         by_respondent=by,
@@ -239,18 +251,17 @@ def _weighted_agreement(case: Case) -> ItemAgreement:
     """How far the labelled answers of each respondent come out the same, weighted by how they were
     chosen.
     """
-    plain, weights = item_agreement(*case.item_scores), case.once(label_weights)
-    if weights is None or plain.status != "ok" or case.metric.group:
+    plain = item_agreement(*case.item_scores)
+    if case.cached(label_weights) is None or plain.status != "ok" or case.metric.group:
         return plain
-    automatic, human = case.once(beside_people)
-    w = np.where(np.isfinite(automatic) & np.isfinite(human), weights, 0.0)
-    alike = np.array(
-        [
-            float((row * (a == h)).sum() / row.sum()) if row.any() else math.nan
-            for row, a, h in zip(w, automatic, human, strict=True)
-        ]
-    )
-    return replace(plain, agreement=tuple(alike.tolist()))
+    automatic, human = case.cached(beside_people)
+    shares = []
+    for weights, scores, labels in zip(answer_weights(case), automatic, human, strict=True):
+        share = math.nan
+        if weights.any():
+            share = float((weights * (scores == labels)).sum() / weights.sum())
+        shares.append(share)
+    return replace(plain, agreement=tuple(shares))
 
 
 def _length_shift(case: Case) -> Result:
@@ -306,7 +317,7 @@ indicators = (
         explains=(pearson,),
         needs=(
             PAIR,
-            need("judgements of a sample of the items", lambda case: case.whole is not None),
+            need("judgements of a sample of the items", lambda case: case.unsampled is not None),
         ),
         compute=_same_items,
     ),
@@ -320,7 +331,7 @@ indicators = (
         explains=(spearman,),
         repeats=True,
         meaning="Spearman's rank correlation of the respondents' scores.",
-        compute=lambda case: spearman(*case.scores, **case.related),
+        compute=lambda case: spearman(*case.scores, **case.dependence),
     ),
     Indicator(
         name="tau_b",
@@ -332,7 +343,7 @@ indicators = (
         explains=(kendall_tau_b,),
         repeats=True,
         meaning=("Kendall's tau-b: concordant less discordant pairs of respondents."),
-        compute=lambda case: kendall_tau_b(*case.scores, **case.related),
+        compute=lambda case: kendall_tau_b(*case.scores, **case.dependence),
     ),
     ICC_A1,
     Indicator(
@@ -347,8 +358,8 @@ indicators = (
         repeats=True,
         meaning="ICC(C,1): how far the differences between respondents come back.",
         compute=lambda case: result(
-            _over_items(case, "icc_c1", case.once(_icc).c1),
-            sem=finite(case.once(_icc).sem_consistency),
+            _with_item_interval(case, "icc_c1", case.cached(_icc).c1),
+            sem=finite(case.cached(_icc).sem_consistency),
         ),
     ),
     Indicator(
@@ -389,7 +400,7 @@ indicators = (
             "Bland and Altman: the mean difference, with the limits that hold 95% of the"
             " differences."
         ),
-        needs=(PAIR, study_of("respondents for the limits of Bland and Altman", _bland_altman)),
+        needs=(PAIR, need_study("respondents for the limits of Bland and Altman", _bland_altman)),
     ),
     Indicator(
         name="item_agreement",

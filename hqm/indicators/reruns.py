@@ -26,14 +26,14 @@ from hqm.indicators.indicator import (
     SHARE,
     SHARE_DIFFERENCE,
     TEST_RETEST,
+    Absence,
     Indicator,
-    Lack,
     Need,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.indicators.paired_scores import ICC_A1
 from hqm.psychometrics import (
@@ -70,26 +70,26 @@ def retest_of(case: Case) -> GeneralizedRetest:
     without each cluster.
     """
     if case.additive:
-        return rho_g(case.item_scores, case.clusters, **case.related)
-    return rho_g_of_scores(case.scores, without=case.without, **case.related)
+        return rho_g(case.item_scores, case.clusters, **case.dependence)
+    return rho_g_of_scores(case.scores, replicates=case.jackknife_scores, **case.dependence)
 
 
 def _rho(case: Case) -> Coefficient:
-    return case.once_for_all(retest_of).rho
+    return case.cached_across_cases(retest_of).rho
 
 
 def _rho_g(case: Case) -> Result:
-    study = case.once_for_all(retest_of)
+    study = case.cached_across_cases(retest_of)
     return result(
         study.rho,
         sem=finite(study.sem_pooled),
-        by_respondent=_of_each(case, study.sem),
+        by_respondent=_by_respondent(case, study.sem),
         average_of_runs=finite(study.rho_average.value),
         runs=study.runs,
     )
 
 
-def _of_each(case: Case, values: Array) -> dict[str, float | None]:
+def _by_respondent(case: Case, values: Array) -> dict[str, float | None]:
     return dict(zip(case.respondents, numbers(values), strict=True))
 
 
@@ -97,11 +97,15 @@ def _floor(case: Case) -> Coefficient:
     return noise_floor(case.scores[0], len(case.clusters))
 
 
-def _no_gain(case: Case) -> Lack | None:
-    for source in (case.once(_floor), _rho(case)):
+def _no_gain(case: Case) -> Absence | None:
+    """Why there is no gain over coin flips; None where there is one."""
+    floor = case.cached(_floor)
+    for source in (floor, _rho(case)):
         if source.status not in ("ok", "not_informative"):
-            return Lack(source.status, source.reason)
-    return Lack("degenerate", "the noise floor is 1") if case.once(_floor).value >= 1 else None
+            return Absence(source.status, source.reason)
+    if floor.value >= 1:
+        return Absence("degenerate", "the noise floor is 1")
+    return None
 
 
 def _gain(case: Case) -> Coefficient:
@@ -109,7 +113,7 @@ def _gain(case: Case) -> Coefficient:
     respondent's own rate, 1 where they are identical. The flag `NOISE_FLOOR` stands at .5 and
     below.
     """
-    floor = case.once(_floor).value
+    floor = case.cached(_floor).value
     value = (_rho(case).value - floor) / (1 - floor)
     return Coefficient(value, flags=("NOISE_FLOOR",) if value <= 0.5 else ())
 
@@ -123,8 +127,10 @@ def _at_common_length(case: Case) -> Result:
 
 def _drift(case: Case) -> Result:
     """The P-value of the test for drift that `rho_g` makes."""
-    drift = case.once_for_all(retest_of).drift
-    return result(replace(known(drift.p, drift), n=drift.n), statistic=finite(drift.statistic))
+    drift = case.cached_across_cases(retest_of).drift
+    return result(
+        replace(to_coefficient(drift.p, drift), n=drift.n), statistic=finite(drift.statistic)
+    )
 
 
 def _sem(case: Case) -> Result:
@@ -132,8 +138,8 @@ def _sem(case: Case) -> Result:
     respondents: each one's own stands in the detail, from its own items, with the lowest and the
     highest.
     """
-    study = case.once_for_all(retest_of)
-    return result(_of_noise(case, study.sem_pooled), **_own(case, study.sem))
+    study = case.cached_across_cases(retest_of)
+    return result(_noise_coefficient(case, study.sem_pooled), **_pooled_detail(case, study.sem))
 
 
 def _mdc95(case: Case) -> Result:
@@ -141,26 +147,28 @@ def _mdc95(case: Case) -> Result:
     Altman, pooled over the respondents. Each one's own stands in the detail; 95 % of the
     differences between two runs of a respondent lie within that respondent's own.
     """
-    study = case.once_for_all(retest_of)
-    return result(_of_noise(case, study.mdc95_pooled), **_own(case, study.mdc95))
+    study = case.cached_across_cases(retest_of)
+    return result(_noise_coefficient(case, study.mdc95_pooled), **_pooled_detail(case, study.mdc95))
 
 
-def _own(case: Case, values: Array) -> dict[str, Any]:
-    known_ones = values[np.isfinite(values)]
-    ends = [float(known_ones.min()), float(known_ones.max())] if len(known_ones) else [None, None]
-    return {"by_respondent": _of_each(case, values), "range": ends, "pooled": True}
+def _pooled_detail(case: Case, values: Array) -> dict[str, Any]:
+    finite_values = values[np.isfinite(values)]
+    ends: list[float | None] = [None, None]
+    if len(finite_values):
+        ends = [float(finite_values.min()), float(finite_values.max())]
+    return {"by_respondent": _by_respondent(case, values), "range": ends, "pooled": True}
 
 
-def _of_noise(case: Case, value: float) -> Coefficient:
+def _noise_coefficient(case: Case, value: float) -> Coefficient:
     # identical runs have no noise, which is why of the reliability and holds of the noise
     rho = _rho(case)
     if rho.status == "not_informative" and math.isfinite(value):
         return Coefficient(value, status=rho.status, reason=rho.reason)
-    return known(value, rho, "no noise")
+    return to_coefficient(value, rho, "no noise")
 
 
 def _ranks(case: Case) -> RankStability:
-    study = case.once_for_all(retest_of)
+    study = case.cached_across_cases(retest_of)
     return rank_stability(
         study.scores.mean(axis=0),
         study.noise,
@@ -170,12 +178,13 @@ def _ranks(case: Case) -> RankStability:
     )
 
 
-def _of_ranks(value: float, **detail: Any) -> Result:
-    return result(known(value, missing="undefined"), **(detail if math.isfinite(value) else {}))
+def _rank_result(value: float, **detail: Any) -> Result:
+    coefficient = to_coefficient(value, missing="undefined")
+    return result(coefficient, **detail) if math.isfinite(value) else Result(coefficient)
 
 
 def _top_k(case: Case) -> Result:
-    top = case.once(_ranks).top
+    top = case.cached(_ranks).top
     rows = [
         {
             "k": t.k,
@@ -185,17 +194,15 @@ def _top_k(case: Case) -> Result:
         }
         for t in top
     ]
-    three = next((t for t in top if t.k == 3), None)
-    return (
-        _of_ranks(three.overlap, k=3, chance=finite(three.chance), rows=rows)
-        if three
-        else _of_ranks(math.nan)
-    )
+    for t in top:
+        if t.k == 3:
+            return _rank_result(t.overlap, k=3, chance=finite(t.chance), rows=rows)
+    return _rank_result(math.nan)
 
 
 def _pair_flip(case: Case) -> Result:
-    ranks = case.once(_ranks)
-    return _of_ranks(
+    ranks = case.cached(_ranks)
+    return _rank_result(
         ranks.mean_flip, adjacent=finite(ranks.adjacent_flip), top5=finite(ranks.top5_flip)
     )
 
@@ -212,8 +219,8 @@ _SHARE = need(
 )
 _RANKS = (
     RUNS,
-    study_of("a reliability of one run", _rho),
-    study_of("an order of the respondents", _ranks, reason="undefined"),
+    need_study("a reliability of one run", _rho),
+    need_study("an order of the respondents", _ranks, reason="undefined"),
 )
 _THREE = (RUNS, need("three runs", lambda case: len(case.matrices) > 2))
 _RETEST_FAMILY = (TEST_RETEST,)
@@ -241,7 +248,7 @@ _OF_RUNS = (
         title="noise floor r0",
         family=_RETEST_FAMILY,
         needs=(RUNS, _SHARE),
-        compute=lambda case: case.once(_floor),
+        compute=lambda case: case.cached(_floor),
         meaning=(
             "The correlation that independent coin flips at each respondent's own rate would reach."
         ),
@@ -324,7 +331,7 @@ _OF_RUNS = (
         needs=_RANKS,
         explains=(rank_stability,),
         meaning="Probability that two runs put the same respondent first.",
-        compute=lambda case: _of_ranks(case.once(_ranks).same_winner),
+        compute=lambda case: _rank_result(case.cached(_ranks).same_winner),
     ),
     Indicator(
         name="top_k",
@@ -357,8 +364,8 @@ _OF_RUNS = (
         needs=_RANKS,
         explains=(rank_stability,),
         meaning="Kendall's tau to expect between two runs.",
-        compute=lambda case: _of_ranks(
-            case.once(_ranks).expected_tau, to_truth=finite(case.once(_ranks).tau_to_truth)
+        compute=lambda case: _rank_result(
+            case.cached(_ranks).expected_tau, to_truth=finite(case.cached(_ranks).tau_to_truth)
         ),
     ),
     Indicator(
@@ -377,78 +384,82 @@ _OF_RUNS = (
         ICC_A1,
         family=_RETEST_FAMILY,
         needs=_THREE,
-        compute=lambda case: result(icc(case.scores.T, **case.related).a1, runs=len(case.matrices)),
+        compute=lambda case: result(
+            icc(case.scores.T, **case.dependence).a1, runs=len(case.matrices)
+        ),
     ),
 )
 
 
 TEMPERATURES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0)
 """Where the curve over temperature is drawn."""
-_ENOUGH = 0.9
+_MIN_PROBABILITY_SHARE = 0.9
 """The share of items that need a probability before anything is estimated."""
 
 
-def _inside(case: Case) -> Array:
+def _metric_probabilities(case: Case) -> Array:
     """(respondents, items): the probabilities of the items that the metric looks at."""
-    answered = case.probabilities
-    return (
-        np.empty((0, case.n_items))
-        if answered is None or not len(answered)
-        else answered[:, case.mask]
-    )
+    probabilities = case.probabilities
+    if probabilities is None or not len(probabilities):
+        return np.empty((0, case.n_items))
+    return probabilities[:, case.mask]
 
 
-def _longer(case: Case) -> Array:
+def _multiword_share(case: Case) -> Array:
     """(respondents,): the share of a respondent's answers that have more than one word."""
     words = case.first.words[:, case.mask]
-    there = np.isfinite(words).sum(axis=1)
-    return np.asarray((words > 1).sum(axis=1) / np.maximum(there, 1), dtype=np.float64)
+    n_answers = np.isfinite(words).sum(axis=1)
+    return np.asarray((words > 1).sum(axis=1) / np.maximum(n_answers, 1), dtype=np.float64)
 
 
-def _known(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _has_probabilities(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """(respondents,): whether nearly all of a respondent's items have a probability, which nearly
     always tells the whole answer.
     """
-    answered = (
-        np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
-    )
-    return np.asarray((answered >= _ENOUGH) & (case.once(_longer)[: len(answered)] <= 1 - _ENOUGH))
+    probabilities = case.cached(_metric_probabilities)
+    if not len(probabilities):
+        return np.zeros(0, dtype=bool)
+    has_probability = np.isfinite(probabilities).mean(axis=1) >= _MIN_PROBABILITY_SHARE
+    multiword = case.cached(_multiword_share) > 1 - _MIN_PROBABILITY_SHARE
+    return np.asarray(has_probability & ~multiword)
 
 
-def _why_unknown(case: Case) -> str:
+def _missing_probabilities(case: Case) -> str:
     """Why fewer than three respondents have probabilities that tell their answers; nothing where
     there are none at all.
     """
-    inside = case.once(_inside)
-    if not np.isfinite(inside).any():
+    probabilities = case.cached(_metric_probabilities)
+    if not np.isfinite(probabilities).any():
         return ""
-    answered = np.isfinite(inside).mean(axis=1) >= _ENOUGH
-    longer = answered & (case.once(_longer) > 1 - _ENOUGH)
-    why = (
-        f"{int(case.once(_known).sum())} of {len(answered)} respondents have probabilities that"
-        " tell their answers, and three are needed"
+    answered = np.isfinite(probabilities).mean(axis=1) >= _MIN_PROBABILITY_SHARE
+    n_multiword = int((answered & ~case.cached(_has_probabilities)).sum())
+    reason = (
+        f"{int(case.cached(_has_probabilities).sum())} of {len(answered)} respondents have"
+        " probabilities that tell their answers, and three are needed"
     )
-    if longer.any():
-        why += (
-            f"; {int(longer.sum())} answer in more than one word, and the probability of the first"
-            " word is not that of the answer: take the first token alone as the answer"
-            " (--max-tokens 1), or ask again (--runs 2)"
+    if n_multiword:
+        reason += (
+            f"; {n_multiword} answer in more than one word, and the probability of the first word"
+            " is not that of the answer: take the first token alone as the answer (--max-tokens"
+            " 1), or ask again (--runs 2)"
         )
-    return why
+    return reason
 
 
 def _reliability(case: Case) -> Result:
-    known = case.once(_known)
-    chances = case.once(_inside)[known]
+    has_probabilities = case.cached(_has_probabilities)
+    chances = case.cached(_metric_probabilities)[has_probabilities]
     study = expected_retest(chances)
-    names = [name for name, has in zip(case.respondents, known, strict=True) if has]
+    names = [name for name, has in zip(case.respondents, has_probabilities, strict=True) if has]
     by = {
         name: {"kappa": finite(float(k)), "agreement": finite(float(a))}
         for name, k, a in zip(names, study.kappa, study.agreement, strict=True)
     }
     pairs, rho = study.pairs, study.rho
     if rho.status == "ok":
-        rho = Coefficient(rho.value, rho.low, rho.high, int(known.sum()), rho.level, rho.method)
+        rho = Coefficient(
+            rho.value, rho.low, rho.high, int(has_probabilities.sum()), rho.level, rho.method
+        )
     return result(
         rho,
         flags=("EXPECTED",),
@@ -492,14 +503,17 @@ _FROM_PROBABILITIES = (
             ),
             need(
                 "answers drawn at a temperature above 0",
-                lambda case: case.temperature != 0 or not np.isfinite(case.once(_inside)).any(),
+                lambda case: (
+                    case.temperature != 0
+                    or not np.isfinite(case.cached(_metric_probabilities)).any()
+                ),
                 "at temperature 0 a rerun repeats the answers, whatever their probabilities are",
             ),
             need(
                 "probabilities of three respondents' answers, and answers that are their first word"
                 " alone",
-                lambda case: int(case.once(_known).sum()) >= 3,
-                _why_unknown,
+                lambda case: int(case.cached(_has_probabilities).sum()) >= 3,
+                _missing_probabilities,
                 "insufficient",
             ),
         ),
@@ -522,7 +536,7 @@ def _study(case: Case) -> Dependability:
         case.facet,
         case.clusters,
         replicated=_replicated(case),
-        **case.related,
+        **case.dependence,
     )
 
 
@@ -532,12 +546,12 @@ def _replicated(case: Case) -> bool:
     """
     if case.facet != "run":
         return False
-    return not case.once_for_all(retest_of).drift.p < 0.05
+    return not case.cached_across_cases(retest_of).drift.p < 0.05
 
 
 def _d_study(case: Case) -> DStudy:
     """Of one run (or form, or judgement) of all items."""
-    return case.once(_study).design
+    return case.cached(_study).design
 
 
 def _items(study: GStudy) -> int:
@@ -545,43 +559,44 @@ def _items(study: GStudy) -> int:
 
 
 def _detail(case: Case) -> dict[str, Any]:
-    study, facet = case.once(_study).study, case.facet
+    study, facet = case.cached(_study).study, case.facet
     items = _items(study)
     pictures = {"images": study.nested[0][2]} if study.nested else {}
     return {
         "varied": facet,
         "items": items,
         **pictures,
-        "components": _components(study, _most_variance(case)),
+        "components": _components(study, _max_variance(case)),
         "d_study": _designs(study, items, facet),
         "curve": _decision_rows(study, items, facet),
     }
 
 
-def _most_variance(case: Case) -> float:
+def _max_variance(case: Case) -> float:
     """The largest variance of scores in this range: a quarter of its square."""
     return float(np.ptp([0.0, 1.0, *case.item_scores[np.isfinite(case.item_scores)]])) ** 2 / 4
 
 
 def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
-    return result(coefficient, **case.once(_detail))
+    return result(coefficient, **case.cached(_detail))
 
 
-def _components(study: GStudy, most: float) -> list[dict[str, Any]]:
+def _components(study: GStudy, max_variance: float) -> list[dict[str, Any]]:
     """The components; what is more than scores of that range can vary is cut, and kept in `raw`."""
-    return [
-        {
-            "facet": (
-                " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect)
-            ),
-            "variance": finite(min(part.value, most)),
-            "raw": finite(part.raw),
-            "share": finite(part.share),
-            "low": finite(min(part.low, most)),
-            "high": finite(min(part.high, most)),
-        }
-        for part in study.components
-    ]
+    rows = []
+    for component in study.components:
+        effect = component.effect
+        rows.append(
+            {
+                "facet": " x ".join(effect) if isinstance(effect, tuple) else str(effect),
+                "variance": finite(min(component.value, max_variance)),
+                "raw": finite(component.raw),
+                "share": finite(component.share),
+                "low": finite(min(component.low, max_variance)),
+                "high": finite(min(component.high, max_variance)),
+            }
+        )
+    return rows
 
 
 def _grid(items: int) -> list[int]:
@@ -618,15 +633,16 @@ def _root(variance: float) -> float:
 def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     rows = []
     for count in _grid(items):
-        single, three = (d_study(study, {"item": count, facet: k}) for k in (1, 3))
+        single = d_study(study, {"item": count, facet: 1})
+        triple = d_study(study, {"item": count, facet: 3})
         rows.append(
             {
                 "items": count,
                 "phi": finite(single.phi),
                 "g": finite(single.g),
-                "phi_of_3": finite(three.phi),
+                "phi_of_3": finite(triple.phi),
                 "error": finite(_root(single.absolute)),
-                "error_of_3": finite(_root(three.absolute)),
+                "error_of_3": finite(_root(triple.absolute)),
             }
         )
     return rows
@@ -639,14 +655,14 @@ _SAME_TRUTH = need(
         case.facet != "form"
         or not any(
             a.target != b.target
-            for other in case.matrices[1:]
-            for a, b in zip(case.first.items, other.items, strict=True)
+            for matrix in case.matrices[1:]
+            for a, b in zip(case.first.items, matrix.items, strict=True)
         )
     ),
     "a form inverts the right answers: who leans towards yes gains on one form what it loses on the"
     " other, which an additive study counts as error",
 )
-_NEEDS = (ADDITIVE, _SAME_TRUTH, study_of("respondents and items enough for a G study", _d_study))
+_NEEDS = (ADDITIVE, _SAME_TRUTH, need_study("respondents and items enough for a G study", _d_study))
 
 _OF_VARIANCE = (
     Indicator(
@@ -662,7 +678,7 @@ _OF_VARIANCE = (
             "Generalizability coefficient of one run: relative error over items in their clusters,"
             " seeds and forms."
         ),
-        compute=lambda case: _of_one_run(case, case.once(_study).g),
+        compute=lambda case: _of_one_run(case, case.cached(_study).g),
     ),
     Indicator(
         name="phi",
@@ -677,7 +693,7 @@ _OF_VARIANCE = (
             "Dependability Phi of one run: absolute error over items in their clusters, seeds and"
             " forms."
         ),
-        compute=lambda case: _of_one_run(case, case.once(_study).phi),
+        compute=lambda case: _of_one_run(case, case.cached(_study).phi),
     ),
 )
 

@@ -17,15 +17,15 @@ from hqm.indicators.indicator import (
     SHARE_OF_REST,
     Indicator,
     Result,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.psychometrics import (
-    Bounds,
     Coefficient,
     ConditionalErrors,
+    ConfidenceInterval,
     PairwiseDifferences,
     Saturation,
     aggregate,
@@ -56,46 +56,51 @@ def _pseudo_values(case: Case) -> Array:
     """(respondents, clusters): jackknife pseudo-values of the reference's scores, whose mean is the
     score.
     """
-    left = case.without[0]
+    left = case.jackknife_scores[0]
     count = left.shape[1]
     return np.asarray(count * case.scores[0][:, None] - (count - 1) * left)
 
 
 def _differences(case: Case) -> PairwiseDifferences:
     clusters = case.clusters if case.additive else None
-    return paired_differences(case.once(_values), clusters, higher_is_better=_higher(case))
+    return paired_differences(case.cached(_values), clusters, higher_is_better=_higher(case))
 
 
 def _separable_pairs(case: Case) -> Result:
-    """The number of pairs that stay apart after Holm's correction, divided by the number of
+    """The number of pairs that stay separate after Holm's correction, divided by the number of
     pairs.
     """
-    study, names = case.once(_differences), case.respondents
-    apart, pairs = study.separable_pairs()
-    tied = [[names[i] for i in group] for group in study.tied_sets]
-    ranks = {names[i]: list(span) for i, span in enumerate(study.rank_intervals)}
-    order = [names[i] for i in study.order]
-    return result(apart / pairs, tied_sets=tied, ranks=ranks, order=order, apart=apart, pairs=pairs)
+    study = case.cached(_differences)
+    n_separable, pairs = study.separable_pairs()
+    names = np.array(case.respondents, dtype=object)
+    return result(
+        n_separable / pairs,
+        tied_sets=[names[list(group)].tolist() for group in study.tied_sets],
+        ranks=dict(zip(case.respondents, map(list, study.rank_intervals), strict=True)),
+        order=names[list(study.order)].tolist(),
+        apart=n_separable,
+        pairs=pairs,
+    )
 
 
 def _separable_adjacent(case: Case) -> Result:
     """The number of neighbours that stay apart after Holm's correction, divided by the number of
     neighbours.
     """
-    apart, pairs = case.once(_differences).separable_neighbours()
-    return result(apart / pairs, apart=apart, pairs=pairs)
+    n_separable, pairs = case.cached(_differences).separable_neighbours()
+    return result(n_separable / pairs, apart=n_separable, pairs=pairs)
 
 
 def _minimum_difference(case: Case) -> Result:
     """Of the pair whose standard error is the median of all pairs; Student's t over clusters of
     items.
     """
-    study = case.once(_differences)
+    study = case.cached(_differences)
     typical = _typical_error(study)
     return result(
-        _least(study, typical),
+        _detectable_difference(study, typical),
         error=finite(typical),
-        any_pair=finite(_least(study, typical, _tests(study))),
+        any_pair=finite(_detectable_difference(study, typical, _tests(study))),
     )
 
 
@@ -103,10 +108,16 @@ def _minimum_difference_holm(case: Case) -> Result:
     """As `minimum_difference`, with the level divided as Holm's procedure divides it for the pairs
     still undecided.
     """
-    study = case.once(_differences)
-    typical, (apart, pairs) = _typical_error(study), study.separable_pairs()
-    least = _least(study, typical, _tests(study))
-    return result(least, error=finite(typical), tests=_tests(study), apart=apart, pairs=pairs)
+    study = case.cached(_differences)
+    typical = _typical_error(study)
+    n_separable, pairs = study.separable_pairs()
+    return result(
+        _detectable_difference(study, typical, _tests(study)),
+        error=finite(typical),
+        tests=_tests(study),
+        apart=n_separable,
+        pairs=pairs,
+    )
 
 
 def _typical_error(study: PairwiseDifferences) -> float:
@@ -115,11 +126,11 @@ def _typical_error(study: PairwiseDifferences) -> float:
 
 
 def _tests(study: PairwiseDifferences) -> float:
-    apart, pairs = study.separable_pairs()
-    return holm_tests(pairs, apart)
+    n_separable, pairs = study.separable_pairs()
+    return holm_tests(pairs, n_separable)
 
 
-def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> float:
+def _detectable_difference(study: PairwiseDifferences, error: float, tests: float = 1.0) -> float:
     return minimum_detectable_difference(
         error, level=study.level, tests=tests, clusters=study.n_clusters
     )
@@ -142,7 +153,7 @@ def _lead(case: Case) -> Result:
 
     table = np.concatenate(columns, axis=1)
     span = resample(table, gap, rng=stream(case.seed, "lead"))
-    fixed = Bounds(
+    fixed = ConfidenceInterval(
         span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level
     )
     value = Coefficient(
@@ -156,77 +167,81 @@ def _saturation(case: Case) -> Saturation:
 
 
 def _headroom(case: Case) -> Result:
-    study = case.once(_saturation)
+    study = case.cached(_saturation)
     return result(
         study.headroom, at_ceiling=finite(study.at_ceiling), at_floor=finite(study.at_floor)
     )
 
 
 def _solved_by_all(case: Case) -> Result:
-    study = case.once(_saturation)
-    none, easy, hard = (finite(value) for value in (study.solved_by_none, study.easy, study.hard))
-    return result(study.solved_by_all, solved_by_none=none, easy=easy, hard=hard)
+    study = case.cached(_saturation)
+    return result(
+        study.solved_by_all,
+        solved_by_none=finite(study.solved_by_none),
+        easy=finite(study.easy),
+        hard=finite(study.hard),
+    )
 
 
 def _blind_answers(case: Case) -> dict[str, float]:
     """What answers that look at nothing score, of a share of right labels."""
-    return (
-        _commonest(case.items) if case.additive and _higher(case) and not case.metric.group else {}
-    )
+    if not case.additive or not _higher(case) or case.metric.group:
+        return {}
+    return _commonest(case.items)
 
 
 def _commonest(items: Iterable[Item]) -> dict[str, float]:
     """The share of right labels of the commonest answer throughout, and of the commonest of each
     type.
     """
-    every = list(items)
-    if not every or every[0].task not in ("yes_no", "choice"):
+    item_list = list(items)
+    if not item_list or item_list[0].task not in ("yes_no", "choice"):
         return {}
-    total = Counter(str(item.target) for item in every)
+    total = Counter(str(item.target) for item in item_list)
     by_type: dict[str, Counter[str]] = {}
-    for item in every:
+    for item in item_list:
         by_type.setdefault(item.type or "", Counter())[str(item.target)] += 1
     return {
-        "one answer": max(total.values()) / len(every),
+        "one answer": max(total.values()) / len(item_list),
         "each type's commonest answer": (
-            sum(max(counts.values()) for counts in by_type.values()) / len(every)
+            sum(max(counts.values()) for counts in by_type.values()) / len(item_list)
         ),
     }
 
 
 def _above_chance(case: Case) -> Result:
     """The mean over respondents whose score is known."""
-    strategies = dict(case.once(_blind_answers))
+    strategies = dict(case.cached(_blind_answers))
     if case.blind is not None:
         unseen = case.blind.score(case.metric)
         if np.isfinite(unseen).any():
             strategies["the best respondent without pictures"] = float(np.nanmax(unseen))
     study = chance_corrected(case.scores[0], strategies)
     if study.status != "ok":
-        return result(known(np.nan, study), strategies=strategies)
+        return result(to_coefficient(np.nan, study), strategies=strategies)
     values = np.array(study.values)
     scored = values[np.isfinite(values)]
-    below = [case.respondents[i] for i in study.not_above]
+    not_above = [case.respondents[i] for i in study.not_above]
     return result(
         float(scored.mean()) if len(scored) else np.nan,
         flags=study.flags,
         blind=finite(study.blind),
         strategy=study.strategy,
         strategies=strategies,
-        not_above=below,
+        not_above=not_above,
         by_respondent=case.by_respondent(values),
     )
 
 
 _FAMILY = (DISCRIMINABILITY,)
-_PAIRS = (study_of("respondents whose differences can be tested", _differences),)
+_PAIRS = (need_study("respondents whose differences can be tested", _differences),)
 _SATURATION = (
     need(
         "a metric that is a share of items",
         lambda case: case.additive,
         "{metric} is no share of items",
     ),
-    study_of("scores of the items", _saturation),
+    need_study("scores of the items", _saturation),
 )
 _TWO_SCORES = need(
     "two scores",
@@ -236,11 +251,11 @@ _TWO_SCORES = need(
 )
 _LABELS = need(
     "a share of right labels",
-    lambda case: bool(case.once(_blind_answers)),
+    lambda case: bool(case.cached(_blind_answers)),
     "there is no blind answer to compare with: the metric is no share of right labels",
 )
 
-_CROWD = 0.15
+_MIN_SATURATED_SHARE = 0.15
 """The share of respondents in a range where nothing is told apart that changes what a leaderboard
 may be used for (Terwee and others 2007: 15 % at an end).
 """
@@ -252,27 +267,36 @@ def _errors_by_score(case: Case) -> ConditionalErrors:
 
 def _measures_up_to(case: Case) -> Result:
     """The lower end of the range, on the metric's own scale."""
-    study = case.once(_errors_by_score)
-    crowds = {"CEILING": study.in_top, "FLOOR": study.in_bottom}
-    least = max(2, _CROWD * len(case.respondents))
-    top, bottom = (1 - end if not _higher(case) else end for end in (study.top, study.bottom))
+    study = case.cached(_errors_by_score)
+    min_saturated = max(2, _MIN_SATURATED_SHARE * len(case.respondents))
+    flags = []
+    for flag, respondents in (("CEILING", study.in_top), ("FLOOR", study.in_bottom)):
+        if len(respondents) >= min_saturated:
+            flags.append(flag)
+    errors = []
+    for score, other_items, these_items in zip(
+        study.score, study.other_items, study.these_items, strict=True
+    ):
+        errors.append(
+            {
+                "score": _on_scale(case, score),
+                "other_items": other_items,
+                "these_items": these_items,
+            }
+        )
     return result(
-        float(top),
-        flags=tuple(flag for flag, inside in crowds.items() if len(inside) >= least),
-        bottom=float(bottom),
+        float(_on_scale(case, study.top)),
+        flags=tuple(flags),
+        bottom=float(_on_scale(case, study.bottom)),
         in_top=[case.respondents[i] for i in study.in_top],
         in_bottom=[case.respondents[i] for i in study.in_bottom],
-        errors=[
-            {
-                "score": 1 - at if not _higher(case) else at,
-                "other_items": other,
-                "these_items": these,
-            }
-            for at, other, these in zip(
-                study.score, study.other_items, study.these_items, strict=True
-            )
-        ],
+        errors=errors,
     )
+
+
+def _on_scale(case: Case, score: float) -> float:
+    """A score of which more is better, on the metric's own scale."""
+    return score if _higher(case) else 1 - score
 
 
 indicators = (
@@ -376,7 +400,7 @@ indicators = (
         name="measures_up_to",
         unit=SCORE,
         family=(DISCRIMINABILITY,),
-        needs=(MEAN_OF_ITEMS, study_of("errors by score", _errors_by_score)),
+        needs=(MEAN_OF_ITEMS, need_study("errors by score", _errors_by_score)),
         compute=_measures_up_to,
         explains=(conditional_errors,),
         headline=(DISCRIMINABILITY,),

@@ -16,12 +16,12 @@ from hqm.indicators.indicator import (
     SCORE_WIDTH,
     SHARE,
     SHORT_FORM,
+    Absence,
     Indicator,
-    Lack,
     Need,
     Result,
-    known,
     result,
+    to_coefficient,
 )
 from hqm.psychometrics import ScaledScores, error_factor, scaled_scores
 from hqm.scoring.matrix import Sums
@@ -37,29 +37,30 @@ def _loss(case: Case) -> FormLoss:
     return _calibration(case).loss[case.metric.name]
 
 
-def _lacking(case: Case) -> Lack | None:
+def _lacking(case: Case) -> Absence | None:
     calibration = case.calibration
     if calibration is None:
-        return Lack("not_applicable")
+        return Absence("not_applicable")
     if case.metric.name not in calibration.loss:
-        known_ = ", ".join(calibration.loss)
-        return Lack(
+        metric_names = ", ".join(calibration.loss)
+        return Absence(
             "not_applicable",
-            f"the short form was not calibrated for {case.metric.name}, but for {known_}",
+            f"the short form was not calibrated for {case.metric.name}, but for {metric_names}",
         )
-    if calibration.places([item.id for item in case.first.items]) is None:
-        what = (
+    if calibration.positions_of([item.id for item in case.first.items]) is None:
+        reason = (
             f"the weights are those of all {len(calibration.ids)} items of the short form, and"
             f" {len(case.first.items)} were asked"
         )
-        return Lack("insufficient", what)
+        return Absence("insufficient", reason)
     return None
 
 
 def _scaled(case: Case) -> ScaledScores:
-    calibration, loss, inside = _calibration(case), _loss(case), case.mask
-    places = np.array(calibration.places([item.id for item in case.first.items]))[inside]
-    tallies = {key: values[:, inside] for key, values in case.first.tallies.items()}
+    calibration, loss, scored = _calibration(case), _loss(case), case.mask
+    item_ids = [item.id for item in case.first.items]
+    positions = np.array(calibration.positions_of(item_ids))[scored]
+    tallies = {key: values[:, scored] for key, values in case.first.tallies.items()}
 
     def statistic(sums: Mapping[str, Array]) -> Array:
         return case.metric(Sums(sums, *np.shape(next(iter(sums.values()), 0.0))))
@@ -67,8 +68,8 @@ def _scaled(case: Case) -> ScaledScores:
     return scaled_scores(
         tallies,
         statistic,
-        calibration.weights[places],
-        calibration.auxiliary[places],
+        calibration.weights[positions],
+        calibration.auxiliary[positions],
         factor=loss.factor,
         freedom=loss.freedom,
     )
@@ -80,11 +81,13 @@ def _full_scale(case: Case) -> Result:
     The interval contains the choice of the items: its factor comes from families for which the
     choice was made anew.
     """
-    study, calibration, loss = case.once(_scaled), _calibration(case), _loss(case)
+    study, calibration, loss = case.cached(_scaled), _calibration(case), _loss(case)
     scores = study.scores[np.isfinite(study.scores)]
     short = case.scores[0]
     return result(
-        known(float(scores.mean()) if scores.size else np.nan, missing="no respondent has a score"),
+        to_coefficient(
+            float(scores.mean()) if scores.size else np.nan, missing="no respondent has a score"
+        ),
         by_respondent=case.by_respondent(study.scores, study.low, study.high, short),
         full_benchmark=f"{calibration.of}@{calibration.version}",
         full_items=calibration.of_items,
@@ -96,11 +99,11 @@ def _full_scale(case: Case) -> Result:
     )
 
 
-def _held_out(name: str, case: Case) -> Result:
+def _loss_result(name: str, case: Case) -> Result:
     value = getattr(_loss(case), name)
     missing = "the held-out families do not differ"
     return result(
-        known(np.nan if value is None else value, missing=missing),
+        to_coefficient(np.nan if value is None else value, missing=missing),
         respondents=_loss(case).respondents,
     )
 
@@ -111,7 +114,7 @@ def _parallel(case: Case) -> Result:
     missing = "the held-out families do not differ"
     shift = finite(agreement["mean_shift"])
     return result(
-        known(np.nan if value is None else value, missing=missing),
+        to_coefficient(np.nan if value is None else value, missing=missing),
         mean_shift=shift,
         respondents=agreement["respondents"],
     )
@@ -130,7 +133,7 @@ _TWO = (
     Need(
         "two parallel short forms",
         lambda case: (
-            None if case.metric.name in _calibration(case).parallel else Lack("not_applicable")
+            None if case.metric.name in _calibration(case).parallel else Absence("not_applicable")
         ),
     ),
 )
@@ -156,7 +159,7 @@ indicators = (
         title="mean error of the short form",
         family=_FAMILY,
         needs=_NEEDS,
-        compute=partial(_held_out, "mean_error"),
+        compute=partial(_loss_result, "mean_error"),
         meaning=(
             "The mean distance between the short form's and the full benchmark's score, for"
             " families that the items were not chosen by."
@@ -171,7 +174,7 @@ indicators = (
         title="Kendall's tau with the full benchmark",
         family=_FAMILY,
         needs=_NEEDS,
-        compute=partial(_held_out, "tau"),
+        compute=partial(_loss_result, "tau"),
         meaning=(
             "Kendall's tau-b between the orders on the short form and on the full benchmark, for"
             " families that the items were not chosen by."
@@ -185,7 +188,7 @@ indicators = (
         title="coverage of the intervals",
         family=_FAMILY,
         needs=_NEEDS,
-        compute=partial(_held_out, "coverage"),
+        compute=partial(_loss_result, "coverage"),
         meaning=(
             "The share of 95% intervals that contain the full benchmark's score, for families that"
             " the items were not chosen by."

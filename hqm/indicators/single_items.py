@@ -21,8 +21,8 @@ from hqm.indicators.indicator import (
     Indicator,
     Result,
     need,
+    need_study,
     result,
-    study_of,
 )
 from hqm.psychometrics import (
     Coefficient,
@@ -39,11 +39,11 @@ from hqm.psychometrics import (
     reading_list,
     stream,
 )
-from hqm.psychometrics.item_response_models import FEWEST_RESPONDENTS, WHY_FEWEST
+from hqm.psychometrics.item_response_models import MIN_RESPONDENTS, MIN_RESPONDENTS_REASON
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
 
-_SHOWN = 50
+_MAX_LISTED = 50
 """How many items the list to read names; every other list is complete."""
 _PERMUTATIONS = 1999
 _INFORMATIVE = 0.2
@@ -54,54 +54,64 @@ _PLANTED = 0.02
 
 def _duplicates(case: Case) -> Result:
     """Counted without the first of each group of equal items."""
-    items = case.items
-    shown = [case.copies.get(item.image or "", item.image or "") for item in items]
-    # a log may leave the question out, which says nothing of two items being one
-    keys = [
-        (picture, " ".join(item.prompt.lower().split()) or item.id, item.options)
-        for picture, item in zip(shown, items, strict=True)
-    ]
-    study = duplicate_items(keys=keys, targets=[str(item.target) for item in items])
-    groups, opposed = (
-        [[items[i].id for i in group] for group in which]
-        for which in (study.by_key, study.contradictory)
-    )
+    keys = []
+    for item in case.items:
+        picture = case.copies.get(item.image or "", item.image or "")
+        # a log may leave the question out, which says nothing of two items being one
+        question = " ".join(item.prompt.lower().split()) or item.id
+        keys.append((picture, question, item.options))
+    study = duplicate_items(keys=keys, targets=[str(item.target) for item in case.items])
     return result(
-        float(sum(len(group) - 1 for group in study.by_key)), groups=groups, contradictory=opposed
+        float(sum(len(group) - 1 for group in study.by_key)),
+        groups=[_ids(case, group) for group in study.by_key],
+        contradictory=[_ids(case, group) for group in study.contradictory],
     )
+
+
+def _ids(case: Case, indices: Iterable[int]) -> list[str]:
+    """The ids of items by their numbers."""
+    return [case.items[i].id for i in indices]
 
 
 def _analysis(case: Case) -> ItemAnalysis:
     return item_analysis(case.first_scores, n_eff=case.n_effective)
 
 
-def _listed(case: Case, places: Iterable[int]) -> Result:
-    chosen = [case.items[i].id for i in places]
-    return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen)
+def _listed(case: Case, indices: Iterable[int]) -> Result:
+    """The number of these items, with their ids."""
+    item_ids = _ids(case, indices)
+    return result(float(len(item_ids)), count=len(item_ids), of=len(case.items), items=item_ids)
 
 
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
-    study = case.once(_analysis)
-    rest, ids = study.item_rest, [item.id for item in case.items]
-    places = {"ids": ids, "difficulty": numbers(study.difficulty), "item_rest": numbers(rest)}
-    known = rest[np.isfinite(rest)]
-    median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
-    return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
+    study = case.cached(_analysis)
+    item_rest, ids = study.item_rest, [item.id for item in case.items]
+    item_map = {
+        "ids": ids,
+        "difficulty": numbers(study.difficulty),
+        "item_rest": numbers(item_rest),
+    }
+    finite_rest = item_rest[np.isfinite(item_rest)]
+    median = Coefficient(
+        float(np.median(finite_rest)), n=len(case.respondents), n_items=len(finite_rest)
+    )
+    return result(
+        median, map=item_map, varying=len(finite_rest), constant=len(item_rest) - len(finite_rest)
+    )
 
 
 def _hits(items: Sequence[Item]) -> Array:
     """(items,): the chance that a wrong answer meets a wrong key."""
-    return np.array(
-        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in items]
-    )
+    # of two options, or where there are none, every wrong answer is the wrong key
+    return np.array([1 / max(len(item.options) - 1, 1) for item in items])
 
 
 def _power(
     case: Case,
     name: str,
     search: Callable[[Array], Collection[int]],
-    most: int = 2000,
+    max_items: int = 2000,
     faults: int = 200,
 ) -> PlantedFaults:
     rng = stream(case.seed, f"{name}.planted")
@@ -111,7 +121,7 @@ def _power(
         rng=rng,
         hit=_hits(case.items),
         share=_PLANTED,
-        most=most,
+        max_items=max_items,
         faults=faults,
     )
 
@@ -146,7 +156,7 @@ def _negative(case: Case) -> Result:
 
     return _with_power(
         case,
-        _listed(case, case.once(_analysis).reversed),
+        _listed(case, case.cached(_analysis).reversed),
         _power(case, "negative_items", search),
     )
 
@@ -157,20 +167,19 @@ def _dead(case: Case) -> Result:
     A description of these respondents, no search for faults: with few of them good easy items are
     among these.
     """
-    study = case.once(_analysis)
+    study = case.cached(_analysis)
     listed = _listed(
         case, np.flatnonzero((study.n >= 3) & np.isin(study.difficulty, (0.0, 1.0))).tolist()
     )
-    few = int((study.n < 3).sum())
-    return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
+    n_few_scores = int((study.n < 3).sum())
+    return Result(listed.coefficient, {**listed.detail, "too_few_scores": n_few_scores})
 
 
 def _types(items: Sequence[Item]) -> list[str]:
     """(items,): the type of each; the first two words of its question where no item has one."""
-    typed = any(item.type for item in items)
-    return [
-        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2]) for item in items
-    ]
+    if any(item.type for item in items):
+        return [item.type or "" for item in items]
+    return [" ".join(item.prompt.lower().split()[:2]) for item in items]
 
 
 def _sides(items: Sequence[Item]) -> list[str]:
@@ -192,11 +201,11 @@ def _candidates(case: Case) -> LabelErrors:
     return _tested(case, case.first_scores, stream(case.seed, "label_errors"))
 
 
-def _to_read(case: Case) -> ReadingList:
-    return list_to_read(case, case.oriented, case.items, _SHOWN)
+def _items_to_read(case: Case) -> ReadingList:
+    return list_to_read(case, case.oriented, case.items, _MAX_LISTED)
 
 
-def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) -> ReadingList:
+def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: int) -> ReadingList:
     """The reading list of items by their scores, with abilities by type and side of the key."""
     return reading_list(
         scores,
@@ -204,7 +213,7 @@ def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) ->
         hit=_hits(items),
         types=_types(items),
         sides=_sides(items),
-        most=most,
+        max_listed=max_listed,
         share=_PLANTED,
     )
 
@@ -213,8 +222,8 @@ def _label_errors(case: Case) -> Result:
     """The items that the exact test names, and those that the reading list is sure of; none where
     the list doubts that single keys are the cause.
     """
-    listed = case.once(_to_read)
-    tested = () if listed.doubt else case.once(_candidates).candidates
+    listed = case.cached(_items_to_read)
+    tested = () if listed.doubt else case.cached(_candidates).candidates
     rows: dict[int, dict[str, Any]] = {
         c.item: {
             "item": case.items[c.item].id,
@@ -224,18 +233,19 @@ def _label_errors(case: Case) -> Result:
         }
         for c in tested
     }
-    for named in listed.named:
+    for candidate in listed.named:
         row = rows.setdefault(
-            named.item, {"item": case.items[named.item].id, "item_rest": finite(named.item_rest)}
+            candidate.item,
+            {"item": case.items[candidate.item].id, "item_rest": finite(candidate.item_rest)},
         )
-        row["expected"] = finite(named.expected)
+        row["expected"] = finite(candidate.expected)
     rng = stream(case.seed, "label_errors.search")
 
     def search(scores: Array) -> Collection[int]:
         return [candidate.item for candidate in _tested(case, scores, rng).candidates]
 
     # all items, so that they keep their groups
-    power = _power(case, "label_errors", search, most=len(case.items))
+    power = _power(case, "label_errors", search, max_items=len(case.items))
     # what both name together is at least what either does, and a doubt names nothing
     if listed.status == "ok" and (
         listed.power_named > power.power or (listed.doubt and not listed.power_named)
@@ -249,17 +259,18 @@ def _label_errors(case: Case) -> Result:
 
 def _reading_list(case: Case) -> Result:
     """The sum of the chances of all items, where it can be said; the list stays where it cannot."""
-    study = case.once(_to_read)
-    rows = [
-        {
-            "rank": rank,
-            "item": case.items[row.item].id,
-            "item_rest": finite(row.item_rest),
-            "fails": [case.respondents[m] for m in row.fails],
-            "expected": None if study.doubt else finite(row.expected),
-        }
-        for rank, row in enumerate(study.items, 1)
-    ]
+    study = case.cached(_items_to_read)
+    rows = []
+    for rank, row in enumerate(study.items, 1):
+        rows.append(
+            {
+                "rank": rank,
+                "item": case.items[row.item].id,
+                "item_rest": finite(row.item_rest),
+                "fails": [case.respondents[m] for m in row.fails],
+                "expected": None if study.doubt else finite(row.expected),
+            }
+        )
     power = {
         "true_among_first": finite(study.power),
         "planted": study.planted,
@@ -292,7 +303,7 @@ def _rasch(case: Case) -> Rasch:
 
 def _enough_for_rasch(case: Case) -> bool:
     scores = case.first_scores
-    return len(case.respondents) >= FEWEST_RESPONDENTS and bool(
+    return len(case.respondents) >= MIN_RESPONDENTS and bool(
         np.isin(scores[np.isfinite(scores)], (0, 1)).all()
     )
 
@@ -303,27 +314,27 @@ def _misfit(case: Case) -> Result:
     def search(scores: Array) -> Collection[int]:
         return rasch(scores, n_eff=case.n_effective).misfit
 
-    study = case.once(_rasch)
+    study = case.cached(_rasch)
     listed = _listed(case, study.misfit)
     difficulty = [finite(value) for value in study.difficulty]
     detail = {"separation": finite(study.separation), "difficulty": difficulty, **listed.detail}
-    power = _power(case, "misfit_items", search, most=400, faults=8)
+    power = _power(case, "misfit_items", search, max_items=400, faults=8)
     return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
 
 
 _FAMILY = (ITEMS,)
-_VARYING = study_of(
+_VARYING = need_study(
     "an item that varies",
     _analysis,
-    lambda case: not np.isfinite(case.once(_analysis).item_rest).any(),
+    lambda case: not np.isfinite(case.cached(_analysis).item_rest).any(),
     "no item varies",
 )
 # the count first: with few respondents a fit says nothing and takes long
 _THIRTY = need(
     "30 respondents with scores of 0 or 1",
     _enough_for_rasch,
-    f"a Rasch model needs {FEWEST_RESPONDENTS} respondents with 0/1 scores, there are {{n}}:"
-    f" {WHY_FEWEST}",
+    f"a Rasch model needs {MIN_RESPONDENTS} respondents with 0/1 scores, there are {{n}}:"
+    f" {MIN_RESPONDENTS_REASON}",
     "insufficient",
 )
 
@@ -386,7 +397,7 @@ indicators = (
             "Items that strong respondents fail and weak ones pass beyond chance, and beyond what"
             " respondents share by type and side of the key: read their labels first."
         ),
-        needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)),
+        needs=(MEAN_OF_ITEMS, need_study("respondents for a test of single labels", _candidates)),
         better="lower",
         digits=0,
     ),
@@ -402,7 +413,10 @@ indicators = (
             " respondents share; the items to read first are those that able respondents fail and"
             " weak ones pass."
         ),
-        needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
+        needs=(
+            MEAN_OF_ITEMS,
+            need_study("respondents for a list of items to read", _items_to_read),
+        ),
         better="lower",
         digits=1,
     ),
@@ -418,6 +432,6 @@ indicators = (
             "Items outside the Rasch model's fit (infit or outfit), where respondents are many"
             " enough."
         ),
-        needs=(MEAN_OF_ITEMS, _THIRTY, study_of("a fit of the Rasch model", _rasch)),
+        needs=(MEAN_OF_ITEMS, _THIRTY, need_study("a fit of the Rasch model", _rasch)),
     ),
 )

@@ -21,8 +21,8 @@ from hqm.indicators.indicator import (
     Indicator,
     Result,
     need,
+    need_study,
     result,
-    study_of,
 )
 from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
@@ -42,7 +42,7 @@ from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, ratio
 from hqm.types import ORIGINAL, Form, finite
 
-_KEPT = 40
+_MAX_ROWS = 40
 """Rows of types and parts that a detail holds at most, beyond those that leak."""
 
 
@@ -51,15 +51,15 @@ def _leaks(case: Case) -> Leaks:
 
 
 def _guesser(case: Case) -> Solvability:
-    return case.once(_leaks).words
+    return case.cached(_leaks).words
 
 
 def _cues(case: Case) -> Leakage:
-    return case.once(_leaks).cues
+    return case.cached(_leaks).cues
 
 
 def _lengths(case: Case) -> LengthCue:
-    return case.once(_leaks).lengths
+    return case.cached(_leaks).lengths
 
 
 def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
             strongest[key] = stratum
     included = list(strongest.values())
     # marginal strata first: a type of a part is only listed where there is room
-    included = sorted(included, key=lambda s: bool(s.type and s.part))[:_KEPT]
+    included = sorted(included, key=lambda s: bool(s.type and s.part))[:_MAX_ROWS]
     included += [stratum for stratum in strata if stratum.shown and stratum not in included]
     return [
         {
@@ -99,7 +99,7 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
 
 
 def _blind_accuracy(case: Case) -> Result:
-    study = case.once(_guesser)
+    study = case.cached(_guesser)
     rows = [
         {
             "type": t.name,
@@ -112,13 +112,13 @@ def _blind_accuracy(case: Case) -> Result:
     ]
     return result(
         study.accuracy,
-        over="items",
+        inference="items",
         baseline=finite(study.baseline),
         gain=finite(study.gain.value),
         gain_interval=[finite(study.gain.low), finite(study.gain.high)],
         p=finite(study.p),
         by_type=rows,
-        items=case.once(_leaks).sampled,
+        items=case.cached(_leaks).sampled,
         strata=_rows(study.strata),
         alpha=ALPHA,
         leaks=[stratum.name for stratum in study.leaks],
@@ -129,7 +129,7 @@ def _leakage_cues(case: Case) -> Result:
     """The number of cues that leak in some type or part, by ends of their gain that hold for all of
     them together.
     """
-    study = case.once(_cues)
+    study = case.cached(_cues)
     cues = [
         {
             "cue": c.name,
@@ -169,21 +169,18 @@ def _length_accuracy(case: Case) -> Result:
     The value is that of the type and part where counting gains most; its interval holds for all of
     them together.
     """
-    study = case.once(_lengths)
+    study = case.cached(_lengths)
     best = study.strongest
-    rows = [
-        row
-        | {
-            "rule": rule.sentence,
-            "threshold": rule.threshold,
-            "cross_validated": finite(rule.accuracy.value),
-        }
-        for rule in study.rules
-        for row in _rows([rule.stratum])
-    ]
+    rows = []
+    for rule in study.rules:
+        (row,) = _rows([rule.stratum])
+        row["rule"] = rule.sentence
+        row["threshold"] = rule.threshold
+        row["cross_validated"] = finite(rule.accuracy.value)
+        rows.append(row)
     return result(
         best.accuracy,
-        over="items",
+        inference="items",
         where=best.stratum.name,
         rule=best.sentence,
         threshold=best.threshold,
@@ -206,19 +203,16 @@ ADDED = "added"
 """The field of an item that says when it was added: a year, or a date that begins with it."""
 
 
-def _of_wording(case: Case) -> Result:
-    first, *others = case.scores
-    left, *left_others = case.without
-    return _shown(
-        case,
-        advantages(
-            first,
-            np.mean(others, axis=0),
-            (left, np.mean(left_others, axis=0)),
-            n_effective=case.n_effective,
-        ),
-        rewordings=len(others),
+def _wording_advantage(case: Case) -> Result:
+    first, *rewordings = case.scores
+    first_replicates, *rewording_replicates = case.jackknife_scores
+    study = advantages(
+        first,
+        np.mean(rewordings, axis=0),
+        (first_replicates, np.mean(rewording_replicates, axis=0)),
+        n_effective=case.n_effective,
     )
+    return _advantage_result(case, study, rewordings=len(rewordings))
 
 
 def _added(case: Case) -> list[str]:
@@ -228,34 +222,34 @@ def _added(case: Case) -> list[str]:
 
 def _older(case: Case) -> npt.NDArray[np.bool_]:
     """(items,): those of the earlier dates, up to half of the items or the first date."""
-    added = np.array(case.once(_added))
+    added = np.array(case.cached(_added))
     dates = np.sort(added)
     middle = dates[len(dates) // 2]
     return np.asarray(added < middle if (added < middle).any() else added <= middle)
 
 
-def _of_age(case: Case) -> Result:
-    older = case.once(_older)
+def _age_advantage(case: Case) -> Result:
+    older = case.cached(_older)
     study = older_advantages(case.first_scores, older, case.clusters, n_effective=case.n_effective)
-    return _shown(case, study, older=int(older.sum()), newer=int((~older).sum()))
+    return _advantage_result(case, study, older=int(older.sum()), newer=int((~older).sum()))
 
 
-def _shown(case: Case, study: Advantages, **counted: Any) -> Result:
+def _advantage_result(case: Case, study: Advantages, **counted: Any) -> Result:
     """The mean over respondents, with each respondent's own beside it."""
     remembered = [case.respondents[i] for i in study.remembered]
     absent = [math.nan] * len(case.respondents)
-    by = {
-        name: {
-            "own": finite(own.value),
-            "low": finite(own.low),
-            "high": finite(own.high),
-            "beyond_others": finite(beyond),
-            "p": finite(p),
+    excesses = study.excess or absent
+    p_values = study.p or absent
+    by = {}
+    for row, name in enumerate(case.respondents):
+        advantage = study.by_respondent[row]
+        by[name] = {
+            "own": finite(advantage.value),
+            "low": finite(advantage.low),
+            "high": finite(advantage.high),
+            "beyond_others": finite(excesses[row]),
+            "p": finite(p_values[row]),
         }
-        for name, own, beyond, p in zip(
-            case.respondents, study.own, study.beyond or absent, study.p or absent, strict=True
-        )
-    }
     return result(
         study.mean,
         flags=("REMEMBERED",) if remembered else (),
@@ -273,7 +267,7 @@ indicators = (
         name="blind_accuracy",
         unit=SHARE,
         family=_FAMILY,
-        needs=(_LABELS, study_of("items to learn from", _guesser)),
+        needs=(_LABELS, need_study("items to learn from", _guesser)),
         compute=_blind_accuracy,
         meaning="Share of labels that the question's words alone predict on items not seen.",
         explains=(blind_solvability,),
@@ -284,7 +278,7 @@ indicators = (
         name="leakage_cues",
         unit=CUES,
         family=_FAMILY,
-        needs=(_LABELS, study_of("items to learn from", _cues)),
+        needs=(_LABELS, need_study("items to learn from", _cues)),
         compute=_leakage_cues,
         meaning=(
             "Cues (position, id, length, article, punctuation, ...) that predict the label better"
@@ -299,7 +293,7 @@ indicators = (
         name="length_accuracy",
         unit=SHARE,
         family=_FAMILY,
-        needs=(_LABELS, study_of("texts of two labels", _lengths)),
+        needs=(_LABELS, need_study("texts of two labels", _lengths)),
         compute=_length_accuracy,
         meaning=(
             "Share of labels that a threshold of the number of words predicts on items not seen, in"
@@ -315,10 +309,10 @@ indicators = (
         title="released wording less its rewordings",
         family=(PARALLEL_FORMS,),
         needs=(
-            need("two wordings of the same questions", lambda case: case.together),
+            need("two wordings of the same questions", lambda case: case.is_joint),
             _HIGHER,
         ),
-        compute=_of_wording,
+        compute=_wording_advantage,
         explains=(advantages,),
         better="neither",
         meaning=(
@@ -332,12 +326,12 @@ indicators = (
         title="older items less newer ones",
         family=(ITEMS,),
         needs=(
-            need("items with two dates", lambda case: len(set(case.once(_added)) - {""}) > 1),
-            need("a date for every item", lambda case: all(case.once(_added))),
+            need("items with two dates", lambda case: len(set(case.cached(_added)) - {""}) > 1),
+            need("a date for every item", lambda case: all(case.cached(_added))),
             MEAN_OF_ITEMS,
             _HIGHER,
         ),
-        compute=_of_age,
+        compute=_age_advantage,
         explains=(older_advantages,),
         better="neither",
         meaning=(

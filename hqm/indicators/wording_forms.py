@@ -28,10 +28,10 @@ from hqm.indicators.indicator import (
     Indicator,
     Result,
     Study,
-    known,
     need,
+    need_study,
     result,
-    study_of,
+    to_coefficient,
 )
 from hqm.indicators.internal_consistency import icc_of
 from hqm.indicators.reruns import retest_of
@@ -58,7 +58,7 @@ from hqm.psychometrics import (
     wordings_needed,
 )
 from hqm.psychometrics.resampling import jackknife_variance
-from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
+from hqm.psychometrics.score_dependability import MIN_WORDINGS
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 from hqm.types import finite
@@ -71,7 +71,7 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
     explain.
     """
     runs = case.repeats
-    study = runs.once_for_all(retest_of) if runs is not None else None
+    study = runs.cached_across_cases(retest_of) if runs is not None else None
     if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
     by = dict(zip(runs.respondents, study.noise, strict=True))
@@ -79,50 +79,52 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
 
 
 def _margin(case: Case) -> Coefficient:
-    return equivalence_margin(case.protocol.margin, case.once(_seed_noise)[1])
+    return equivalence_margin(case.protocol.margin, case.cached(_seed_noise)[1])
 
 
 def _equivalence(case: Case) -> Result:
-    margin = case.once(_margin)
-    first, other = case.scores
-    study = equivalence(first, other, margin.value, n_effective=case.n_effective)
-    p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
+    margin = case.cached(_margin)
+    first, second = case.scores
+    study = equivalence(first, second, margin.value, n_effective=case.n_effective)
+    p = replace(to_coefficient(study.p, study), method=f"margin {margin.value:g} {margin.method}")
     return result(
         p, margin=finite(margin.value), margin_from=margin.method, shift=finite(study.shift.value)
     )
 
 
-def _moves(case: Case) -> ShiftHeterogeneity:
+def _shift_heterogeneity(case: Case) -> ShiftHeterogeneity:
     if case.additive:
-        answers, again = case.item_scores
-        return shift_heterogeneity(answers, again, case.clusters)
-    without, without_other = case.both_without
-    first, other = case.scores
-    return shift_heterogeneity_of_scores(first - other, jackknife_variance(without - without_other))
+        original, reworded = case.item_scores
+        return shift_heterogeneity(original, reworded, case.clusters)
+    first_replicates, second_replicates = case.jackknife_pair
+    first, second = case.scores
+    return shift_heterogeneity_of_scores(
+        first - second, jackknife_variance(first_replicates - second_replicates)
+    )
 
 
 def _test_of_moves(case: Case) -> Study:
-    return case.once(_moves).test
+    return case.cached(_shift_heterogeneity).test
 
 
 def _heterogeneity(case: Case) -> Result:
-    study = case.once(_moves)
+    study = case.cached(_shift_heterogeneity)
     by = case.by_respondent(np.asarray(study.shifts))
     return result(study.deviation, p=finite(study.test.p), i2=finite(study.i2), by_respondent=by)
 
 
 def _correlation(case: Case) -> Result:
-    noise = cast("Array", case.once(_seed_noise)[0])  # one of its needs
+    noise = cast("Array", case.cached(_seed_noise)[0])  # one of its needs
     # the second form was usually put once; its noise is taken to be that of the first, and the
     # detail says so
-    first, other = case.scores
+    first, second = case.scores
     study = form_reliability(
         first,
-        other,
+        second,
         noise,
         noise,
-        without=case.both_without,
-        **case.related,
+        replicates=case.jackknife_pair,
+        **case.dependence,
     )
     observed, attenuation = finite(study.observed.value), finite(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
@@ -142,40 +144,51 @@ def _yes_ratio_shift(case: Case) -> Result:
     )
 
 
-def _detections(case: Case) -> list[list[SignalDetection]]:
-    return [_signals(matrix) for matrix in case.matrices]
+def _detections(case: Case) -> tuple[list[SignalDetection], ...]:
+    """Signal detection of every respondent, form by form."""
+    return tuple(map(_signals, case.matrices))
 
 
 def _signals(matrix: ScoreMatrix) -> list[SignalDetection]:
     """Signal detection of every respondent."""
-    zero = np.zeros(len(matrix.respondents))
-    counts = [matrix.tallies[key].sum(axis=1) if key in matrix.tallies else zero for key in _COUNTS]
-    return [signal_detection(*map(float, row)) for row in zip(*counts, strict=True)]
+    counts = np.zeros((len(matrix.respondents), len(_COUNTS)))
+    for column, key in enumerate(_COUNTS):
+        if key in matrix.tallies:
+            counts[:, column] = matrix.tallies[key].sum(axis=1)
+    return [signal_detection(*row) for row in counts.tolist()]
 
 
 def _d_prime_shift(case: Case) -> Result:
     """The mean shift of each respondent's d'."""
-    return _shift_of(case, [[each.d_prime.value for each in row] for row in case.once(_detections)])
+    first, second = case.cached(_detections)
+    return _shift_of(
+        case,
+        [detection.d_prime.value for detection in first],
+        [detection.d_prime.value for detection in second],
+    )
 
 
 def _criterion_shift(case: Case) -> Result:
     """The mean shift of each respondent's c."""
+    first, second = case.cached(_detections)
     return _shift_of(
-        case, [[each.criterion.value for each in row] for row in case.once(_detections)]
+        case,
+        [detection.criterion.value for detection in first],
+        [detection.criterion.value for detection in second],
     )
 
 
-def _shift_of(case: Case, values: list[list[float]]) -> Result:
-    first, other = (np.array(row, dtype=np.float64) for row in values)
+def _shift_of(case: Case, first: list[float], second: list[float]) -> Result:
+    """The mean shift from the respondents' first values to their second ones."""
     return result(
-        mean_shift(first, other, n_effective=case.n_effective),
-        by_respondent=case.by_respondent(first, other),
+        mean_shift(np.array(first), np.array(second), n_effective=case.n_effective),
+        by_respondent=case.by_respondent(first, second),
     )
 
 
 def _flipped(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """(items,): the items whose truth the other form inverts."""
-    pairs = zip(case.first.items, case.other.items, strict=True)
+    pairs = zip(case.first.items, case.second.items, strict=True)
     return np.asarray(case.mask & np.array([a.target != b.target for a, b in pairs]))
 
 
@@ -183,7 +196,7 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
     """Of the items whose truth is inverted: 1 for yes, 0 for no, NaN for neither, in both forms;
     the items' clusters.
     """
-    flipped = case.once(_flipped)
+    flipped = case.cached(_flipped)
     rows = []
     for matrix in case.matrices:
         counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
@@ -193,13 +206,13 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
 
 
 def _acquiescence(case: Case) -> Result:
-    study = acquiescence(*case.once(_said_yes))
-    by = case.by_respondent([each.value for each in study.respondents])
+    study = acquiescence(*case.cached(_said_yes))
+    by = case.by_respondent([leaning.value for leaning in study.respondents])
     return result(study.mean, by_respondent=by, deviation=finite(study.deviation))
 
 
 def _coherence(case: Case) -> Result:
-    study = pair_coherence(*case.once(_said_yes))
+    study = pair_coherence(*case.cached(_said_yes))
     by = {
         name: {"coherent": finite(coherent.value), "chance": finite(chance)}
         for name, coherent, chance in zip(
@@ -210,60 +223,55 @@ def _coherence(case: Case) -> Result:
 
 
 def _balanced_score(case: Case) -> Result:
-    study = balanced_score(*case.scores, **case.related)
+    study = balanced_score(*case.scores, **case.dependence)
     from scipy.special import ndtri
 
-    forms = [[each.balanced_accuracy for each in row] for row in case.once(_detections)]
     # on different sides of chance by more than noise, for as many tests as there are respondents
     # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
     z = float(ndtri(1 - 0.05 / (2 * len(case.respondents))))
-    below = [
-        name
-        for name, *pair in zip(case.respondents, *forms, strict=True)
-        if min(v.value + z * v.se for v in pair) < 0.5 < max(v.value - z * v.se for v in pair)
-    ]
-    flags = ("NON_PARALLEL",) if below else ()
+    below_chance = []
+    for name, *detections in zip(case.respondents, *case.cached(_detections), strict=True):
+        accuracies = [detection.balanced_accuracy for detection in detections]
+        upper_ends = [accuracy.value + z * accuracy.se for accuracy in accuracies]
+        lower_ends = [accuracy.value - z * accuracy.se for accuracy in accuracies]
+        if min(upper_ends) < 0.5 < max(lower_ends):
+            below_chance.append(name)
     return result(
         study.reliability,
-        flags=flags,
+        flags=("NON_PARALLEL",) if below_chance else (),
         by_respondent=case.by_respondent(study.scores),
-        below_chance=below,
+        below_chance=below_chance,
     )
 
 
 def _slots(case: Case) -> list[str]:
-    return (
-        []
-        if "tp" in case.first.tallies
-        else sorted(key for key in case.first.tallies if key.startswith("slot_"))
-    )
+    """The tallies that count the options chosen by their slot; none of yes/no questions."""
+    if "tp" in case.first.tallies:
+        return []
+    return sorted(key for key in case.first.tallies if key.startswith("slot_"))
 
 
 def _position_bias(case: Case) -> Result:
     """The mean of the respondents' own values."""
-    slots, tallies = _slots(case), case.first.tallies
+    slots = _slots(case)
     truth = np.array([f"slot_{item.target}" for item in case.first.items])
     expected = np.array([(truth == slot).mean() for slot in slots])
     if not expected.all():
         expected = np.full(len(slots), 1 / len(slots))
-    chosen = (
-        np.array([tallies[slot][m].sum() for slot in slots]) for m in range(len(case.respondents))
-    )
-    studies = [position_bias(counts, expected) for counts in chosen]
+    # (slots, respondents)
+    counts = np.array([case.first.tallies[slot].sum(axis=1) for slot in slots])
+    studies = [position_bias(slot_counts, expected) for slot_counts in counts.T]
     values = [study.cramer_v for study in studies if np.isfinite(study.cramer_v)]
-    by = {
-        name: {
+    by = {}
+    for name, study in zip(case.respondents, studies, strict=True):
+        by[name] = {
             "v": finite(study.cramer_v),
             "p": finite(study.test.p),
             "shares": dict(zip(slots, map(finite, study.shares), strict=False)),
         }
-        for name, study in zip(case.respondents, studies, strict=True)
-    }
-    value = (
-        Coefficient(float(np.mean(values)))
-        if values
-        else Coefficient.absent("insufficient", studies[0].test.reason)
-    )
+    value = Coefficient.absent("insufficient", studies[0].test.reason)
+    if values:
+        value = Coefficient(float(np.mean(values)))
     return result(value, by_respondent=by)
 
 
@@ -271,7 +279,7 @@ def _over_forms(case: Case) -> Result:
     """ICC(A,1) over all forms: how far one wording's scores stand for those of others drawn like
     these.
     """
-    study = case.once(icc_of)
+    study = case.cached(icc_of)
     forms = [matrix.cell.form for matrix in case.matrices]
     means = dict(zip(forms, (finite(float(np.nanmean(row))) for row in case.scores), strict=True))
     return result(
@@ -289,7 +297,7 @@ def _phi_of_forms(case: Case) -> Result:
     leave one degree of freedom, and with it no number.
     """
     forms = len(case.matrices)
-    counted: dict[str, Any] = {"forms": forms, "decides": forms >= FEWEST_TO_DECIDE, "goal": _GOAL}
+    counted: dict[str, Any] = {"forms": forms, "decides": forms >= MIN_WORDINGS, "goal": _GOAL}
     if forms < 3:
         return result(Coefficient.absent("insufficient", _TWO), **counted)
     rng = stream(case.seed, f"{case.family}.phi_of_forms")
@@ -299,7 +307,7 @@ def _phi_of_forms(case: Case) -> Result:
     return result(
         phi,
         **counted,
-        wordings_needed=advice.needed,
+        wordings_needed=advice.n_wordings,
         why_none=advice.reason,
         wording_variance=finite(advice.variance),
         wording_variance_high=finite(advice.variance_high),
@@ -310,8 +318,8 @@ _TWO = "what other wordings would give cannot be decided with two wordings"
 _GOAL = 0.75
 """What the mean over wordings should show: good, by Koo and Li (2016)."""
 _FAMILY = (PARALLEL_FORMS,)
-_TOGETHER = need("two wordings of the same questions", lambda case: case.together)
-_SEVERAL = need("three forms or more", lambda case: case.together and len(case.matrices) > 2)
+_TWO_WORDINGS = need("two wordings of the same questions", lambda case: case.is_joint)
+_THREE_FORMS = need("three forms or more", lambda case: case.is_joint and len(case.matrices) > 2)
 _YES_NO = (
     PAIR,
     need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)),
@@ -319,12 +327,13 @@ _YES_NO = (
 _INVERTED = (
     *_YES_NO,
     need(
-        "questions whose truth the other form inverts", lambda case: bool(case.once(_flipped).any())
+        "questions whose truth the other form inverts",
+        lambda case: bool(case.cached(_flipped).any()),
     ),
 )
 _NOISE_KNOWN = need(
     "two runs of the first form",
-    lambda case: case.once(_seed_noise)[0] is not None,
+    lambda case: case.cached(_seed_noise)[0] is not None,
     "the first form was put once: without a second run the seeds' noise is not known",
 )
 
@@ -335,7 +344,7 @@ indicators = (
         title="ICC(A,1) over all forms",
         one_sided=True,
         family=_FAMILY,
-        needs=(_SEVERAL,),
+        needs=(_THREE_FORMS,),
         compute=_over_forms,
         explains=(icc,),
         meaning=(
@@ -349,7 +358,7 @@ indicators = (
         title="Phi of the mean of all forms",
         one_sided=True,
         family=_FAMILY,
-        needs=(_TOGETHER,),
+        needs=(_TWO_WORDINGS,),
         explains=(dependability, wordings_needed),
         headline=_FAMILY,
         meaning=(
@@ -370,7 +379,7 @@ indicators = (
             "P-value of two one-sided tests that the means of the two forms differ by less than a"
             " margin that was declared (--set margin=...) or that the seeds set."
         ),
-        needs=(PAIR, study_of("a margin for the difference", _margin)),
+        needs=(PAIR, need_study("a margin for the difference", _margin)),
     ),
     Indicator(
         name="form_heterogeneity",
@@ -381,7 +390,7 @@ indicators = (
         meaning=(
             "Standard deviation over respondents of the form's effect, beyond the items' noise."
         ),
-        needs=(PAIR, study_of("respondents for a test of heterogeneity", _test_of_moves)),
+        needs=(PAIR, need_study("respondents for a test of heterogeneity", _test_of_moves)),
         explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
     ),
     Indicator(

@@ -7,10 +7,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AGAIN, AskJudge, as_number, parse_judge, played_back, whole
+from hqm.benchmark.judge_api import (
+    ASKING_SEPARATOR,
+    AskJudge,
+    as_number,
+    parse_judge,
+    refuse_empty,
+    replay,
+)
 from hqm.errors import NoReply
 from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
@@ -22,81 +30,83 @@ from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 
-_RIGHT = frozenset(("true", "correct", "right", "faithful", "without hallucination"))
-_WRONG = frozenset(("false", "incorrect", "wrong", "hallucinated", "with hallucination"))
+_RIGHT_WORDS = frozenset(("true", "correct", "right", "faithful", "without hallucination"))
+_WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "hallucinated", "with hallucination"))
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
 
-_TOPS = (1, 2, 3, 4, 5, 6, 7, 10, 100)
+_SCALE_MAXIMA = (1, 2, 3, 4, 5, 6, 7, 10, 100)
 """What scales of judges end in."""
 
 
-def top_of_scale(marks: Iterable[str]) -> float:
+def scale_maximum(marks: Iterable[str]) -> float:
     """The end of the scale of which a judge's marks are, which begins with 0: the lowest usual one
     that no mark exceeds.
 
-    >>> top_of_scale(["0.5", "1", "yes"]), top_of_scale(["3", "8"]), top_of_scale(["250", "0"])
+    >>> scale_maximum(["0.5", "1", "yes"]), scale_maximum(["3", "8"]), scale_maximum(["250", "0"])
     (1.0, 10.0, 250.0)
     """
     highest = max((value for mark in marks if (value := as_number(mark)) is not None), default=1.0)
-    return float(next((top for top in _TOPS if highest <= top), highest))
+    return float(next((maximum for maximum in _SCALE_MAXIMA if highest <= maximum), highest))
 
 
-def share_right(mark: str, top: float = 1.0) -> float | None:
+def share_right(mark: str, maximum: float = 1.0) -> float | None:
     """A mark as a share of right, 1 or 0 for a word; None for what is none.
 
     >>> share_right("Correct."), share_right("0"), share_right("7", 10), share_right("unclear")
     (1.0, 0.0, 0.7, None)
     """
     word = mark.strip().strip(".!*").lower()
-    if word in _RIGHT or word in _WRONG:
-        return float(word in _RIGHT)
+    if word in _RIGHT_WORDS or word in _WRONG_WORDS:
+        return float(word in _RIGHT_WORDS)
+    # a mark outside the scale is no share: clipping it would hide a wrong scale
     value = as_number(word)
-    return value / top if value is not None and 0 <= value <= top else None
+    return value / maximum if value is not None and 0 <= value <= maximum else None
 
 
-def verdict_of_share(benchmark: Benchmark, item: Item, share: float, read: str = "") -> Verdict:
-    """The verdict that a share of right stands for, of a benchmark that a rule or a tool scores.
+def verdict_of_share(benchmark: Benchmark, item: Item, share: float, reply: str = "") -> Verdict:
+    """Return the verdict of a share of right, for a benchmark that a rule or a tool scores.
 
     A yes/no answer that is right says what the key says, and a wrong one the opposite: the tally
     counts it so.
     """
-    if benchmark.tool_scored or (benchmark.brought and benchmark.roles):
+    if benchmark.tool_scored or (benchmark.included_recordings and benchmark.roles):
         metric = benchmark.audited[0]
         if metric.scale == UNIT and metric.better == "higher":
-            return benchmark.verdict_of_scores({metric.name: share}, read)
+            return benchmark.verdict_of_scores({metric.name: share}, reply)
     elif item.task == "yes_no":
         truth = yes_no_truth(item)
+        # the tally of a share lies between those of a right and of a wrong answer
         right, wrong = (
             benchmark.score(item, Response(word.capitalize())) for word in (truth, _OPPOSITE[truth])
         )
         if right.value == 1 and wrong.value == 0:
             names = dict.fromkeys([*right.tally, *wrong.tally])
-            mixed = {
-                n: share * right.tally.get(n, 0.0) + (1 - share) * wrong.tally.get(n, 0.0)
-                for n in names
+            tally = {
+                name: share * right.tally.get(name, 0.0) + (1 - share) * wrong.tally.get(name, 0.0)
+                for name in names
             }
-            return Verdict(share, mixed, "ok", read)
+            return Verdict(share, tally, "ok", reply)
     elif item.task in ("choice", "vqa"):
-        return Verdict(share, {"right": share, "n": 1.0}, "ok", read)
+        return Verdict(share, {"right": share, "n": 1.0}, "ok", reply)
     return Verdict.unscored(
         "unparsed", f"no tally of {benchmark.name} follows from a score of {share:g}"
     )
 
 
-def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str, top: float = 1.0) -> Verdict:
+def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str, maximum: float = 1.0) -> Verdict:
     """The verdict that a mark in a file stands for, of a benchmark that a rule scores; unscored
     where it says nothing.
 
     "yes" and "no" are what the judge read in the answer to a yes/no question; a share, true or
-    false, correct or incorrect is whether the answer is right. A number is a share of `top`.
+    false, correct or incorrect is whether the answer is right. A number is a share of `maximum`.
     """
     if not mark:
-        return Verdict.unscored("missing", "the file leaves the judgement empty")
+        return Verdict.unscored("missing", _EMPTY)
     word = mark.strip().strip(".!*").lower()
     if item.task == "yes_no" and word in _OPPOSITE:
         return benchmark.score(item, Response(word.capitalize()))
-    share = share_right(mark, top)
+    share = share_right(mark, maximum)
     if share is None:
         return Verdict.unscored(
             "unparsed", f"the judgement {mark!r:.60} says neither right nor wrong"
@@ -109,18 +119,19 @@ def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str, top: float = 1.
 # Judgements are stored as they came, under the hash of their file. Verdicts are read out of them
 # whenever they are wanted, by the benchmark's own procedure, as the replies of a live judge are.
 
-BROUGHT = "brought/"
+FILE_JUDGE_PREFIX = "brought/"
 """Stands before the stored name of a judge whose judgements a file brought: they are no people's
 labels.
 """
+_EMPTY = "the file leaves the judgement empty"
 NOT_GIVEN = "the files hold no judgement of this answer"
 _RECORD = "judgements"
 """The key of the store's records that name which judgements an audit took."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BroughtSet:
-    """What one file brings of one judge, asked once, about one respondent's answers in one
+class JudgementSet:
+    """The judgements of one file by one judge in one asking, about one respondent's answers in one
     administration.
     """
 
@@ -135,15 +146,25 @@ class BroughtSet:
     """Item id -> what the judge said."""
 
     @property
-    def stored_as(self) -> str:
+    def store_name(self) -> str:
         """The judge's name in the store: a corrected file has another hash, so that its judgements
         never mix with these.
         """
-        return f"{BROUGHT}{self.judge}{AGAIN}{self.asking}@{self.file}"
+        return f"{FILE_JUDGE_PREFIX}{self.judge}{ASKING_SEPARATOR}{self.asking}@{self.file}"
 
     @property
-    def named(self) -> list[Any]:
-        """What the store's record says of it."""
+    def form_run_asking(self) -> tuple[str, int, int]:
+        """The form, the run and the asking."""
+        return (self.form, self.run, self.asking)
+
+    @property
+    def marks(self) -> list[str]:
+        """The verdicts and scores that are not empty."""
+        return [output.mark for output in self.outputs.values() if output.mark]
+
+    @property
+    def record_entry(self) -> list[Any]:
+        """The judgements' entry in the store's record."""
         return [self.judge, self.asking, self.respondent, self.form, self.run, self.file]
 
 
@@ -160,33 +181,37 @@ class FileJudge:
         Its judgements.
     """
 
-    def __init__(self, benchmark: Benchmark, label: str, sets: Sequence[BroughtSet]) -> None:
+    def __init__(self, benchmark: Benchmark, label: str, sets: Sequence[JudgementSet]) -> None:
         self.benchmark, self.label, self.sets = benchmark, label, tuple(sets)
-        outputs = (output for each in self.sets for output in each.outputs.values())
-        self._top = top_of_scale(output.mark for output in outputs if output.mark)
+        # one scale for all files of a judge: a file of low scores alone would seem to end earlier
+        self._maximum = scale_maximum(chain.from_iterable(s.marks for s in self.sets))
 
     def askings(self) -> list[int]:
-        """Which times the judge was asked, from 0."""
-        return sorted({each.asking for each in self.sets})
+        """Return the numbers of the judge's askings, from 0."""
+        return sorted({judgement_set.asking for judgement_set in self.sets})
 
-    def sees(self, cell: Cell) -> bool:
+    def covers(self, cell: Cell) -> bool:
         """Whether there are judgements about an administration, in the asking that its judge
         names.
         """
         label, asking = parse_judge(cell.judge)
-        at = (cell.form, cell.run, asking if label == self.label else 0)
-        return not cell.resolution and any(
-            (each.form, each.run, each.asking) == at for each in self.sets
-        )
+        if label != self.label:
+            asking = 0
+        covered = {judgement_set.form_run_asking for judgement_set in self.sets}
+        return not cell.resolution and (cell.form, cell.run, asking) in covered
 
     def _outputs(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
-        """Item -> what was said of one respondent's answers; several files may each be about some
-        of the items.
+        """Return item -> output of the judge, for one respondent; files may each cover some of the
+        items.
         """
         outputs: dict[str, JudgeOutput] = {}
-        for each in self.sets:
-            if (each.respondent, each.form, each.run, each.asking) == (name, form, run, asking):
-                outputs.update(each.outputs)
+        for judgement_set in self.sets:
+            if judgement_set.respondent == name and judgement_set.form_run_asking == (
+                form,
+                run,
+                asking,
+            ):
+                outputs.update(judgement_set.outputs)
         return outputs
 
     def ask_about(self, name: str, cell: Cell) -> Callable[[Item], AskJudge]:
@@ -194,20 +219,20 @@ class FileJudge:
         has.
         """
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
-        heard = whole if self.benchmark.withheld == "unscored" else (lambda ask: ask)
+        wrap_ask = refuse_empty if self.benchmark.withheld == "unscored" else (lambda ask: ask)
 
-        def about(item: Item) -> AskJudge:
+        def ask_about_item(item: Item) -> AskJudge:
             output = outputs.get(item.id)
             if output is None or output.mark == "":
-                return _without
+                return _no_reply
             if output.mark is None:
-                return heard(played_back(output.replies))
-            return _marked(self.benchmark, output.mark)
+                return wrap_ask(replay(output.replies))
+            return _ask_with_mark(self.benchmark, output.mark)
 
-        return about
+        return ask_about_item
 
     def words(self, name: str, cell: Cell, item: str) -> tuple[str, ...]:
-        """What the judge said of one answer, for a reader."""
+        """Return the judge's replies to one answer, for display."""
         output = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1]).get(item)
         if output is None:
             return ()
@@ -219,32 +244,33 @@ class FileJudge:
         """The verdict on every answer, in the order of the form's items; respondent by respondent,
         as the files have them.
         """
-        return {name: self._of_one(cell, form, name, row) for name, row in rows.items()}
+        return {
+            name: self._respondent_verdicts(cell, form, name, row) for name, row in rows.items()
+        }
 
-    def _of_one(
+    def _respondent_verdicts(
         self, cell: Cell, form: Form, name: str, row: Sequence[Response | None]
     ) -> list[Verdict]:
+        """Return the verdicts on one respondent's answers, in the order of the form's items."""
         outputs = self._outputs(name, cell.form, cell.run, parse_judge(cell.judge)[1])
-        if self.benchmark.roles and not self.benchmark.brought:
-            made = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
-            reasons = {True: "the file leaves the judgement empty", False: NOT_GIVEN}
+        if not self.benchmark.roles or self.benchmark.included_recordings:
             return [
-                (
-                    replace(verdict, reason=reasons[item.id in outputs])
-                    if verdict.state == "missing" and answer is not None
-                    else verdict
-                )
-                for item, answer, verdict in zip(form.items, row, made, strict=True)
+                self._mark_verdict(item, answer, outputs.get(item.id))
+                for item, answer in zip(form.items, row, strict=True)
             ]
-        return [
-            self._by_mark(item, a, outputs.get(item.id))
-            for item, a in zip(form.items, row, strict=True)
-        ]
+        judged = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
+        for i, (item, answer) in enumerate(zip(form.items, row, strict=True)):
+            if judged[i].state == "missing" and answer is not None:
+                reason = _EMPTY if item.id in outputs else NOT_GIVEN
+                judged[i] = replace(judged[i], reason=reason)
+        return judged
 
-    def _by_mark(self, item: Item, answer: Response | None, output: JudgeOutput | None) -> Verdict:
+    def _mark_verdict(
+        self, item: Item, answer: Response | None, output: JudgeOutput | None
+    ) -> Verdict:
         answer = answer or Response("", "missing", "not asked")
-        if none := self.benchmark.no_answer(answer):
-            return none
+        if no_answer := self.benchmark.no_answer(answer):
+            return no_answer
         if output is None:
             return Verdict.unscored("missing", NOT_GIVEN)
         texts = [text for texts in output.replies.values() for text in texts]
@@ -253,7 +279,7 @@ class FileJudge:
                 self.benchmark,
                 item,
                 (texts or [""])[0] if output.mark is None else output.mark,
-                self._top,
+                self._maximum,
             ),
             answer,
         )
@@ -262,9 +288,10 @@ class FileJudge:
         """The verdicts of one administration."""
         judged = self.verdicts(cell, form, rows)
         files = {
-            digest([*s.named])
-            for s in self.sets
-            if (s.form, s.run, s.asking) == (cell.form, cell.run, number)
+            digest([*judgement_set.record_entry])
+            for judgement_set in self.sets
+            if (judgement_set.form, judgement_set.run, judgement_set.asking)
+            == (cell.form, cell.run, number)
         }
         return judged_matrix(self.benchmark, cell, form, rows, judged, files)
 
@@ -275,28 +302,27 @@ files.
 """
 
 
-async def _without(
+async def _no_reply(
     role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
 ) -> str:
     raise NotAsked(NOT_GIVEN, location=role)
 
 
-def _marked(benchmark: Benchmark, mark: str) -> AskJudge:
-    """An `ask` that gives a mark as the procedure reads it; a mark that says nothing leaves the
-    answer unscored.
+def _ask_with_mark(benchmark: Benchmark, mark: str) -> AskJudge:
+    """Return an `ask` that gives a mark as the procedure reads it; a mark that says nothing leaves
+    the answer unscored.
     """
-    left: dict[str, list[str]] = {}
+    remaining: dict[str, list[str]] = {}
 
     async def ask(
         role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
     ) -> str:
-        if not left:
-            left.update(
-                {name: list(texts) for name, texts in benchmark.replies_saying(mark).items()}
-            )
-        if not left.get(role):
+        if not remaining:
+            for name, texts in benchmark.replies_saying(mark).items():
+                remaining[name] = list(texts)
+        if not remaining.get(role):
             raise NoReply(f"the verdict {mark!r:.60} says nothing more of the {role}")
-        return left[role].pop(0)
+        return remaining[role].pop(0)
 
     return ask
 
@@ -304,7 +330,9 @@ def _marked(benchmark: Benchmark, mark: str) -> AskJudge:
 # --- in the store ---
 
 
-def keep(store: Store, benchmark: Benchmark, sets: Sequence[BroughtSet]) -> tuple[BroughtSet, ...]:
+def store_judgements(
+    store: Store, benchmark: Benchmark, sets: Sequence[JudgementSet]
+) -> tuple[JudgementSet, ...]:
     """Store judgements, and that they are the ones of their judges from now on; all sets that hold
     now.
 
@@ -312,64 +340,65 @@ def keep(store: Store, benchmark: Benchmark, sets: Sequence[BroughtSet]) -> tupl
     at; those of other respondents, and of other judges, still hold. A store that is open for
     reading only stays as it is.
     """
-    judged = {(each.judge, each.respondent) for each in sets}
+    judged = {(judgement_set.judge, judgement_set.respondent) for judgement_set in sets}
     earlier = [
-        each for each in stored(store, benchmark) if (each.judge, each.respondent) not in judged
+        judgement_set
+        for judgement_set in stored_judgements(store, benchmark)
+        if (judgement_set.judge, judgement_set.respondent) not in judged
     ]
-    hold = (*earlier, *sets)
+    current = (*earlier, *sets)
     if not store.readonly:
-        for each in sets:
+        for judgement_set in sets:
             rows = [
                 Judgement(
-                    each.stored_as,
+                    judgement_set.store_name,
                     item,
-                    each.respondent,
+                    judgement_set.respondent,
                     None,
-                    json.dumps(heard.to_dict(), ensure_ascii=False),
+                    json.dumps(output.to_dict(), ensure_ascii=False),
                 )
-                for item, heard in each.outputs.items()
+                for item, output in judgement_set.outputs.items()
             ]
-            store.judge(benchmark.name, each.form, each.run, rows)
-        named = [each.named for each in hold]
-        if _latest(store, benchmark) != named:
-            store.record({_RECORD: {"benchmark": benchmark.name, "sets": named}})
-    return hold
+            store.judge(benchmark.name, judgement_set.form, judgement_set.run, rows)
+        entries = [judgement_set.record_entry for judgement_set in current]
+        # an unchanged record is not written again, so that a repeated command leaves the store alone
+        if _latest_entries(store, benchmark) != entries:
+            store.record({_RECORD: {"benchmark": benchmark.name, "sets": entries}})
+    return current
 
 
-def stored(store: Store, benchmark: Benchmark) -> tuple[BroughtSet, ...]:
-    """The judgements that hold, as the store has them."""
+def stored_judgements(store: Store, benchmark: Benchmark) -> tuple[JudgementSet, ...]:
+    """Return the judgements that hold, as the store has them."""
     sets = []
-    for judge, asking, respondent, form, run, file in _latest(store, benchmark):
-        each = BroughtSet(
+    for judge, asking, respondent, form, run, file in _latest_entries(store, benchmark):
+        outputs: dict[str, JudgeOutput] = {}
+        judgement_set = JudgementSet(
             judge=judge,
             asking=asking,
             respondent=respondent,
             form=form,
             run=run,
             file=file,
-            outputs={},
+            outputs=outputs,
         )
-        rows = store.judgements(benchmark.name, each.stored_as, form, run)
-        outputs = {
-            r.item: JudgeOutput.from_dict(json.loads(r.reply))
-            for r in rows
-            if r.respondent == respondent
-        }
-        sets.append(replace(each, outputs=outputs))
+        for row in store.judgements(benchmark.name, judgement_set.store_name, form, run):
+            if row.respondent == respondent:
+                outputs[row.item] = JudgeOutput.from_dict(json.loads(row.reply))
+        sets.append(judgement_set)
     return tuple(sets)
 
 
-def _latest(store: Store, benchmark: Benchmark) -> list[list[Any]]:
+def _latest_entries(store: Store, benchmark: Benchmark) -> list[list[Any]]:
     for record in reversed(store.records()):
-        kept = record.get(_RECORD)
-        if isinstance(kept, Mapping) and kept.get("benchmark") == benchmark.name:
-            return [list(named) for named in kept["sets"]]
+        payload = record.get(_RECORD)
+        if isinstance(payload, Mapping) and payload.get("benchmark") == benchmark.name:
+            return [list(entry) for entry in payload["sets"]]
     return []
 
 
-def judges_of(benchmark: Benchmark, sets: Sequence[BroughtSet]) -> list[FileJudge]:
-    """A judge for every name, in the order in which the files were given."""
-    return [
-        FileJudge(benchmark, label, [each for each in sets if each.judge == label])
-        for label in dict.fromkeys(each.judge for each in sets)
-    ]
+def file_judges(benchmark: Benchmark, sets: Sequence[JudgementSet]) -> list[FileJudge]:
+    """Return a judge for every name, in the order in which the files were given."""
+    by_judge: dict[str, list[JudgementSet]] = {}
+    for judgement_set in sets:
+        by_judge.setdefault(judgement_set.judge, []).append(judgement_set)
+    return [FileJudge(benchmark, label, own_sets) for label, own_sets in by_judge.items()]

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 from hqm.administration.administering import Outcome, give_budget
 from hqm.administration.asks import Asks
 from hqm.administration.costs import prices_of
-from hqm.administration.engines.local import Stop, answer_here, is_light, never
+from hqm.administration.engines.local import Stop, answer_here, is_light, never_stop
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import named
+from hqm.benchmark.judge_api import judge_name
 from hqm.errors import HQMError, NoReply
 from hqm.judges.procedure import NotAsked, Panel, Rows, Unit, decisions, judged_matrix, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.server_limits import Budget, Hold
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest, request_seed
-from hqm.store.database import Ask, Store, ask, refused
+from hqm.store.database import Ask, Store, ask, refused_asks
 from hqm.types import Cell, Form, Response
 
 WAVES = 200
@@ -35,7 +35,7 @@ stuck.
 
 LIMIT = "max_tokens"
 """Where the detail of a reply keeps the tokens that it was allowed."""
-_MOST = 16
+_MAX_LIMIT_FACTOR = 16
 """How many times the tokens of the settings a cut reply is asked for at most."""
 
 Progress = Callable[[str, int, int], None]
@@ -83,9 +83,11 @@ class Judging:
     ) -> None:
         self.asks, self.benchmark, self.panel = asks, benchmark, panel
         self.budget, self.retry_errors = budget or Budget(), retry_errors
-        chosen = {name: value for name, value in (overrides or {}).items() if value is not None}
-        self._default = Sampling(**{**benchmark.card.judging.model_dump(), **chosen})
-        self._open: Respondent | None = None
+        sampling_overrides = {
+            name: value for name, value in (overrides or {}).items() if value is not None
+        }
+        self._default = Sampling(**{**benchmark.card.judging.model_dump(), **sampling_overrides})
+        self._loaded: Respondent | None = None
         """The model that needs much memory and is loaded; the next wave begins with it."""
 
     @property
@@ -94,19 +96,19 @@ class Judging:
 
     @property
     def label(self) -> str:
-        """What cells call the panel."""
+        """The name of the panel in cells."""
         return self.panel.label
 
-    def sees(self, cell: Cell) -> bool:
+    def covers(self, cell: Cell) -> bool:
         """Whether it can be asked about an administration: about every one."""
         return True
 
     def sampling(self, judge: Respondent) -> Sampling:
-        """How a judge's replies are drawn."""
+        """Return the sampling settings of a judge."""
         return RespondentName.parse(judge.name).sampling(self._default)
 
     def identity(self, judge: Respondent) -> dict[str, Any]:
-        """Who replied, as the store knows it."""
+        """Return the identity of a judge in the store: its model and its sampling settings."""
         return {**judge.identity(), **asdict(self.sampling(judge))}
 
     def asking(self, number: int, *, retry: bool = False) -> Asking:
@@ -121,8 +123,10 @@ class Judging:
         return [] if number is None else self.store.runs(number)
 
     def pending(self, form: Form, rows: Rows, units: Sequence[Unit] = ()) -> int:
-        """How many questions about answers, and about units that people labelled, are known to be
-        missing; a later stage may ask more.
+        """Count the questions that are known to lack a reply, about answers and about labelled
+        units.
+
+        A later stage of the procedure may ask more.
         """
         asking = self.asking(0, retry=True)
         verdicts(self.benchmark, form, rows, lambda _: asking)
@@ -135,7 +139,7 @@ class Judging:
         rows: Rows,
         number: int = 0,
         progress: Progress | None = None,
-        stop: Stop = never,
+        stop: Stop = never_stop,
     ) -> Outcome:
         """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true,
         nothing new is asked.
@@ -146,32 +150,32 @@ class Judging:
         def run(asking: Asking) -> None:
             verdicts(self.benchmark, form, rows, lambda _: asking)
 
-        return self._until_known(run, number, progress, stop)
+        return self._ask_until_complete(run, number, progress, stop)
 
     def decide(
-        self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never
+        self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never_stop
     ) -> Outcome:
         """Ask what each stage says of units that people labelled, until nothing is missing."""
 
         def run(asking: Asking) -> None:
             decisions(self.benchmark, units, lambda _: asking)
 
-        return self._until_known(run, 0, progress, stop)
+        return self._ask_until_complete(run, 0, progress, stop)
 
     def close(self) -> None:
         """Close the models that play the roles; one that is asked again is loaded or started
         again.
         """
-        self._open = None
-        members = (self.panel.main, *self.panel.others.values())
+        self._loaded = None
+        members = (self.panel.main, *self.panel.role_models.values())
         for respondent in {id(member): member for member in members}.values():
             respondent.close()
 
-    def _until_known(
+    def _ask_until_complete(
         self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop
     ) -> Outcome:
         """Run a procedure on stored replies, ask what it missed, and run it again."""
-        asked = errors = turned_away = 0
+        n_replies = n_errors = n_refused = 0
         reasons: Counter[str] = Counter()
         failed: dict[str, HQMError] = {}
         asking = self.asking(number, retry=True)
@@ -187,39 +191,50 @@ class Judging:
                 break
             for question, response in self._ask(questions, number, failed, stop):
                 asking.learn(question, response)
-                asked += 1
+                n_replies += 1
                 if response.outcome != "ok":
-                    errors += 1
+                    n_errors += 1
                     reasons[response.reason or f"the reply is {response.outcome}"] += 1
-                turned_away += response.state == "error" and "final" in response.detail
+                n_refused += response.state == "error" and "final" in response.detail
                 if progress:
-                    progress(named(self.panel.label, number), asked, len(questions))
+                    progress(judge_name(self.panel.label, number), n_replies, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do
         # what it was asked to
-        left = sum(question.respondent.name not in failed for question in asking.missing.values())
+        n_missing = sum(
+            question.respondent.name not in failed for question in asking.missing.values()
+        )
         return Outcome(
-            asked, errors + left, tuple(failed.items()), refused=turned_away, reasons=reasons
+            n_replies,
+            n_errors + n_missing,
+            tuple(failed.items()),
+            refused=n_refused,
+            reasons=reasons,
         )
 
     def _ask(
         self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError], stop: Stop
     ) -> Iterator[tuple[_Question, Response]]:
+        """Yield each question with its reply, once that is stored; judges that fail go to
+        `failed`.
+        """
         by_judge: dict[str, list[_Question]] = {}
         for question in questions:
             by_judge.setdefault(question.respondent.name, []).append(question)
-        groups = sorted(by_judge.values(), key=lambda group: group[0].respondent is not self._open)
+        # the judge that is loaded already is asked first
+        groups = sorted(
+            by_judge.values(), key=lambda group: group[0].respondent is not self._loaded
+        )
         heavy = [g[0].respondent for g in groups if not is_light(g[0].respondent)]
-        if heavy and self._open is not None and self._open is not heavy[0]:
-            self._open.close()
-        self._open = heavy[-1] if heavy else self._open
-        owner = {id(question.request): question for question in questions}
+        # two models may not have room beside each other
+        if heavy and self._loaded is not None and self._loaded is not heavy[0]:
+            self._loaded.close()
+        self._loaded = heavy[-1] if heavy else self._loaded
+        questions_by_request = {id(question.request): question for question in questions}
         holds: dict[int, Hold] = {}
         work = [
             (
                 group[0].respondent,
-                self._admitted(
-                    group[0].respondent, [question.request for question in group], holds
-                ),
+                self._admit(group[0].respondent, [question.request for question in group], holds),
             )
             for group in groups
         ]
@@ -234,7 +249,7 @@ class Judging:
                 continue
             respondent = self.store.respondent(judge.name, self.identity(judge))
             replies = [
-                (owner[id(request)], request, _with_limit(request, response))
+                (questions_by_request[id(request)], request, _with_limit(request, response))
                 for request, response in batch
             ]
             stored = self.store.append(
@@ -244,17 +259,18 @@ class Judging:
                 if id(request) in holds:
                     self.budget.end(holds.pop(id(request)), request, response)
                 yield question, response
+        # what was held for requests that nobody answered is free again
         for hold in holds.values():
             self.budget.cancel(hold)
 
-    def _admitted(
+    def _admit(
         self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]
     ) -> list[Request]:
         """The requests that the bounds allow. A server checks each of its requests itself."""
         counts = give_budget(judge, self.budget, self.store, [self.identity(judge)])
         if not counts and self.budget.bounded:
-            requests, held = self.budget.admit(requests, prices_of(judge))
-            holds.update(zip(map(id, requests), held, strict=True))
+            requests, request_holds = self.budget.admit(requests, prices_of(judge))
+            holds.update(zip(map(id, requests), request_holds, strict=True))
         return requests
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
@@ -271,8 +287,8 @@ def _with_limit(request: Request, response: Response) -> Response:
     return response._replace(detail={**response.detail, LIMIT: request.sampling.max_tokens})
 
 
-class _Held(NamedTuple):
-    """What the store has of a judge in one asking."""
+class _StoredReplies(NamedTuple):
+    """The stored replies of a judge in one asking."""
 
     replies: dict[str, Response]
     """Digest of the question -> the last reply."""
@@ -294,8 +310,8 @@ class Asking:
     missing: dict[tuple[str, str], _Question] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     """Hashes of the replies that were given out."""
-    _held: dict[str, _Held] = field(default_factory=dict)
-    _asked_now: set[tuple[str, str]] = field(default_factory=set)
+    _stored: dict[str, _StoredReplies] = field(default_factory=dict)
+    _new_replies: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(
         self,
@@ -312,27 +328,31 @@ class Asking:
         with twice the tokens.
         """
         judging = self.judging
-        judge = judging.panel.of(role)
+        judge = judging.panel.respondent(role)
         picture, path, reason = judging.asks.picture(judging.benchmark, image)
         if reason and picture is None:
             raise NoReply(reason, location=judge.name)
-        apart = ("schema", digest(schema)) if schema is not None else ()
-        question = ask(prompt, image, picture, apart=apart)
-        held = self._of(judge)
-        response = held.replies.get(question.digest)
+        schema_key = ("schema", digest(schema)) if schema is not None else ()
+        question = ask(prompt, image, picture, salt=schema_key)
+        stored = self._stored_replies(judge)
+        response = stored.replies.get(question.digest)
         key = (judge.name, question.digest)
-        again = self.retry and key not in self._asked_now and question.digest not in held.refused
-        if response is None or (again and response.outcome != "ok"):
+        is_retried = (
+            self.retry and key not in self._new_replies and question.digest not in stored.refused
+        )
+        if response is None or (is_retried and response.outcome != "ok"):
             if reason:
                 raise NoReply(reason, location=judge.name)
             sampling = judging.sampling(judge)
             if response is not None and response.outcome in ("truncated", "cut"):
-                limit = held.allowed.get(
+                limit = stored.allowed.get(
                     judging.store.ask_ids([question])[question.digest], sampling.max_tokens
                 )
-                sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
-            who = who_answers(judge.name, judging.identity(judge))
-            seed = request_seed(sampling.seed, who, self.number, question.digest)
+                sampling = replace(
+                    sampling, max_tokens=min(2 * limit, _MAX_LIMIT_FACTOR * sampling.max_tokens)
+                )
+            judge_identity = who_answers(judge.name, judging.identity(judge))
+            seed = request_seed(sampling.seed, judge_identity, self.number, question.digest)
             request = Request(
                 prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema
             )
@@ -347,22 +367,26 @@ class Asking:
 
     def learn(self, question: _Question, response: Response) -> None:
         """Take in a reply that has just been stored."""
-        self._of(question.respondent).replies[question.ask.digest] = response
-        self._asked_now.add((question.respondent.name, question.ask.digest))
+        self._stored_replies(question.respondent).replies[question.ask.digest] = response
+        self._new_replies.add((question.respondent.name, question.ask.digest))
 
-    def _of(self, judge: Respondent) -> _Held:
-        """What the store has of a judge; read once."""
-        if judge.name not in self._held:
+    def _stored_replies(self, judge: Respondent) -> _StoredReplies:
+        """Return the stored replies of a judge; they are read once."""
+        if judge.name not in self._stored:
             store, judging = self.judging.store, self.judging
             number = store.find_respondent(judge.name, judging.identity(judge))
-            held = _Held({}, {}, set())
+            stored = _StoredReplies({}, {}, set())
             if number is not None:
                 cut = store.details(number, self.number, LIMIT)
-                asked_again = judging.retry_errors or not self.retry
-                held = _Held(
+                retries_refused = judging.retry_errors or not self.retry
+                stored = _StoredReplies(
                     store.replies(number, self.number),
-                    {asked: detail[LIMIT] for asked, detail in cut.items() if LIMIT in detail},
-                    set() if asked_again else refused(store, number, self.number),
+                    {
+                        question: detail[LIMIT]
+                        for question, detail in cut.items()
+                        if LIMIT in detail
+                    },
+                    set() if retries_refused else refused_asks(store, number, self.number),
                 )
-            self._held[judge.name] = held
-        return self._held[judge.name]
+            self._stored[judge.name] = stored
+        return self._stored[judge.name]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AGAIN, parse_judge
+from hqm.benchmark.judge_api import ASKING_SEPARATOR, parse_judge
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
@@ -40,22 +40,22 @@ from hqm.imports.row import (
     form_of,
     ids_in,
     no_field,
-    one_of,
     parts_in,
+    require_choice,
     whole_reply,
 )
-from hqm.judges.file_judge import BroughtSet, top_of_scale
+from hqm.judges.file_judge import JudgementSet, scale_maximum
 from hqm.signature import digest_file
 from hqm.types import ORIGINAL, Form, Response
 
-_JUDGES = ("judge", "judge_model", "judge_name")
-_MARKS = ("verdict", "score", "rating", "judgement", "judgment")
-_REPLIES = ("reply", "review", "judge_reply")
-_ANSWERS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
+_JUDGE_FIELDS = ("judge", "judge_model", "judge_name")
+_MARK_FIELDS = ("verdict", "score", "rating", "judgement", "judgment")
+_REPLY_FIELDS = ("reply", "review", "judge_reply")
+_ANSWER_FIELDS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 _SUFFIXES = (".json", ".jsonl", ".csv")
-_RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
+_RUN_IN_NAME = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
-AnswerOf = Callable[[str, str, int, str], str | None]
+AnswerLookup = Callable[[str, str, int, str], str | None]
 """(respondent, form, run, item) -> the text of the answer that is audited; None where there is
 none.
 """
@@ -106,10 +106,10 @@ class JudgementSource:
     @classmethod
     def parse(cls, text: str) -> JudgementSource:
         """Read `[JUDGE[#RUN]][,RESPONDENT]=PATH`, or a path alone."""
-        named, equals, path = text.partition("=")
+        names, equals, path = text.partition("=")
         if not equals or Path(text).exists():
             return cls(Path(text))
-        judge, _, respondent = named.partition(",")
+        judge, _, respondent = names.partition(",")
         label, asking = parse_judge(judge)
         return cls(
             Path(path), label or None, asking if label != judge else None, respondent or None
@@ -117,10 +117,10 @@ class JudgementSource:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenJudgements:
-    """What files of judgements gave."""
+class ImportedJudgements:
+    """The judgements that files hold, with how their rows were matched."""
 
-    sets: tuple[BroughtSet, ...]
+    sets: tuple[JudgementSet, ...]
     matchings: tuple[MatchReport, ...]
     notes: tuple[str, ...] = ()
 
@@ -134,15 +134,15 @@ class _Key:
     run: int
 
 
-def take_judgements(
+def import_judgements(
     benchmark: Benchmark,
     forms: Mapping[str, Form],
     sources: Sequence[JudgementSource],
     respondents: Sequence[str],
-    answer: AnswerOf = lambda *_: None,
+    find_answer: AnswerLookup = lambda *_: None,
     *,
     partial: bool = False,
-) -> TakenJudgements:
+) -> ImportedJudgements:
     """Read files of judgements on the answers of these respondents.
 
     The judge, which time it was asked, and the respondent come from the source, else from the row,
@@ -155,7 +155,7 @@ def take_judgements(
         Those that may have been judged, by name.
     respondents
         Whose answers are audited.
-    answer
+    find_answer
         Gives an audited answer: a row that has another answer in it judges that one, and is
         refused.
     partial
@@ -167,39 +167,44 @@ def take_judgements(
         A row matches no item or several, judges another answer or another respondent, and `partial`
         is not set; or the files do not say who was judged.
     """
-    files, notes = _files(sources)
-    read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
+    sourced_files, notes = _unique_files(sources)
+    read = [
+        (path, source, judged_rows(benchmark, path, forms[ORIGINAL]))
+        for path, source in sourced_files
+    ]
     grouped: list[tuple[Path, _Key, list[Row]]] = []
     for path, source, rows in read:
-        grouped += [
-            (path, key, of_key)
-            for key, of_key in _grouped(path, source, rows, respondents, forms).items()
-        ]
+        for key, key_rows in _rows_by_key(path, source, rows, respondents, forms).items():
+            grouped.append((path, key, key_rows))
     # those that say which asking they are come first, so that the others take what is free
-    grouped.sort(key=lambda each: each[1].asking is None)
-    sets: list[BroughtSet] = []
+    grouped.sort(key=lambda group: group[1].asking is None)
+    sets: list[JudgementSet] = []
     matchings: list[MatchReport] = []
-    taken: dict[_Key, set[str]] = {}
+    judged_items: dict[_Key, set[str]] = {}
     for path, key, rows in grouped:
         form = forms[key.form]
-        matching, outputs = _matched(benchmark, path, key, rows, form, respondents, answer)
-        asking = key.asking if key.asking is not None else _free(taken, key, outputs)
-        at = replace(key, asking=asking)
-        twice = taken.get(at, set()) & outputs.keys()
-        if twice:
+        matching, outputs = _match_judgements(
+            benchmark, path, key, rows, form, respondents, find_answer
+        )
+        asking = key.asking
+        if asking is None:
+            asking = _first_free_asking(judged_items, key, outputs)
+        asking_key = replace(key, asking=asking)
+        repeated = judged_items.get(asking_key, set()) & outputs.keys()
+        if repeated:
             raise AnswerError(
-                f"{sorted(twice)[0]} is judged twice by {key.judge}, its run {asking}",
+                f"{sorted(repeated)[0]} is judged twice by {key.judge}, its run {asking}",
                 location=str(path),
                 remedy=(
                     "Say which time each judgement is in a column `run`, or with --judgements"
                     " JUDGE#1=FILE."
                 ),
             )
-        taken.setdefault(at, set()).update(outputs)
+        judged_items.setdefault(asking_key, set()).update(outputs)
         matchings.append(replace(matching, asking=asking))
         if outputs:
             sets.append(
-                BroughtSet(
+                JudgementSet(
                     judge=key.judge,
                     asking=asking,
                     respondent=key.respondent,
@@ -225,69 +230,77 @@ def take_judgements(
             location=", ".join(str(s.path) for s in sources),
             remedy="Check the benchmark.",
         )
-    numbered = _numbered(sets)
-    return TakenJudgements(
+    numbered = _renumber_sets(sets)
+    return ImportedJudgements(
         tuple(numbered),
-        tuple(_renumbered(matchings, sets)),
-        (*notes, *_scales(benchmark, numbered), *_same(numbered)),
+        tuple(_renumber_matchings(matchings, sets)),
+        (*notes, *_scale_notes(benchmark, numbered), *_copy_notes(numbered)),
     )
 
 
-def _files(
+def _unique_files(
     sources: Sequence[JudgementSource],
 ) -> tuple[list[tuple[Path, JudgementSource]], list[str]]:
     """Every file with its source; a file that equals another is left out, unless the command line
     calls it another asking.
     """
-    first: dict[tuple[str, str | None, int | None, str | None], Path] = {}
-    kept, notes = [], []
+    first_paths: dict[tuple[str, str | None, int | None, str | None], Path] = {}
+    files, notes = [], []
     for source in sources:
-        inside = [source.path]
+        paths = [source.path]
         if source.path.is_dir():
-            inside = sorted(
-                p for p in source.path.rglob("*") if p.is_file() and p.suffix.lower() in _SUFFIXES
+            paths = sorted(
+                path
+                for path in source.path.rglob("*")
+                if path.is_file() and path.suffix.lower() in _SUFFIXES
             )
-            if not inside:
+            if not paths:
                 raise AnswerError(
                     f"the folder has no file of judgements ({', '.join(_SUFFIXES)})",
                     location=str(source.path),
                     remedy="Name the files.",
                 )
-        for path in inside:
+        for path in paths:
             if not path.is_file():
                 raise AnswerError(
                     "there is no such file", location=str(path), remedy="Correct the path."
                 )
             key = (digest_file(path), source.judge, source.asking, source.respondent)
-            if key in first:
+            if key in first_paths:
                 notes.append(
-                    f"{path} is left out: it equals {first[key]} byte for byte, so it is a copy"
+                    f"{path} is left out: it equals {first_paths[key]} byte for byte, so it is a"
+                    " copy"
                 )
             else:
-                first[key] = path
-                kept.append((path, source))
-    return kept, notes
+                first_paths[key] = path
+                files.append((path, source))
+    return files, notes
 
 
-def _grouped(
+def _rows_by_key(
     path: Path,
     source: JudgementSource,
     rows: Sequence[Row],
     respondents: Sequence[str],
     forms: Mapping[str, Form],
 ) -> dict[_Key, list[Row]]:
+    """Return the rows of a file by judge, asking, respondent, form and run.
+
+    The command line decides over a row, and a row over the file's name.
+    """
     groups: dict[_Key, list[Row]] = defaultdict(list)
-    names = {stem: _of_name(path, source, respondents, stem) for stem in {row.stem for row in rows}}
+    names = {
+        stem: _names_in_path(path, source, respondents, stem) for stem in {row.stem for row in rows}
+    }
     for row in rows:
-        judge_there, run_there, who_there = names[row.stem]
-        label, asking = parse_judge(row.judge.replace("|", "/")) if row.judge else ("", 0)
-        numbered = asking if label and label != row.judge else None
-        judge = source.judge or label or judge_there
-        time = next(
-            (n for n in (source.asking, row.asking, numbered, run_there) if n is not None), None
-        )
-        who = source.respondent or row.respondent or who_there
-        if not who:
+        file_judge, file_run, file_respondent = names[row.stem]
+        label, label_asking = parse_judge(row.judge.replace("|", "/"))
+        judge = source.judge or label or file_judge
+        # `gpt-4o#1` in a row numbers its asking; a name without a number says nothing of it
+        numbers = (source.asking, row.asking, label_asking if label != row.judge else None)
+        asking = next((number for number in numbers if number is not None), file_run)
+        respondent = source.respondent or row.respondent or file_respondent
+        if not respondent:
             raise AnswerError(
                 "neither its rows nor its name say plainly whose answers were judged",
                 location=str(path),
@@ -298,32 +311,33 @@ def _grouped(
             )
         form = row.form or ORIGINAL
         form_of(forms, form, row.place)
-        if judge.partition(":")[0] == HUMAN or judge == "rule":
-            remedy = (
-                "Bring people's labels with --criterion."
-                if judge != "rule"
-                else "Name the judge: --judgements JUDGE=FILE."
-            )
-            raise UsageError(
-                f"a judge cannot be called {judge!r}", location=row.place, remedy=remedy
-            )
-        groups[_Key(judge, time, _respondent(who, respondents, row.place), form, row.run)].append(
-            row
-        )
+        _check_judge(judge, row.place)
+        name = _find_respondent(respondent, respondents, row.place)
+        groups[_Key(judge, asking, name, form, row.run)].append(row)
     return groups
 
 
-def _respondent(name: str, respondents: Sequence[str], place: str) -> str:
+def _check_judge(judge: str, location: str) -> None:
+    """Refuse the names that people's labels and rules have."""
+    remedy = "Bring people's labels with --criterion."
+    if judge == "rule":
+        remedy = "Name the judge: --judgements JUDGE=FILE."
+    elif judge.partition(":")[0] != HUMAN:
+        return
+    raise UsageError(f"a judge cannot be called {judge!r}", location=location, remedy=remedy)
+
+
+def _find_respondent(name: str, respondents: Sequence[str], location: str) -> str:
     """The respondent meant; a name that none has stays as it is, and its rows match nothing."""
     try:
-        return respondent_named(name, respondents, place)
+        return respondent_named(name, respondents, location)
     except AnswerError:
-        if sum(each.endswith(name) for each in respondents) > 1:
+        if sum(respondent.endswith(name) for respondent in respondents) > 1:
             raise
         return name
 
 
-def _of_name(
+def _names_in_path(
     path: Path, source: JudgementSource, respondents: Sequence[str], stem: str | None
 ) -> tuple[str, int | None, str]:
     """Judge, asking and respondent as far as the file's name, and that of its folder within the
@@ -331,87 +345,90 @@ def _of_name(
     """
     stem = path.stem if stem is None else stem
     run = None
-    if match := _RUN.search(stem):
+    if match := _RUN_IN_NAME.search(stem):
         run, stem = int(match[1]), stem[: match.start()] + stem[match.end() :]
-    within = path.parent.name if source.path.is_dir() else ""
-    who, there = _who(stem, respondents)
-    if who and there is not None:
-        stem = f"{stem[: there[0]]} {stem[there[1] :]}"
-    if not who and there is None:
-        who = _who(within, respondents)[0] or (respondents[0] if len(respondents) == 1 else "")
+    folder_name = path.parent.name if source.path.is_dir() else ""
+    respondent, span = _respondent_in_text(stem, respondents)
+    if respondent and span is not None:
+        stem = f"{stem[: span[0]]} {stem[span[1] :]}"
+    if not respondent and span is None:
+        respondent = _respondent_in_text(folder_name, respondents)[0] or (
+            respondents[0] if len(respondents) == 1 else ""
+        )
+    # what is left of the name, once the run and the respondent are cut out, names the judge
     judge = re.sub(r"[\W_]*\s+[\W_]*", "-", stem.strip(" _-.")).strip("_-.")
-    judge = judge or (within if not _who(within, respondents)[0] else "")
-    return judge.replace("|", "/").replace(AGAIN, "-") or "judge", run, who
+    judge = judge or (folder_name if not _respondent_in_text(folder_name, respondents)[0] else "")
+    return judge.replace("|", "/").replace(ASKING_SEPARATOR, "-") or "judge", run, respondent
 
 
-def _who(text: str, respondents: Sequence[str]) -> tuple[str, tuple[int, int] | None]:
-    """The respondent whose name stands in a text, and where; no name where several do, or one
-    stands there twice.
-    """
-    spans = {
-        (match.start(), match.end()): name
-        for name in respondents
-        for short in _short(name)
-        for match in re.finditer(rf"(?i)(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", text)
-    }
-    widest = [a for a in spans if not any(a != b and b[0] <= a[0] and a[1] <= b[1] for b in spans)]
-    return (spans[widest[0]] if len(widest) == 1 else ""), (widest[0] if widest else None)
+def _respondent_in_text(
+    text: str, respondents: Sequence[str]
+) -> tuple[str, tuple[int, int] | None]:
+    """Return the respondent that a text names, and its span; no name where it names several."""
+    names: dict[tuple[int, int], str] = {}
+    for name in respondents:
+        for spelling in _file_spellings(name):
+            pattern = rf"(?i)(?<![A-Za-z0-9]){re.escape(spelling)}(?![A-Za-z0-9])"
+            for match in re.finditer(pattern, text):
+                names[match.span()] = name
+    # a name may be a part of a longer one, which is then the one that is meant
+    widest = [span for span in names if not _lies_within(span, names)]
+    if len(widest) == 1:
+        return names[widest[0]], widest[0]
+    return "", widest[0] if widest else None
 
 
-def _short(respondent: str) -> set[str]:
-    """What a respondent may be called in the name of a file, where slashes and colons cannot
-    stand.
-    """
-    ends = short_names(respondent.partition("?")[0])
-    return {re.sub(r"[/:@]", sign, end) for end in ends for sign in ("_", "-", "__")} - {""}
+def _lies_within(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
+    """Return whether a span lies within another one."""
+    return any(wider != span and wider[0] <= span[0] and span[1] <= wider[1] for wider in spans)
 
 
-def _matched(
+def _file_spellings(respondent: str) -> set[str]:
+    """Return the spellings of a respondent in a file's name, which has no slash or colon."""
+    names = short_names(respondent.partition("?")[0])
+    return {
+        re.sub(r"[/:@]", sign, short_name) for short_name in names for sign in ("_", "-", "__")
+    } - {""}
+
+
+def _match_judgements(
     benchmark: Benchmark,
     path: Path,
     key: _Key,
     rows: Sequence[Row],
     form: Form,
     respondents: Sequence[str],
-    answer: AnswerOf,
+    find_answer: AnswerLookup,
 ) -> tuple[MatchReport, dict[str, JudgeOutput]]:
-    """The judgements by item, and how their rows were matched."""
-    known = key.respondent in respondents
+    """Return the judgements by item, and how their rows were matched."""
     matched = match_rows(rows, form, benchmark.spelled)
     outputs: dict[str, JudgeOutput] = {}
     unmatched = [rows[i].described for i in matched.unmatched]
-    contradicting = [rows[i].described for i in matched.contradicting]
-    taken = 0
+    n_matched = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
-        other = (
-            known
-            and row.answer is not None
-            and any(
-                (there := answer(key.respondent, key.form, key.run, item)) is not None
-                and there.split() != row.answer.text.split()
-                for item in keys
-            )
-        )
-        if not known or other:
-            who = (
-                "another answer than the audited one"
-                if other
-                else f"{key.respondent}, who is not audited"
-            )
-            unmatched.append(f"{row.described} judges {who}")
+        subject = ""
+        if key.respondent not in respondents:
+            subject = f"{key.respondent}, who is not audited"
+        elif row.answer is not None:
+            audited = (find_answer(key.respondent, key.form, key.run, item) for item in keys)
+            words = row.answer.text.split()
+            if any(text is not None and text.split() != words for text in audited):
+                subject = "another answer than the audited one"
+        if subject:
+            unmatched.append(f"{row.described} judges {subject}")
             continue
-        taken += 1
+        n_matched += 1
         output = row.judgement or JudgeOutput()
         for item in keys:
-            before = outputs.get(item)
-            if before is not None and (before.mark is not None or output.mark is not None):
+            previous = outputs.get(item)
+            if previous is not None and (previous.mark is not None or output.mark is not None):
                 raise AnswerError(
                     f"{item} is judged twice by {key.judge}",
                     location=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
-            outputs[item] = output if before is None else before.joined(output)
+            outputs[item] = output if previous is None else previous.joined(output)
     matching = MatchReport(
         path=str(path),
         judge=key.judge,
@@ -420,73 +437,89 @@ def _matched(
         form=key.form,
         run=key.run,
         rows=len(rows),
-        matched=taken,
+        matched=n_matched,
         items=len(outputs),
-        of=len(form),
-        how=matched.how,
-        contradicting=tuple(contradicting),
+        n_items=len(form),
+        cue_counts=matched.cue_counts,
+        contradicting=tuple(rows[i].described for i in matched.contradicting),
         unmatched=tuple(unmatched),
         ambiguous=tuple(rows[i].described for i in matched.ambiguous),
     )
     return matching, outputs
 
 
-def _free(taken: Mapping[_Key, set[str]], key: _Key, outputs: Mapping[str, JudgeOutput]) -> int:
+def _first_free_asking(
+    judged_items: Mapping[_Key, set[str]], key: _Key, outputs: Mapping[str, JudgeOutput]
+) -> int:
+    # files of one judge on other items share an asking; on the same items they are repetitions
     asking = 0
-    while taken.get(replace(key, asking=asking), set()) & outputs.keys():
+    while judged_items.get(replace(key, asking=asking), set()) & outputs.keys():
         asking += 1
     return asking
 
 
-def _times(sets: Sequence[BroughtSet]) -> dict[str, dict[int, int]]:
-    """Judge -> the number in its files -> the number from 0, because files may count from 1."""
-    times: dict[str, set[int]] = defaultdict(set)
-    for each in sets:
-        times[each.judge].add(each.asking)
-    return {
-        judge: {number: i for i, number in enumerate(sorted(numbers))}
-        for judge, numbers in times.items()
-    }
+def _asking_numbers(sets: Sequence[JudgementSet]) -> dict[str, dict[int, int]]:
+    """Return judge -> number in its files -> number from 0, because files may count from 1."""
+    file_numbers: dict[str, set[int]] = defaultdict(set)
+    for judgement_set in sets:
+        file_numbers[judgement_set.judge].add(judgement_set.asking)
+    numbers = {}
+    for judge, judge_numbers in file_numbers.items():
+        numbers[judge] = {number: i for i, number in enumerate(sorted(judge_numbers))}
+    return numbers
 
 
-def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
-    times = _times(sets)
-    return [replace(each, asking=times[each.judge][each.asking]) for each in sets]
+def _renumber_sets(sets: Sequence[JudgementSet]) -> list[JudgementSet]:
+    numbers = _asking_numbers(sets)
+    return [
+        replace(judgement_set, asking=numbers[judgement_set.judge][judgement_set.asking])
+        for judgement_set in sets
+    ]
 
 
-def _renumbered(matchings: Sequence[MatchReport], sets: Sequence[BroughtSet]) -> list[MatchReport]:
-    times = _times(sets)
-    return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
+def _renumber_matchings(
+    matchings: Sequence[MatchReport], sets: Sequence[JudgementSet]
+) -> list[MatchReport]:
+    numbers = _asking_numbers(sets)
+    return [
+        replace(
+            matching, asking=numbers.get(matching.judge, {}).get(matching.asking, matching.asking)
+        )
+        for matching in matchings
+    ]
 
 
-def _scales(benchmark: Benchmark, sets: Sequence[BroughtSet]) -> Iterator[str]:
+def _scale_notes(benchmark: Benchmark, sets: Sequence[JudgementSet]) -> Iterator[str]:
     """Yield a note on every judge whose scores are divided by the end of their scale."""
-    if benchmark.roles and not benchmark.brought:  # its own procedure reads them
+    if benchmark.roles and not benchmark.included_recordings:  # its own procedure reads them
         return
     marks: dict[str, list[str]] = defaultdict(list)
-    for each in sets:
-        marks[each.judge] += [output.mark for output in each.outputs.values() if output.mark]
-    for judge, of_judge in marks.items():
-        if (top := top_of_scale(of_judge)) > 1:
-            yield f"{judge}: its highest score is taken for one of {top:g}, by which all are divided"
+    for judgement_set in sets:
+        marks[judgement_set.judge] += judgement_set.marks
+    for judge, judge_marks in marks.items():
+        maximum = scale_maximum(judge_marks)
+        if maximum > 1:
+            yield (
+                f"{judge}: its highest score is taken for one of {maximum:g}, by which all are"
+                " divided"
+            )
 
 
-def _same(sets: Sequence[BroughtSet]) -> list[str]:
-    """A note on every two sets about one respondent's answers in which all judgements are the
-    same.
-    """
-    first: dict[tuple[object, ...], BroughtSet] = {}
+def _copy_notes(sets: Sequence[JudgementSet]) -> list[str]:
+    """Return a note on every two sets about one respondent's answers with equal judgements."""
+    sets_by_content: dict[tuple[object, ...], JudgementSet] = {}
     notes = []
-    for each in sets:
-        content = tuple(
-            sorted((item, str(heard.to_dict())) for item, heard in each.outputs.items())
+    for judgement_set in sets:
+        content = sorted(
+            (item, str(output.to_dict())) for item, output in judgement_set.outputs.items()
         )
-        other = first.setdefault((each.respondent, each.form, each.run, content), each)
-        if other is not each:
-            who = f"{other.judge}, its run {other.asking}, and {each.judge}, its run {each.asking},"
+        key = (judgement_set.respondent, judgement_set.form, judgement_set.run, *content)
+        equal_set = sets_by_content.setdefault(key, judgement_set)
+        if equal_set is not judgement_set:
             notes.append(
-                f"{who} judge {each.respondent} alike in all {len(content)} judgements: a copy, or"
-                " a judge that answers without chance"
+                f"{equal_set.judge}, its run {equal_set.asking}, and {judgement_set.judge}, its run"
+                f" {judgement_set.asking}, judge {judgement_set.respondent} alike in all"
+                f" {len(content)} judgements: a copy, or a judge that answers without chance"
             )
     return notes
 
@@ -507,19 +540,20 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     AnswerError
         A row holds no judgement.
     """
+    # a release's own layout first: only its adapter knows what its fields mean
     released = benchmark.read_judgements(path, form)
     if released is not None:
         return list(released)
     log = log_of_tool(LogFile(path))
     judged = [row for row in log.rows if row.judge] if log is not None else []
     if judged:
-        return [replace(row, judgement=_of_score(row)) for row in judged]
+        return [replace(row, judgement=_score_output(row)) for row in judged]
     try:
         records = read_records(path)
     except DataError:
         # a release's own shape, such as a list of texts; its reader says what is wrong with it
         records = []
-    if records and any(name in records[0] for name in (*_MARKS, *_REPLIES)):
+    if records and any(name in records[0] for name in (*_MARK_FIELDS, *_REPLY_FIELDS)):
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
     if records and "label" in records[0] and "item" in records[0]:
         raise AnswerError(
@@ -538,21 +572,18 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
             location=str(path),
             remedy="See `--judgements` in docs/formats.md.",
         )
-    return [
-        Row(
-            place=f"{path}: {key}",
-            judgement=JudgeOutput({r: tuple(t) for r, t in rows.items()}),
-            ids=(key,),
-        )
-        for key, rows in replies.items()
-    ]
+    rows = []
+    for key, texts_by_role in replies.items():
+        output = JudgeOutput({role: tuple(texts) for role, texts in texts_by_role.items()})
+        rows.append(Row(place=f"{path}: {key}", judgement=output, ids=(key,)))
+    return rows
 
 
-def _of_score(row: Row) -> JudgeOutput:
+def _score_output(row: Row) -> JudgeOutput:
     return JudgeOutput(mark="" if row.score is None else f"{row.score:g}")
 
 
-def holds_marks(path: Path) -> bool:
+def has_marks(path: Path) -> bool:
     """Whether a file has verdicts or scores in the plain layout, and no raw replies."""
     try:
         records = read_records(path)
@@ -560,49 +591,51 @@ def holds_marks(path: Path) -> bool:
         return False
     return (
         bool(records)
-        and any(n in records[0] for n in _MARKS)
-        and not any(n in records[0] for n in _REPLIES)
+        and any(name in records[0] for name in _MARK_FIELDS)
+        and not any(name in records[0] for name in _REPLY_FIELDS)
     )
 
 
-def _row(record: Mapping[str, Any], place: str, form: Form) -> Row:
+def _row(record: Mapping[str, Any], location: str, form: Form) -> Row:
     ids = ids_in(record, (*IDS, "image_id"))
-    named = any(key in form.by_id for key in ids)  # then `image_id` is an id and not a picture
-    images = [name for name in IMAGES if name != "image_id" or not named]
-    asking = count_in(record, "run", place)
-    answers = [record[name] for name in _ANSWERS if isinstance(record.get(name), str)]
+    has_known_id = any(
+        key in form.by_id for key in ids
+    )  # then `image_id` is an id and not a picture
+    images = [name for name in IMAGES if name != "image_id" or not has_known_id]
+    asking = count_in(record, "run", location)
+    answers = [record[name] for name in _ANSWER_FIELDS if isinstance(record.get(name), str)]
     return Row(
-        place=place,
-        judgement=_output(record, place),
+        place=location,
+        judgement=_output(record, location),
         ids=ids,
         own_ids=str(record.get("item")) in form.by_id,
         image=first_text(record, images),
         question=first_text(record, QUESTIONS),
         parts=parts_in(first_text(record, PARTS)),
         respondent=first_text(record, RESPONDENTS),
-        judge=first_text(record, _JUDGES),
-        asking=count_in(record, "asking", place) if asking is None else asking,
+        judge=first_text(record, _JUDGE_FIELDS),
+        asking=count_in(record, "asking", location) if asking is None else asking,
         form=first_text(record, ("form",)),
-        run=count_in(record, "answer_run", place) or 0,
+        run=count_in(record, "answer_run", location) or 0,
         answer=Response(answers[0]) if answers else None,
     )
 
 
-def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
+def _output(record: Mapping[str, Any], location: str) -> JudgeOutput:
     """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
-    named = next((name for name in _REPLIES if name in record), None)
-    if named is not None and (
-        record[named] not in (None, "") or not any(name in record for name in _MARKS)
+    reply_field = next((name for name in _REPLY_FIELDS if name in record), None)
+    if reply_field is not None and (
+        record[reply_field] not in (None, "") or not any(name in record for name in _MARK_FIELDS)
     ):
-        role = one_of(str(record.get("role") or "judge"), ROLES, "role", place)
-        text = "" if record[named] is None else str(record[named])
-        return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", place),)})
-    marks = [record[name] for name in _MARKS if name in record]
+        role = require_choice(str(record.get("role") or "judge"), ROLES, "role", location)
+        text = "" if record[reply_field] is None else str(record[reply_field])
+        return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", location),)})
+    marks = [record[name] for name in _MARK_FIELDS if name in record]
     if not marks:
-        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), location=place)
+        raise AnswerError(no_field((*_MARK_FIELDS, *_REPLY_FIELDS), record), location=location)
     mark = next((mark for mark in marks if mark not in (None, "")), "")
     if isinstance(mark, (dict, list)):
         raise AnswerError(
-            f"the verdict is {mark!r:.60}, which is no text or number", location=place
+            f"the verdict is {mark!r:.60}, which is no text or number", location=location
         )
     return JudgeOutput(mark=str(mark).strip())

@@ -24,7 +24,7 @@ from hqm.types import Cell, Form, Item, Response, Verdict
 Rows = Mapping[str, Sequence[Response | None]]
 """Respondent -> its responses in the order of the form's items; None for what was never asked."""
 
-_TOGETHER = 512
+_BATCH_SIZE = 512
 """Answers whose procedures run at a time."""
 
 
@@ -52,7 +52,7 @@ def verdicts(
         The procedure itself fails: it raises anything else, or asks for a role that its benchmark
         does not have.
     """
-    return asyncio.run(_all(benchmark, form, rows, ask_about))
+    return asyncio.run(_all_verdicts(benchmark, form, rows, ask_about))
 
 
 def judged_matrix(
@@ -74,18 +74,18 @@ def judged_matrix(
     return builder.build(digest_all([*hashes, *sorted(sources)]))
 
 
-async def _all(
+async def _all_verdicts(
     benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
 ) -> dict[str, list[Verdict]]:
     """The verdicts on all answers, a limited number of items at a time."""
     by_respondent: dict[str, list[Verdict]] = {name: [] for name in rows}
-    rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
-    judge_item = _together if benchmark.jointly else _one_by_one
-    for start in range(0, len(form.items) if rows else 0, _TOGETHER):
+    rows = {name: _add_context(benchmark, form, row) for name, row in rows.items()}
+    judge_item = _judge_jointly if benchmark.jointly else _judge_separately
+    for start in range(0, len(form.items) if rows else 0, _BATCH_SIZE):
         judged = []
-        for i, item in enumerate(form.items[start : start + _TOGETHER], start):
-            ask = _declared(benchmark, item, ask_about(item))
-            judged.append(judge_item(benchmark, item, _answers(rows, i), ask))
+        for i, item in enumerate(form.items[start : start + _BATCH_SIZE], start):
+            ask = _check_roles(benchmark, item, ask_about(item))
+            judged.append(judge_item(benchmark, item, _item_answers(rows, i), ask))
         for by_name in await asyncio.gather(*judged):
             for name, verdict in by_name.items():
                 by_respondent[name].append(verdict)
@@ -105,38 +105,38 @@ class Unit:
 def decisions(
     benchmark: Benchmark, units: Sequence[Unit], ask_about: Callable[[int], AskJudge]
 ) -> list[Verdict]:
-    """What the stages of a procedure say of units: 1 for yes, 0 for no, unscored where there is no
-    reply, or none that says it.
+    """Return what the stages of a procedure decide about units.
 
-    `ask_about` gives the `ask` for the unit of a number. Errors are those of `verdicts`.
+    A value is 1 for yes and 0 for no. A unit is unscored where there is no reply, or one that says
+    neither. `ask_about` gives the `ask` for the unit of a number. Errors are those of `verdicts`.
     """
 
-    async def each() -> list[Verdict]:
-        made: list[Verdict] = []
-        for start in range(0, len(units), _TOGETHER):
-            part = range(start, min(start + _TOGETHER, len(units)))
-            made += await asyncio.gather(
-                *(_decided(benchmark, units[i], ask_about(i)) for i in part)
+    async def decide_all() -> list[Verdict]:
+        decided: list[Verdict] = []
+        for start in range(0, len(units), _BATCH_SIZE):
+            batch = range(start, min(start + _BATCH_SIZE, len(units)))
+            decided += await asyncio.gather(
+                *(_decide_unit(benchmark, units[i], ask_about(i)) for i in batch)
             )
-        return made
+        return decided
 
-    return asyncio.run(each())
+    return asyncio.run(decide_all())
 
 
-async def _decided(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
-    """What a stage decides of one unit."""
+async def _decide_unit(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
+    """Return what a stage decides about one unit."""
     try:
         decided = await benchmark.decide(
-            unit.role, unit.item, unit.response, unit.text, _declared(benchmark, unit.item, ask)
+            unit.role, unit.item, unit.response, unit.text, _check_roles(benchmark, unit.item, ask)
         )
     except Exception as error:
-        return _failed(benchmark, unit.item, error, type(benchmark).decide)
+        return _failure_verdict(benchmark, unit.item, error, type(benchmark).decide)
     if decided is None:
         return Verdict.unscored("unparsed", "the reply says neither yes nor no")
     return Verdict(float(decided))
 
 
-def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
+def _check_roles(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     """The same `ask`, for the roles that the benchmark names and no others."""
 
     async def ask_declared(
@@ -146,7 +146,7 @@ def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
             raise AdapterError(
                 f"it asks for the role {role!r}, and the benchmark's `roles` are"
                 f" {', '.join(benchmark.roles) or 'none'}",
-                location=_place(benchmark, item),
+                location=_fault_location(benchmark, item),
                 remedy=(
                     "Correct the role in the adapter, or name it in `roles`; there are"
                     f" {', '.join(ROLES)}."
@@ -157,7 +157,7 @@ def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     return ask_declared
 
 
-def _place(
+def _fault_location(
     benchmark: Benchmark,
     item: Item,
     error: Exception | None = None,
@@ -167,31 +167,31 @@ def _place(
     error comes from.
     """
     kind = type(benchmark)
-    together = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
-    function = function or (kind.judge_together if together else kind.judge)
+    is_joint = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
+    function = function or (kind.judge_together if is_joint else kind.judge)
     file = function.__code__.co_filename
     lines = (
         [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file]
         if error
         else []
     )
-    at = f"{file}:{lines[-1]}" if lines else file
-    return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({at})"
+    source_line = f"{file}:{lines[-1]}" if lines else file
+    return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({source_line})"
 
 
-def _beside(
+def _add_context(
     benchmark: Benchmark, form: Form, row: Sequence[Response | None]
 ) -> Sequence[Response | None]:
     """One respondent's answers with those of its other answers that the procedure sees beside
     them.
     """
-    if type(benchmark).beside is Benchmark.beside:
+    if type(benchmark).context_items is Benchmark.context_items:
         return row
     answers = {
         item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None
     }
     return [
-        None if answer is None else benchmark.with_beside(item, answer, answers)
+        None if answer is None else benchmark.with_context(item, answer, answers)
         for item, answer in zip(form.items, row, strict=True)
     ]
 
@@ -203,20 +203,21 @@ def _key(answer: Response) -> tuple[object, ...]:
     return (answer.text, answer.state, *sorted(answer.detail.get("beside", {}).items()))
 
 
-def _answers(rows: Rows, i: int) -> dict[str, Response]:
-    never = Response("", "missing", "not asked")
-    return {name: row[i] or never for name, row in rows.items()}
+def _item_answers(rows: Rows, i: int) -> dict[str, Response]:
+    not_asked = Response("", "missing", "not asked")
+    return {name: row[i] or not_asked for name, row in rows.items()}
 
 
-async def _one_by_one(
+async def _judge_separately(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
     """The verdicts on the answers to one item, each judged alone, and equal answers once."""
+    # equal answers get one verdict, and the judge is asked about them once
     distinct = {
         _key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None
     }
     judged = (
-        _settled(benchmark, item, benchmark.judge(item, answer, ask), answer)
+        _settled_verdict(benchmark, item, benchmark.judge(item, answer, ask), answer)
         for answer in distinct.values()
     )
     by_key = dict(zip(distinct, await asyncio.gather(*judged), strict=True))
@@ -226,7 +227,7 @@ async def _one_by_one(
     }
 
 
-async def _together(
+async def _judge_jointly(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
     """The verdicts on the answers to one item, which the judge sees in one prompt."""
@@ -234,31 +235,32 @@ async def _together(
         name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None
     }
     try:
-        made = await benchmark.judge_together(item, judged, ask) if judged else {}
+        by_name = await benchmark.judge_together(item, judged, ask) if judged else {}
     except Exception as error:
-        made = dict.fromkeys(judged, _failed(benchmark, item, error))
-    left_out = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
+        by_name = dict.fromkeys(judged, _failure_verdict(benchmark, item, error))
+    not_mentioned = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
     return {
-        name: benchmark.no_answer(answer) or settle(made.get(name, left_out), answer)
+        name: benchmark.no_answer(answer) or settle(by_name.get(name, not_mentioned), answer)
         for name, answer in answers.items()
     }
 
 
-async def _settled(
+async def _settled_verdict(
     benchmark: Benchmark, item: Item, judging: Awaitable[Verdict], response: Response
 ) -> Verdict:
     try:
         return settle(await judging, response)
     except Exception as error:
-        return _failed(benchmark, item, error)
+        return _failure_verdict(benchmark, item, error)
 
 
-def _failed(
+def _failure_verdict(
     benchmark: Benchmark, item: Item, error: Exception, function: Callable[..., Any] | None = None
 ) -> Verdict:
     """Without a reply, or with one that cannot be read, an answer is unscored; every other failure
     is the adapter's.
     """
+    # `NotAsked` is a `NoReply`, and has to be looked for first
     if isinstance(error, NotAsked):
         return Verdict.unscored("missing", "no judge was asked")
     if isinstance(error, NoReply):
@@ -269,7 +271,7 @@ def _failed(
         raise error
     raise AdapterError(
         f"it failed with {type(error).__name__}: {error}",
-        location=_place(benchmark, item, error, function),
+        location=_fault_location(benchmark, item, error, function),
         remedy=(
             "Correct the adapter. Where it reads a judge's reply, read it inside `with"
             " hqm.reading(reply):`; what fails there leaves the answer unscored."
@@ -290,15 +292,15 @@ class Panel:
     """
 
     main: Respondent
-    others: Mapping[str, Respondent] = field(default_factory=dict)
+    role_models: Mapping[str, Respondent] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
         return self.main.name + "".join(
-            f"+{role}={respondent.name}" for role, respondent in sorted(self.others.items())
+            f"+{role}={respondent.name}" for role, respondent in sorted(self.role_models.items())
         )
 
-    def of(self, role: str) -> Respondent:
+    def respondent(self, role: str) -> Respondent:
         """Who plays a role.
 
         Raises
@@ -313,7 +315,7 @@ class Panel:
                 name=role,
                 choices=ROLES,
             )
-        return self.others.get(role, self.main)
+        return self.role_models.get(role, self.main)
 
 
 def parse_roles(texts: Sequence[str]) -> dict[str, str]:
@@ -338,9 +340,9 @@ def parse_roles(texts: Sequence[str]) -> dict[str, str]:
 
 
 def template_in(
-    path: Path | str, variable: str, function: str = "", places: Mapping[str, str] = {}
+    path: Path | str, variable: str, function: str = "", placeholders: Mapping[str, str] = {}
 ) -> str:
-    r"""The text that a program puts into a variable, piece by piece, as a template.
+    r"""Return the text that a program assigns to a variable, piece by piece, as a template.
 
     Parameters
     ----------
@@ -349,16 +351,16 @@ def template_in(
     variable
         The variable that the text is assigned to, and that `+=` makes longer.
     function
-        The function it stands in; empty for the top of the file.
-    places
-        What the program puts in between (as its source has it, `sample['question']`) -> the name of
-        the place in the template (`question`).
+        The function that assigns it; empty for the top level of the file.
+    placeholders
+        Expression of the program's source (`sample['question']`) -> the placeholder that stands
+        for it in the template (`question`).
 
     Raises
     ------
     DataError
-        The file cannot be parsed, or has no such text, or puts something in between that `places`
-        does not name.
+        The file cannot be parsed, or has no such text, or puts something in between that
+        `placeholders` does not name.
 
     Examples
     --------
@@ -369,6 +371,7 @@ def template_in(
     ...     template_in(Path(file.name), "p", "ask", {"s['q']": "question"})
     'Q: {question}\nA:'
     """
+    # the release's program is read as text: running it would run unknown code
     path = Path(path)
     try:
         tree: ast.AST = ast.parse(read_text(path))
@@ -377,25 +380,25 @@ def template_in(
             f"it is no Python: {error.msg}", location=f"{path}:{error.lineno}"
         ) from None
     if function:
-        named = [
+        definitions = [
             node
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef) and node.name == function
         ]
-        if not named:
+        if not definitions:
             raise DataError(
                 f"it has no function {function!r}",
                 location=str(path),
                 remedy="Take the release's own file.",
             )
-        tree = named[0]
+        tree = definitions[0]
     pieces: list[str] = []
-    for node in _in_order(tree):
+    for node in _assignments(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         if isinstance(target, ast.Name) and target.id == variable:
             pieces = [
                 *([] if isinstance(node, ast.Assign) else pieces),
-                _piece(node.value, places, path),
+                _piece(node.value, placeholders, path),
             ]
     if not pieces:
         raise DataError(
@@ -406,21 +409,21 @@ def template_in(
     return "".join(pieces)
 
 
-def _in_order(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
+def _assignments(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
     assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
     return sorted(assignments, key=lambda node: node.lineno)
 
 
-def _piece(value: ast.expr, places: Mapping[str, str], path: Path) -> str:
+def _piece(value: ast.expr, placeholders: Mapping[str, str], path: Path) -> str:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     if isinstance(value, ast.JoinedStr):
-        return "".join(_piece(part, places, path) for part in value.values)
+        return "".join(_piece(piece, placeholders, path) for piece in value.values)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-        return _piece(value.left, places, path) + _piece(value.right, places, path)
+        return _piece(value.left, placeholders, path) + _piece(value.right, placeholders, path)
     source = ast.unparse(value.value if isinstance(value, ast.FormattedValue) else value)
-    if source not in places:
+    if source not in placeholders:
         raise DataError(
             f"the prompt takes in {source}, which is unknown", location=f"{path}:{value.lineno}"
         )
-    return f"{{{places[source]}}}"
+    return f"{{{placeholders[source]}}}"

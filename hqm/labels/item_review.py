@@ -15,7 +15,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
-from hqm.files.whole import whole_folder, write_texts
+from hqm.files.whole import atomic_folder, write_texts
 from hqm.forms.make_forms import read_form, write_form
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import reviewed_forms
@@ -29,18 +29,18 @@ PROVENANCE = "provenance.jsonl"
 """The file beside corrected items that says of every item what its reviewers said and what was
 done.
 """
-_GONE = ("ambiguous subject", "bad picture", "drop")
+_DROPPING_DECISIONS = ("ambiguous subject", "bad picture", "drop")
 """What leaves an item out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
-    """What came of a review."""
+class ReviewResult:
+    """The result of a review of items."""
 
-    kept: int
+    n_kept: int
     changed: tuple[str, ...]
     """The items with another key or another wording."""
-    left_out: tuple[str, ...]
+    dropped: tuple[str, ...]
     unresolved: tuple[str, ...]
     """The items on which reviewers disagree, and those that they cannot decide; they stay as they
     are.
@@ -60,7 +60,7 @@ def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
     return labels[0] if len(labels_by_uid) == 1 and labels[0].decided else None
 
 
-def write_reviewed(study: Study, out: Path) -> Reviewed:
+def write_reviewed(study: Study, path: Path) -> ReviewResult:
     """Write the result of a review: a benchmark folder, or the file of a form.
 
     A folder gets a card, the items that stand, corrected where the reviewers said so, and
@@ -72,7 +72,7 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
     UsageError
         The plan is no review, or nothing is reviewed yet.
     DataError
-        A corrected key is none that the item can have, or `out` exists and is no folder that HQM
+        A corrected key is none that the item can have, or `path` exists and is no folder that HQM
         wrote.
     """
     if not study.schema.reviews_items:
@@ -87,33 +87,39 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
     form = reviewed_forms(study.plan, study.benchmark)[name]
     rows = {row.item: row for row in study.plan.rows}
     items: list[Item] = []
-    gone: list[LeftOut] = []
+    dropped: list[LeftOut] = []
     lines: list[dict[str, Any]] = []
     for item in form.items:
         row = rows.get(item.id)
         labels = labels_by_uid.get(row.uid, []) if row else []
         decided = decision(labels, settled.get(row.uid)) if row and labels else None
         word = decided.label if decided else None
-        made = None if word in _GONE else _corrected(item, decided)
-        if made is None:
-            gone.append(LeftOut(item.id, item.prompt, f"people: {word}"))
+        corrected = None if word in _DROPPING_DECISIONS else _corrected(item, decided)
+        if corrected is None:
+            dropped.append(LeftOut(item.id, item.prompt, f"people: {word}"))
         else:
-            items.append(made)
+            items.append(corrected)
         lines.append(
-            _line(item, made, labels, decided, str(word or ("unresolved" if labels else "unread")))
+            _provenance_line(
+                item,
+                corrected,
+                labels,
+                decided,
+                str(word or ("unresolved" if labels else "unread")),
+            )
         )
-    reviewed = Form(name, tuple(items), (*form.left_out, *gone))
+    reviewed = Form(name, tuple(items), (*form.left_out, *dropped))
     if name == ORIGINAL:
-        _write_folder(study, reviewed, lines, out)
+        _write_folder(study, reviewed, lines, path)
     else:
-        write_form(reviewed, out)
-        read_form(out, study.benchmark.original, name)  # what is written is taken by --form
-        write_records(out.with_name(f"{out.stem}.{PROVENANCE}"), lines)
+        write_form(reviewed, path)
+        read_form(path, study.benchmark.original, name)  # what is written is taken by --form
+        write_records(path.with_name(f"{path.stem}.{PROVENANCE}"), lines)
     counts = Counter(line["decision"] for line in lines)
-    return Reviewed(
-        kept=counts["keep"],
+    return ReviewResult(
+        n_kept=counts["keep"],
         changed=tuple(line["item"] for line in lines if line["action"] == "changed"),
-        left_out=tuple(left.id for left in gone),
+        dropped=tuple(item.id for item in dropped),
         unresolved=tuple(line["item"] for line in lines if line["decision"] == "unresolved"),
         unread=counts["unread"],
     )
@@ -141,16 +147,16 @@ def _corrected(item: Item, decided: Label | None) -> Item:
     return replace(item, target=target)
 
 
-def _line(
-    item: Item, made: Item | None, labels: Sequence[Label], decided: Label | None, word: str
+def _provenance_line(
+    item: Item, corrected: Item | None, labels: Sequence[Label], decided: Label | None, word: str
 ) -> dict[str, Any]:
     changed = (
         {}
-        if made is None
+        if corrected is None
         else {
-            field: {"before": getattr(item, field), "after": getattr(made, field)}
+            field: {"before": getattr(item, field), "after": getattr(corrected, field)}
             for field in ("prompt", "target")
-            if getattr(item, field) != getattr(made, field)
+            if getattr(item, field) != getattr(corrected, field)
         }
     )
     action = "changed" if changed else "unchanged"
@@ -159,32 +165,34 @@ def _line(
         "item": item.id,
         "digest": item_digest(item),
         "decision": word,
-        "action": "left out" if made is None else action,
+        "action": "left out" if corrected is None else action,
         **({"by": by} if decided is not None else {}),
         **({"changed": changed} if changed else {}),
         "reviews": [{"rater": label.rater, **label.values, "time": label.time} for label in labels],
     }
 
 
-def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], out: Path) -> None:
-    if out.exists() and not (
-        out.is_dir() and (not any(out.iterdir()) or (out / PROVENANCE).is_file())
+def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], path: Path) -> None:
+    if path.exists() and not (
+        path.is_dir() and (not any(path.iterdir()) or (path / PROVENANCE).is_file())
     ):
         raise DataError(
             "it exists, and is no reviewed benchmark",
-            location=str(out),
+            location=str(path),
             remedy="Name a new folder with --out.",
         )
     benchmark = study.benchmark
+    # the version follows from the changes, so that equal reviews give equal versions
     changes = digest([[line["item"], line["action"], line.get("changed")] for line in lines])
     version = f"{benchmark.card.version}+review.{changes[3:11]}"
-    plain = type(benchmark) is Benchmark
-    records = [_record(item) if plain else item.to_dict() for item in form.items]
-    with whole_folder(out) as place:
-        write_records(place / "items.jsonl", records)
-        write_records(place / PROVENANCE, [_head(study), *lines])
-        adapter = {} if plain else {"adapter.py": _adapter(study)}
-        write_texts(place, {"card.toml": _card(benchmark, version, plain), **adapter})
+    # a benchmark with code needs its adapter beside the corrected items
+    has_no_code = type(benchmark) is Benchmark
+    records = [_record(item) if has_no_code else item.to_dict() for item in form.items]
+    with atomic_folder(path) as folder:
+        write_records(folder / "items.jsonl", records)
+        write_records(folder / PROVENANCE, [_provenance_head(study), *lines])
+        adapter = {} if has_no_code else {"adapter.py": _adapter(study)}
+        write_texts(folder, {"card.toml": _card(benchmark, version, has_no_code), **adapter})
 
 
 def _record(item: Item) -> dict[str, Any]:
@@ -200,12 +208,14 @@ def _adapter(study: Study) -> str:
     name = study.plan.benchmark
     if kind.__module__.startswith("hqm.adapters."):
         head = ["import hqm", f"from {kind.__module__} import {kind.__name__} as Before"]
-        place = f"shipped() / {name!r}" if not study.benchmark.card.data.folder else "data"
-        head += ["from hqm.benchmark.registry import shipped"] if place != "data" else []
+        data_expression = (
+            f"shipped() / {name!r}" if not study.benchmark.card.data.folder else "data"
+        )
+        head += ["from hqm.benchmark.registry import shipped"] if data_expression != "data" else []
     else:
         head = ["import hqm", "", f"Before = type(hqm.load({str(Path(name).resolve())!r}))"]
-        place = f"Path({str(Path(study.benchmark.data).resolve())!r})"
-    return _CODE.format(label=study.benchmark.label, head="\n".join(head), place=place)
+        data_expression = f"Path({str(Path(study.benchmark.data).resolve())!r})"
+    return _CODE.format(label=study.benchmark.label, head="\n".join(head), place=data_expression)
 
 
 _CODE = '''"""The items of {label} as people corrected them, in items.jsonl; provenance.jsonl says what was changed and who said so."""
@@ -227,8 +237,8 @@ class Reviewed(Before):
 '''
 
 
-def _head(study: Study) -> dict[str, Any]:
-    """What holds for every line of the provenance."""
+def _provenance_head(study: Study) -> dict[str, Any]:
+    """Return the first line of the provenance, which holds for all others."""
     return {
         "benchmark": study.benchmark.label,
         "items_digest": study.benchmark.original.digest,
@@ -239,7 +249,7 @@ def _head(study: Study) -> dict[str, Any]:
     }
 
 
-def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
+def _card(benchmark: Benchmark, version: str, has_no_code: bool) -> str:
     """Return the benchmark's card.
 
     Without code, its items are read from the file beside it, by the usual column names.
@@ -248,11 +258,11 @@ def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
         exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json"
     )
     card["version"] = version
-    if plain:
-        where = benchmark.card.data.images
+    if has_no_code:
+        images = benchmark.card.data.images
         card["data"] = {
             "items": "items.jsonl",
-            "images": where if is_url(where) else str(benchmark.images.resolve()),
+            "images": images if is_url(images) else str(benchmark.images.resolve()),
         }
         card.pop("fields", None)
     return toml_text(card)

@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 from hqm.errors import UsageError
 from hqm.labels.label_schema import Schema, Sentence, read_schema, stage_labels
 from hqm.labels.label_store import Label, LabelStore
-from hqm.labels.rater_view import Shown, benchmark_of, shown_rows, visible
+from hqm.labels.rater_view import RaterPage, benchmark_of, rater_pages, visible
 from hqm.labels.study_plan import ADJUDICATION, labels_path, read_plan
 
 _COLUMNS = (
@@ -34,7 +34,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenLabels:
+class ExportedLabels:
     """The file, and what it holds."""
 
     text: str
@@ -43,7 +43,7 @@ class WrittenLabels:
     raters: tuple[str, ...]
 
 
-def export_labels(path: Path) -> WrittenLabels:
+def export_labels(path: Path) -> ExportedLabels:
     """Write the labels of a plan as CSV, one row per rater and answer.
 
     Adjudicated labels stand under the rater `adjudication`.
@@ -66,10 +66,11 @@ def export_labels(path: Path) -> WrittenLabels:
         )
     with LabelStore(labels_path(path), readonly=True) as store:
         labels = [label for label in store.labels() if label.uid in plan.by_uid]
-    by_facts = schema.kind == "facts"
+    has_facts = schema.kind == "facts"
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_COLUMNS, "stages"] if by_facts else _COLUMNS)
+    writer.writerow([*_COLUMNS, "stages"] if has_facts else _COLUMNS)
+    # a dict keeps the order in which raters first appear
     raters: dict[str, None] = {}
     for label in labels:
         row = plan.by_uid[label.uid]
@@ -84,15 +85,16 @@ def export_labels(path: Path) -> WrittenLabels:
                 row.run,
                 row.answer_digest,
                 rater,
+                # 17 digits give the same float again when they are read
                 "" if share is None else f"{share:.17g}",
                 "" if row.probability is None else f"{row.probability:.17g}",
                 schema.name,
                 "" if label.milliseconds is None else f"{label.milliseconds / 1000:g}",
                 row.uid,
-                *([_stages(label)] if by_facts else []),
+                *([_stages(label)] if has_facts else []),
             ]
         )
-    return WrittenLabels(
+    return ExportedLabels(
         text=text.getvalue(),
         labels=len(labels),
         answers=len({label.uid for label in labels}),
@@ -101,7 +103,9 @@ def export_labels(path: Path) -> WrittenLabels:
 
 
 def _stages(label: Label) -> str:
-    stages = stage_labels([Sentence.from_dict(each) for each in label.values.get("sentences", ())])
+    stages = stage_labels(
+        [Sentence.from_dict(sentence) for sentence in label.values.get("sentences", ())]
+    )
     return json.dumps(stages, ensure_ascii=False) if stages else ""
 
 
@@ -118,7 +122,7 @@ own.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenTasks:
+class ExportedTasks:
     """The files that another tool takes: its tasks, its settings, the pictures."""
 
     files: Mapping[Path, str | bytes]
@@ -127,7 +131,7 @@ class WrittenTasks:
     """The files that are no pictures."""
 
 
-def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None) -> WrittenTasks:
+def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None) -> ExportedTasks:
     """Write the answers of a plan as tasks of another tool, in the plan's order.
 
     Parameters
@@ -143,33 +147,33 @@ def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None)
     plan = read_plan(path)
     schema = read_schema(plan.schema, path.parent)
     benchmark = benchmark_of(plan)
-    shown = shown_rows(plan, schema, benchmark)
+    pages = rater_pages(plan, schema, benchmark)
     folder = f"{to.stem}_pictures"
-    before = f"{folder}/" if pictures is None else pictures
+    picture_prefix = f"{folder}/" if pictures is None else pictures
     files: dict[Path, str | bytes] = {}
     tasks = []
     for row in plan.rows:
-        task = _task(shown[row.uid], schema)
-        image = shown[row.uid].image
+        task = _task(pages[row.uid], schema)
+        image = pages[row.uid].image
         if image is not None:
             source = benchmark.pictures.path(image)
             name = f"{row.uid}{source.suffix.lower()}"
             files[to.parent / folder / name] = source.read_bytes()
-            task["image"] = f"{before}{name}"
+            task["image"] = f"{picture_prefix}{name}"
         tasks.append(task)
     documents = {
         to.parent / name: text for name, text in _WRITERS[layout](tasks, schema, to).items()
     }
-    return WrittenTasks(files={**documents, **files}, tasks=len(tasks), documents=tuple(documents))
+    return ExportedTasks(files={**documents, **files}, tasks=len(tasks), documents=tuple(documents))
 
 
-def _task(shown: Shown, schema: Schema) -> dict[str, Any]:
-    options = "\n".join(f"{letter}. {text}" for letter, text in shown.options)
-    question = f"{shown.question}\n{options}" if options else shown.question
-    task = {"uid": shown.uid, "question": visible(question), "asked": schema.question}
+def _task(page: RaterPage, schema: Schema) -> dict[str, Any]:
+    options = "\n".join(f"{letter}. {text}" for letter, text in page.options)
+    question = f"{page.question}\n{options}" if options else page.question
+    task = {"uid": page.uid, "question": visible(question), "asked": schema.question}
     if schema.reviews_items:
-        return {**task, "answer": visible(shown.key), "original": visible(shown.original)}
-    return {**task, "answer": visible(shown.answer)}
+        return {**task, "answer": visible(page.key), "original": visible(page.original)}
+    return {**task, "answer": visible(page.answer)}
 
 
 def _choices(schema: Schema) -> list[tuple[str, str]]:
@@ -211,7 +215,7 @@ def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) 
         "</View>\n"
     )
     data = [{"data": dict(task)} for task in tasks]
-    return {to.name: _json(data), f"{to.stem}_config.xml": config}
+    return {to.name: _json_text(data), f"{to.stem}_config.xml": config}
 
 
 def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
@@ -222,7 +226,7 @@ def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dic
         {
             "id": task["uid"],
             "text": f"{task['question']}\n\n{task['answer']}",
-            **{k: v for k, v in task.items() if k != "uid"},
+            **{name: value for name, value in task.items() if name != "uid"},
         }
         for task in tasks
     ]
@@ -243,18 +247,18 @@ def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dic
         ],
     }
     # JSON is YAML
-    return {to.name: _lines(lines), f"{to.stem}_config.yaml": _json(settings)}
+    return {to.name: _json_lines(lines), f"{to.stem}_config.yaml": _json_text(settings)}
 
 
 def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
     """Records as `dataset.records.to_json` writes them, and the settings as `rg.Settings.from_json`
     takes them (Argilla 2).
     """
-    shown = ("question", "answer", "image")
+    field_names = ("question", "answer", "image")
     records = [
         {
             "id": task["uid"],
-            "fields": {name: task[name] for name in shown if name in task},
+            "fields": {name: task[name] for name in field_names if name in task},
             "metadata": {},
             "suggestions": {},
             "responses": {},
@@ -263,7 +267,7 @@ def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> di
         for task in tasks
     ]
 
-    def part(name: str, title: str, **settings: Any) -> dict[str, Any]:
+    def field_settings(name: str, title: str, **settings: Any) -> dict[str, Any]:
         return {"name": name, "title": title, "required": name != "note", "settings": settings}
 
     labels = [{"value": value, "text": words} for value, words in _choices(schema)]
@@ -271,28 +275,28 @@ def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> di
     settings = {
         "guidelines": "\n\n".join([schema.question, *schema.guide]),
         "fields": [
-            *([part("image", "Picture", type="image")] if pictured else []),
+            *([field_settings("image", "Picture", type="image")] if pictured else []),
             *(
-                part(name, name.capitalize(), type="text", use_markdown=False)
+                field_settings(name, name.capitalize(), type="text", use_markdown=False)
                 for name in ("question", "answer")
             ),
         ],
         "questions": [
-            part(
+            field_settings(
                 "label",
                 schema.question,
                 type="label_selection",
                 options=labels,
                 visible_options=None,
             ),
-            part("note", "Note", type="text", use_markdown=False),
+            field_settings("note", "Note", type="text", use_markdown=False),
         ],
         "metadata": [],
         "vectors": [],
         "allow_extra_metadata": False,
         "distribution": {"strategy": "overlap", "min_submitted": 1},
     }
-    return {to.name: _json(records), f"{to.stem}_settings.json": _json(settings)}
+    return {to.name: _json_text(records), f"{to.stem}_settings.json": _json_text(settings)}
 
 
 def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
@@ -321,11 +325,11 @@ def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict
     return {to.name: text.getvalue(), f"{to.stem}_layout.html": page}
 
 
-def _json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-def _lines(values: Sequence[Any]) -> str:
+def _json_lines(values: Sequence[Any]) -> str:
     return "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values)
 
 

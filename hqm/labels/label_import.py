@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, UsageError
-from hqm.files.records import placed_records, read_json
+from hqm.files.records import located_records, read_json
 from hqm.imports.row import name_in
 from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm.labels.label_schema import Schema, read_schema
@@ -23,13 +23,13 @@ from hqm.labels.study_plan import LabelPlan, labels_path, read_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenLabels:
-    """What another tool's file gave."""
+class ImportedLabels:
+    """The number of labels in another tool's file, and their raters."""
 
     labels: int
     undecided: int
     raters: tuple[str, ...]
-    known: int = 0
+    already_stored: int = 0
     """Labels that the study had already."""
 
 
@@ -42,12 +42,12 @@ class _ToolLabel:
     value: Any
     seconds: float | None = None
     note: str = ""
-    place: str = ""
+    location: str = ""
 
 
 Columns = Mapping[str, str]
 """What is meant -> the field that the user says it stands in (`--columns`)."""
-_MEANT = ("uid", "label", "rater", "seconds", "note")
+_COLUMN_NAMES = ("uid", "label", "rater", "seconds", "note")
 
 
 def import_labels(
@@ -56,7 +56,7 @@ def import_labels(
     plan_path: Path,
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
-) -> TakenLabels:
+) -> ImportedLabels:
     """Import labels from another tool's file into a plan.
 
     Parameters
@@ -77,104 +77,127 @@ def import_labels(
         A row cannot be read, names a uid that the plan does not have, or says what the schema does
         not know. Nothing is then stored.
     """
-    known = ("csv", *LAYOUTS)
-    if layout not in known:
-        raise UsageError(
-            f"there is no layout {layout!r}",
-            remedy=f"There are {', '.join(known)}.",
-            name=layout,
-            choices=known,
-        )
-    for meant in columns or {}:
-        if meant not in _MEANT:
-            raise UsageError(
-                f"labels have no {meant!r}",
-                remedy=f"There are {', '.join(_MEANT)}.",
-                name=meant,
-                choices=_MEANT,
-            )
+    columns = columns or {}
+    _check_names(layout, columns)
     plan = read_plan(plan_path)
     schema = read_schema(plan.schema, plan_path.parent)
-    meaning = _meaning(schema, values or {})
+    meanings = _meanings(schema, values or {})
     try:
-        labels = list(_READERS[layout](path, columns or {}))
+        labels = list(_READERS[layout](path, columns))
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(
             f"it is not as {layout} writes labels: {error}",
             location=str(path),
             remedy="Export them again, or write a table and leave out --layout.",
         ) from None
-    imported = [(each, _value(each, meaning)) for each in labels if _is_of(each, plan)]
+    imported: list[tuple[_ToolLabel, Any]] = []
+    for tool_label in labels:
+        _check_planned(tool_label, plan)
+        imported.append((tool_label, _value(tool_label, meanings)))
     if not imported:
         raise DataError(
             "it holds no label", location=str(path), remedy="Export the annotations, not the tasks."
         )
-    first: dict[tuple[str, str], Any] = {}
-    for each, value in imported:
-        if first.setdefault((each.uid, each.rater), value) != value:
-            raise DataError(
-                f"{each.rater} says two things of {each.uid}",
-                location=each.place,
-                remedy="Keep the label that the rater gave last.",
-            )
-    with LabelStore(labels_path(plan_path)) as store:
-        there = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
-        new = [
-            (each, value)
-            for each, value in imported
-            if there.get((each.uid, each.rater)) != (value, each.note)
-        ]
-        for each, value in new:
-            milliseconds = None if each.seconds is None else round(each.seconds * 1000)
-            note = {"note": each.note} if each.note else {}
-            store.add(each.uid, each.rater, {"label": value, **note}, milliseconds, by="import")
-    return TakenLabels(
+    _check_agreement(imported)
+    return ImportedLabels(
         labels=len(imported),
         undecided=sum(value is None for _, value in imported),
-        raters=tuple(dict.fromkeys(each.rater for each, _ in imported)),
-        known=len(imported) - len(new),
+        raters=tuple(dict.fromkeys(tool_label.rater for tool_label, _ in imported)),
+        already_stored=len(imported) - _store_new(imported, labels_path(plan_path)),
     )
 
 
-def _is_of(imported: _ToolLabel, plan: LabelPlan) -> bool:
-    if imported.uid not in plan.by_uid:
+def _check_names(layout: str, columns: Columns) -> None:
+    """Refuse an unknown layout or column."""
+    layouts = ("csv", *LAYOUTS)
+    if layout not in layouts:
+        raise UsageError(
+            f"there is no layout {layout!r}",
+            remedy=f"There are {', '.join(layouts)}.",
+            name=layout,
+            choices=layouts,
+        )
+    for column in columns:
+        if column not in _COLUMN_NAMES:
+            raise UsageError(
+                f"labels have no {column!r}",
+                remedy=f"There are {', '.join(_COLUMN_NAMES)}.",
+                name=column,
+                choices=_COLUMN_NAMES,
+            )
+
+
+def _check_planned(tool_label: _ToolLabel, plan: LabelPlan) -> None:
+    """Refuse a label of an answer that the plan does not have."""
+    if tool_label.uid not in plan.by_uid:
         raise DataError(
-            f"the plan has no answer {imported.uid!r}",
-            location=imported.place,
+            f"the plan has no answer {tool_label.uid!r}",
+            location=tool_label.location,
             remedy="Name the plan that the tasks were made from.",
         )
-    return True
 
 
-def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
-    """Map each word a tool may use, in lower case, to the schema's value."""
-    meaning: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
-    for choice in schema.choices:
-        meaning |= {str(word).strip().lower(): choice.value for word in (choice.text, choice.value)}
-    meaning |= {str(value).lower(): value for value in schema.values}
-    for word, value in values.items():
-        if value.lower() not in meaning:
-            known = ", ".join(map(str, schema.values))
-            raise UsageError(
-                f"the schema {schema.name} has no value {value!r}", remedy=f"It has {known}."
+def _check_agreement(imported: Sequence[tuple[_ToolLabel, Any]]) -> None:
+    """Refuse two different labels of one answer by one rater."""
+    values: dict[tuple[str, str], Any] = {}
+    for tool_label, value in imported:
+        if values.setdefault((tool_label.uid, tool_label.rater), value) != value:
+            raise DataError(
+                f"{tool_label.rater} says two things of {tool_label.uid}",
+                location=tool_label.location,
+                remedy="Keep the label that the rater gave last.",
             )
-        meaning[word.lower()] = meaning[value.lower()]
-    return meaning
 
 
-def _value(imported: _ToolLabel, meaning: Mapping[str, Any]) -> Any:
+def _store_new(imported: Sequence[tuple[_ToolLabel, Any]], path: Path) -> int:
+    """Store the labels that the study does not have yet, and return their number."""
+    with LabelStore(path) as store:
+        stored = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
+        n_new = 0
+        for tool_label, value in imported:
+            if stored.get((tool_label.uid, tool_label.rater)) == (value, tool_label.note):
+                continue
+            values = {"label": value}
+            if tool_label.note:
+                values["note"] = tool_label.note
+            milliseconds = None if tool_label.seconds is None else round(tool_label.seconds * 1000)
+            store.add(tool_label.uid, tool_label.rater, values, milliseconds, by="import")
+            n_new += 1
+    return n_new
+
+
+def _meanings(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
+    """Map each word a tool may use, in lower case, to the schema's value."""
+    meanings: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
+    for choice in schema.choices:
+        meanings |= {
+            str(word).strip().lower(): choice.value for word in (choice.text, choice.value)
+        }
+    meanings |= {str(value).lower(): value for value in schema.values}
+    for word, value in values.items():
+        if value.lower() not in meanings:
+            value_names = ", ".join(map(str, schema.values))
+            raise UsageError(
+                f"the schema {schema.name} has no value {value!r}", remedy=f"It has {value_names}."
+            )
+        meanings[word.lower()] = meanings[value.lower()]
+    return meanings
+
+
+def _value(imported: _ToolLabel, meanings: Mapping[str, Any]) -> Any:
     word = str(imported.value if imported.value is not None else "").strip().lower()
-    word = word.removesuffix(".0") if word not in meaning else word
-    if word not in meaning:
+    # a table read as numbers writes the label 1 as 1.0
+    word = word.removesuffix(".0") if word not in meanings else word
+    if word not in meanings:
         raise DataError(
             f"{imported.value!r} is no label of the schema",
-            location=imported.place,
+            location=imported.location,
             remedy=f"Say what it means: --values '{imported.value}=...'.",
         )
-    return meaning[word]
+    return meanings[word]
 
 
-def _named(value: Any, place: str) -> str:
+def _rater_name(value: Any, location: str) -> str:
     """Return a rater's name from a tool's user: a name, a number or an object."""
     if isinstance(value, Mapping):
         value = next(
@@ -188,13 +211,13 @@ def _named(value: Any, place: str) -> str:
     if value is None:
         raise DataError(
             "it does not say who labelled",
-            location=place,
+            location=location,
             remedy="Name its field: --columns rater=NAME.",
         )
-    return name_in({"rater": value}, "rater", place)
+    return name_in({"rater": value}, "rater", location)
 
 
-def _seconds(value: Any, place: str) -> float | None:
+def _seconds(value: Any, location: str) -> float | None:
     if value in (None, ""):
         return None
     try:
@@ -203,63 +226,79 @@ def _seconds(value: Any, place: str) -> float | None:
         seconds = math.nan
     if not 0 <= seconds < 1e9:
         raise DataError(
-            f"the seconds are {value!r:.40}", location=place, remedy="Write a number of seconds."
+            f"the seconds are {value!r:.40}", location=location, remedy="Write a number of seconds."
         )
     return seconds
 
 
 def _field(
-    record: Mapping[str, Any], columns: Columns, meant: str, usual: Sequence[str], place: str
+    record: Mapping[str, Any],
+    columns: Columns,
+    column: str,
+    default_fields: Sequence[str],
+    location: str,
 ) -> Any:
-    """What stands in the field that the user names, else in the first usual one that is filled."""
-    if meant not in columns:
-        return next((record[name] for name in usual if record.get(name) not in (None, "")), None)
-    if columns[meant] not in record:
+    """Return the value of the field that the user names, else of the first default field that is
+    filled.
+    """
+    if column not in columns:
+        return next(
+            (record[name] for name in default_fields if record.get(name) not in (None, "")), None
+        )
+    if columns[column] not in record:
         raise DataError(
-            f"there is no field {columns[meant]!r} for the {meant} (there are"
+            f"there is no field {columns[column]!r} for the {column} (there are"
             f" {', '.join(map(repr, record))})",
-            location=place,
+            location=location,
             remedy="Correct --columns.",
         )
-    return record[columns[meant]]
+    return record[columns[column]]
 
 
 def _row(
-    record: Mapping[str, Any], columns: Columns, place: str, usual: Mapping[str, Sequence[str]]
+    record: Mapping[str, Any],
+    columns: Columns,
+    location: str,
+    default_fields: Mapping[str, Sequence[str]],
 ) -> _ToolLabel:
     """A label from a flat row."""
-    content = {meant: _field(record, columns, meant, usual[meant], place) for meant in _MEANT}
-    for meant in ("uid", "rater"):
-        if content[meant] in (None, ""):
+    content = {
+        column: _field(record, columns, column, default_fields[column], location)
+        for column in _COLUMN_NAMES
+    }
+    for column in ("uid", "rater"):
+        if content[column] in (None, ""):
             raise DataError(
-                f"it does not say the {meant}",
-                location=place,
-                remedy=f"Name its field: --columns {meant}=NAME (there are {', '.join(record)}).",
+                f"it does not say the {column}",
+                location=location,
+                remedy=f"Name its field: --columns {column}=NAME (there are {', '.join(record)}).",
             )
     return _ToolLabel(
         uid=str(content["uid"]),
-        rater=_named(content["rater"], place),
+        rater=_rater_name(content["rater"], location),
         value=content["label"],
-        seconds=_seconds(content["seconds"], place),
+        seconds=_seconds(content["seconds"], location),
         note=str(content["note"] or ""),
-        place=place,
+        location=location,
     )
 
 
 def _from_csv(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
-    usual = {
+    default_fields = {
         "uid": ("uid", "id"),
         "rater": ("rater", "annotator", "user"),
         "label": ("label",),
         "seconds": ("seconds",),
         "note": ("note",),
     }
-    for place, record in placed_records(path):
+    for location, record in located_records(path):
         if "label" not in columns and "label" not in record:
             raise DataError(
-                "there is no field 'label'", location=place, remedy="Name it: --columns label=NAME."
+                "there is no field 'label'",
+                location=location,
+                remedy="Name it: --columns label=NAME.",
             )
-        yield _row(record, columns, place, usual)
+        yield _row(record, columns, location, default_fields)
 
 
 def _from_mturk(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
@@ -268,43 +307,49 @@ def _from_mturk(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     Answers stand in `Answer.label`, in a column `Answer.label.VALUE` for each choice, or as JSON in
     `Answer.taskAnswers`.
     """
-    usual = {
+    default_fields = {
         "uid": ("Input.uid",),
         "rater": ("WorkerId",),
         "label": ("Answer.label",),
         "seconds": ("WorkTimeInSeconds",),
         "note": ("Answer.note",),
     }
-    for place, record in placed_records(path):
+    for location, record in located_records(path):
+        # a rejected assignment was not accepted as work: its answer is no label
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue
         if "Answer.label" not in record and "label" not in columns:
-            record = {**record, "Answer.label": _turker_choice(record, place)}
-        yield _row(record, columns, place, usual)
+            record = {**record, "Answer.label": _turker_choice(record, location)}
+        yield _row(record, columns, location, default_fields)
 
 
-def _turker_choice(record: Mapping[str, Any], place: str) -> Any:
+def _turker_choice(record: Mapping[str, Any], location: str) -> Any:
     """Read the choice of an assignment from its JSON, or from a column for each choice."""
     if record.get("Answer.taskAnswers"):
         try:
             (answers,) = json.loads(str(record["Answer.taskAnswers"]))
-            chosen = answers["label"]
+            choice = answers["label"]
         except (ValueError, KeyError, TypeError):
             raise DataError(
                 "its task answers have no `label`",
-                location=place,
+                location=location,
                 remedy="Use the layout of the export.",
             ) from None
-        if isinstance(chosen, Mapping) and isinstance(chosen.get("label"), str):  # crowd-classifier
-            return chosen["label"]
-        return _only_choice(chosen, place) if isinstance(chosen, Mapping) else chosen
-    head = "Answer.label."
+        if isinstance(choice, Mapping) and isinstance(choice.get("label"), str):  # crowd-classifier
+            return choice["label"]
+        return _only_choice(choice, location) if isinstance(choice, Mapping) else choice
+    prefix = "Answer.label."
     return _only_choice(
-        {name.removeprefix(head): on for name, on in record.items() if name.startswith(head)}, place
+        {
+            name.removeprefix(prefix): selected
+            for name, selected in record.items()
+            if name.startswith(prefix)
+        },
+        location,
     )
 
 
-def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
+def _only_choice(choices: Mapping[str, Any], location: str) -> Any:
     """Return the selected choice, or an empty string.
 
     Raises
@@ -312,55 +357,55 @@ def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
     DataError
         Several are: nobody knows which one was meant.
     """
-    on = [
+    selected = [
         name
         for name, content in choices.items()
         if content is not None and str(content).lower() not in ("", "false")
     ]
-    if len(on) > 1:
+    if len(selected) > 1:
         raise DataError(
-            f"several labels are chosen ({', '.join(map(repr, on))})",
-            location=place,
+            f"several labels are chosen ({', '.join(map(repr, selected))})",
+            location=location,
             remedy="Keep the one that the rater chose last.",
         )
-    return on[0] if on else ""
+    return selected[0] if selected else ""
 
 
 def _from_label_studio(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """The export `JSON`: tasks with `data` and `annotations`; a skipped task has no label."""
     tasks = read_json(path)
-    wanted = columns.get("label", "label")
-    noted = columns.get("note", "note")
+    label_name = columns.get("label", "label")
+    note_name = columns.get("note", "note")
     for i, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
-        place = f"{path}: task {i}"
+        location = f"{path}: task {i}"
         if not isinstance(task, Mapping) or not isinstance(task.get("data"), Mapping):
             raise DataError(
                 "it is no task of Label Studio",
-                location=place,
+                location=location,
                 remedy="Export in the format JSON, not JSON-MIN.",
             )
-        uid = _field(task["data"], columns, "uid", ("uid",), place)
+        uid = _field(task["data"], columns, "uid", ("uid",), location)
         for annotation in task.get("annotations") or ():
             if annotation.get("was_cancelled"):
                 continue
             value, note = None, ""
             for result in annotation.get("result") or ():
                 content = result.get("value") or {}
-                if result.get("from_name") == wanted:
+                if result.get("from_name") == label_name:
                     value = next(iter(content.get("choices") or ()), content.get("rating"))
-                elif result.get("from_name") == noted:
+                elif result.get("from_name") == note_name:
                     note = "\n".join(map(str, content.get("text") or ()))
             yield _ToolLabel(
                 uid=str(uid),
-                rater=_named(annotation.get("completed_by", ""), place),
+                rater=_rater_name(annotation.get("completed_by", ""), location),
                 value=value,
-                seconds=_seconds(annotation.get("lead_time"), place),
+                seconds=_seconds(annotation.get("lead_time"), location),
                 note=note,
-                place=place,
+                location=location,
             )
 
 
-_TIME = re.compile(r"(\d+)\s*([dhms])")
+_DURATION = re.compile(r"(\d+)\s*([dhms])")
 
 
 def _from_potato(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
@@ -377,12 +422,14 @@ def _from_potato(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     )
     files = [path]
     if path.is_dir():
-        files = next((there for pattern in patterns if (there := sorted(path.glob(pattern)))), [])
-    for each in files:
+        files = next(
+            (matches for pattern in patterns if (matches := sorted(path.glob(pattern)))), []
+        )
+    for file in files:
         yield from (
-            _from_user_state(each, columns)
-            if each.name == "user_state.json"
-            else _from_instances(each, columns)
+            _from_user_state(file, columns)
+            if file.name == "user_state.json"
+            else _from_instances(file, columns)
         )
 
 
@@ -410,12 +457,12 @@ def _from_instances(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     """A record for each answer, with `label_annotations` (Potato 1) or `labels` (exported by Potato
     2).
     """
-    for place, record in placed_records(path):
+    for location, record in located_records(path):
         content = record.get("label_annotations", record.get("labels"))
         if not isinstance(content, Mapping):
             raise DataError(
                 "it has no label_annotations and no labels",
-                location=place,
+                location=location,
                 remedy=(
                     "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
                     " folder of all raters."
@@ -424,38 +471,53 @@ def _from_instances(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         rater = record.get("user_id") or record.get("user") or path.absolute().parent.name
         uid = record.get(columns.get("uid", "id"), record.get("instance_id"))
         yield _potato_label(
-            str(uid), str(rater), content, record.get("behavioral_data") or {}, columns, place
+            str(uid), str(rater), content, record.get("behavioral_data") or {}, columns, location
         )
 
 
 def _potato_label(
-    uid: str, rater: str, content: Any, behaviour: Mapping[str, Any], columns: Columns, place: str
+    uid: str,
+    rater: str,
+    content: Any,
+    behaviour: Mapping[str, Any],
+    columns: Columns,
+    location: str,
 ) -> _ToolLabel:
-    wanted, noted = columns.get("label", "label"), columns.get("note", "note")
-    chosen, note = _of_scheme(content, wanted), _of_scheme(content, noted)
+    label_scheme, note_scheme = columns.get("label", "label"), columns.get("note", "note")
+    choices, notes = _scheme_values(content, label_scheme), _scheme_values(content, note_scheme)
     changes = [
-        c for c in behaviour.get("annotation_changes") or () if c.get("schema_name") == wanted
+        change
+        for change in behaviour.get("annotation_changes") or ()
+        if change.get("schema_name") == label_scheme
     ]
-    latest = [str(c.get("label_name")) for c in changes if c.get("action") == "select"]
+    latest = [
+        str(change.get("label_name")) for change in changes if change.get("action") == "select"
+    ]
     # versions before the one that mends it keep the choices that a rater took back
-    if len(chosen) > 1 and latest and latest[-1] in chosen:
-        chosen = {latest[-1]: True}
+    if len(choices) > 1 and latest and latest[-1] in choices:
+        choices = {latest[-1]: True}
     return _ToolLabel(
         uid=uid,
         rater=rater,
-        value=_only_choice(chosen, place),
+        value=_only_choice(choices, location),
         seconds=_potato_seconds(behaviour),
-        note=" ".join(str(text) for text in note.values() if text),
-        place=place,
+        note=" ".join(str(text) for text in notes.values() if text),
+        location=location,
     )
 
 
-def _of_scheme(content: Any, scheme: str) -> dict[str, Any]:
+def _scheme_values(content: Any, scheme: str) -> dict[str, Any]:
     """Return name -> value of an annotation scheme, from any of Potato's three layouts."""
     if isinstance(content, Mapping):
-        own = content.get(scheme) or {}
-        own = own if isinstance(own, Mapping) else {str(own): True}
-        return dict(own["labels"]) if isinstance(own.get("labels"), Mapping) else dict(own)
+        scheme_content = content.get(scheme) or {}
+        scheme_content = (
+            scheme_content if isinstance(scheme_content, Mapping) else {str(scheme_content): True}
+        )
+        return (
+            dict(scheme_content["labels"])
+            if isinstance(scheme_content.get("labels"), Mapping)
+            else dict(scheme_content)
+        )
     pairs = [
         pair
         for pair in content or ()
@@ -469,13 +531,15 @@ def _of_scheme(content: Any, scheme: str) -> dict[str, Any]:
 def _potato_seconds(behaviour: Mapping[str, Any]) -> float | None:
     if isinstance(behaviour.get("total_time_ms"), (int, float)):
         return float(behaviour["total_time_ms"]) / 1000
-    parts = {
-        unit: int(count) for count, unit in _TIME.findall(str(behaviour.get("time_string") or ""))
+    durations = {
+        unit: int(count)
+        for count, unit in _DURATION.findall(str(behaviour.get("time_string") or ""))
     }
     seconds = sum(
-        parts.get(unit, 0) * size for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+        durations.get(unit, 0) * size
+        for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
     )
-    return float(seconds) if parts else None
+    return float(seconds) if durations else None
 
 
 def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
@@ -485,29 +549,29 @@ def _from_argilla(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
     Argilla writes drafts like submitted responses; where a record keeps their `status`, only the
     submitted ones are taken.
     """
-    wanted, noted = columns.get("label", "label"), columns.get("note", "note")
-    for place, record in placed_records(path):
+    label_question, note_question = columns.get("label", "label"), columns.get("note", "note")
+    for location, record in located_records(path):
         responses = record.get("responses")
         if not isinstance(responses, Mapping):
             raise DataError(
                 "it has no responses",
-                location=place,
+                location=location,
                 remedy="Export with `dataset.records(with_responses=True).to_json`.",
             )
         notes = {
-            _named(each.get("user_id", ""), place): str(each.get("value") or "")
-            for each in responses.get(noted) or ()
+            _rater_name(note.get("user_id", ""), location): str(note.get("value") or "")
+            for note in responses.get(note_question) or ()
         }
-        for response in responses.get(wanted) or ():
+        for response in responses.get(label_question) or ():
             if response.get("status", "submitted") != "submitted":
                 continue
-            rater = _named(response.get("user_id", ""), place)
+            rater = _rater_name(response.get("user_id", ""), location)
             yield _ToolLabel(
                 uid=str(record.get(columns.get("uid", "id"))),
                 rater=rater,
                 value=response.get("value"),
                 note=notes.get(rater, ""),
-                place=place,
+                location=location,
             )
 
 

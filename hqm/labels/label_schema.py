@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from hqm.errors import DataError, UsageError
 from hqm.files.records import fault_of, parse_toml
 
-_MOST = 4_000
+_MAX_UNIT_CHARS = 4_000
 """The most characters of a part or a fact."""
 
 
@@ -69,18 +69,23 @@ class Sentence:
                 remedy="It has a text and facts.",
             )
         descriptive = bool(data.get("descriptive", True))
-        read = tuple(fact for each in facts if (fact := _fact(each)).text) if descriptive else ()
-        return cls(str(data["text"])[:_MOST], descriptive, read)
+        stated_facts = (
+            tuple(fact for fact_data in facts if (fact := _fact(fact_data)).text)
+            if descriptive
+            else ()
+        )
+        return cls(str(data["text"])[:_MAX_UNIT_CHARS], descriptive, stated_facts)
 
 
 def _fact(data: object) -> Fact:
     if isinstance(data, str):
-        return Fact(data.strip()[:_MOST])
+        return Fact(data.strip()[:_MAX_UNIT_CHARS])
     if isinstance(data, Mapping) and isinstance(data.get("text"), str):
         holds = data.get("holds")
+        # True and False equal 1 and 0 here, and are stored as numbers
         if holds is None or holds in (0, 1):
             return Fact(
-                data["text"].strip()[:_MOST],
+                data["text"].strip()[:_MAX_UNIT_CHARS],
                 None if holds is None else int(holds),
                 bool(data.get("undecided")),
             )
@@ -105,7 +110,8 @@ def derived_grade(sentences: Sequence[Sentence]) -> int | None:
     ]
     if not decided:
         return None
-    wrong, count = decided.count(0), len(decided)
+    wrong = decided.count(0)
+    count = len(decided)
     if wrong == count:
         return 1
     if wrong == 0:
@@ -125,10 +131,13 @@ def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:
     {'recognizer': {'A dog sits.': 1, 'How nice!': 0}, 'verifier': {'There is a dog.': 1}}
     """
     facts = {
-        fact.text: fact.holds for each in sentences for fact in each.facts if fact.holds is not None
+        fact.text: fact.holds
+        for sentence in sentences
+        for fact in sentence.facts
+        if fact.holds is not None
     }
     stages = {
-        "recognizer": {each.text: int(each.descriptive) for each in sentences},
+        "recognizer": {sentence.text: int(sentence.descriptive) for sentence in sentences},
         "verifier": facts,
     }
     return {role: units for role, units in stages.items() if units}
@@ -154,7 +163,7 @@ CANNOT_SAY = "?"
 """The key, and on the page the value, of the choice that every schema has."""
 RESERVED = frozenset({"u", "n", "z", CANNOT_SAY})
 """The page's own keys: undo, note, zoom, cannot say."""
-LONGEST = 20_000
+MAX_FIELD_CHARS = 20_000
 """The most characters that a rater may write in a field."""
 _FOLDER = Path(__file__).with_name("schemas")
 
@@ -205,11 +214,11 @@ class Schema(_Section):
         for options in (self.choices, self.types):
             for name in ("key", "value"):
                 values_given = [str(getattr(option, name)) for option in options]
-                if twice := next(
-                    (each for each in values_given if values_given.count(each) > 1), ""
+                if repeated := next(
+                    (value for value in values_given if values_given.count(value) > 1), ""
                 ):
-                    raise ValueError(f"the {name} {twice!r} stands twice")
-            if taken := next(
+                    raise ValueError(f"the {name} {repeated!r} stands twice")
+            if invalid_key := next(
                 (
                     option.key
                     for option in options
@@ -217,7 +226,9 @@ class Schema(_Section):
                 ),
                 "",
             ):
-                raise ValueError(f"the key {taken!r} is the page's own, or no single character")
+                raise ValueError(
+                    f"the key {invalid_key!r} is the page's own, or no single character"
+                )
         return self
 
     @property
@@ -256,6 +267,7 @@ class Schema(_Section):
         numbers = [value for value in self.values if isinstance(value, int)]
         if not isinstance(label, (int, float)) or len(numbers) < 2:
             return None
+        # linear: grade 1 of 5 is share 0, grade 5 is share 1
         return (label - min(numbers)) / (max(numbers) - min(numbers))
 
 
@@ -282,12 +294,12 @@ def read_schema(name: str, folder: Path | None = None) -> Schema:
     if name not in schema_names():
         path = (folder or Path()) / name
         if not path.is_file():
-            known = schema_names()
+            names = schema_names()
             raise UsageError(
                 f"there is no schema {name!r}",
-                remedy=f"There are {', '.join(known)}; or name a toml file.",
+                remedy=f"There are {', '.join(names)}; or name a toml file.",
                 name=name,
-                choices=known,
+                choices=names,
             )
     try:
         return Schema.model_validate(parse_toml(path.read_text(encoding="utf-8")))
@@ -320,81 +332,109 @@ def read_reply(
     UsageError
         It is nothing that this schema lets a rater say.
     """
-    if max(map(len, (text, note))) > LONGEST:
+    if max(map(len, (text, note))) > MAX_FIELD_CHARS:
         raise UsageError(
-            f"a text has more than {LONGEST:,} characters", remedy="Write a shorter one."
+            f"a text has more than {MAX_FIELD_CHARS:,} characters", remedy="Write a shorter one."
         )
     values: dict[str, Any] = {"label": None}
     if schema.kind == "spans":
-        spans = _spans(schema, _parsed(detail), answer)
-        names = ("start", "end", "type")
-        values = {
-            "label": 0 if spans else 1,
-            "spans": [dict(zip(names, span, strict=True)) for span in spans],
-        }
+        values = _span_values(schema, detail, answer)
     elif schema.kind == "facts":
-        sentences = [Sentence.from_dict(part) for part in _parsed(detail)]
-        open_facts = sum(
-            fact.holds is None and not fact.undecided for s in sentences for fact in s.facts
-        )
-        if open_facts and choice != CANNOT_SAY:
-            raise UsageError(
-                f"{open_facts} facts are not decided yet", remedy="Say of each whether it holds."
-            )
-        values = {
-            "label": derived_grade(sentences),
-            "sentences": [sentence.to_dict() for sentence in sentences],
-        }
+        values = _fact_values(detail, may_be_open=choice == CANNOT_SAY)
     if choice == CANNOT_SAY:
         values["label"] = None
     elif schema.kind in ("choice", "review"):
-        chosen = next((each for each in schema.choices if str(each.value) == choice), None)
-        if chosen is None:
-            known = ", ".join(str(each.value) for each in schema.choices)
-            raise UsageError(
-                f"{choice!r} is no choice of the schema {schema.name}", remedy=f"It has {known}."
-            )
-        values["label"] = chosen.value
-        if chosen.asks:
-            if not text.strip():
-                what = "the right answer" if chosen.asks == "target" else "the corrected text"
-                raise UsageError(f"{chosen.text!r} needs {what}", remedy="Write it into the field.")
-            values[chosen.asks] = text.strip()
+        values |= _choice_values(schema, choice, text.strip())
     elif choice != "save":
         raise UsageError(f"{choice!r} is no way to save", remedy="Reload the page.")
     return {**values, "note": note.strip()} if note.strip() else values
 
 
-def _parsed(detail: str) -> Sequence[Mapping[str, Any]]:
+def _span_values(schema: Schema, detail: str, answer: str) -> dict[str, Any]:
+    """Return the marked spans, and the label that they make: 1 where nothing is marked."""
+    spans = _read_spans(schema, _parse_detail(detail), answer)
+    names = ("start", "end", "type")
+    return {
+        "label": 0 if spans else 1,
+        "spans": [dict(zip(names, span, strict=True)) for span in spans],
+    }
+
+
+def _fact_values(detail: str, *, may_be_open: bool) -> dict[str, Any]:
+    """Return the labelled sentences with the grade that follows from them.
+
+    Raises
+    ------
+    UsageError
+        A fact is not decided, unless facts may be left open.
+    """
+    sentences = [Sentence.from_dict(sentence_data) for sentence_data in _parse_detail(detail)]
+    n_open = 0
+    for sentence in sentences:
+        n_open += sum(fact.holds is None and not fact.undecided for fact in sentence.facts)
+    if n_open and not may_be_open:
+        raise UsageError(
+            f"{n_open} facts are not decided yet", remedy="Say of each whether it holds."
+        )
+    return {
+        "label": derived_grade(sentences),
+        "sentences": [sentence.to_dict() for sentence in sentences],
+    }
+
+
+def _choice_values(schema: Schema, choice: str, text: str) -> dict[str, Any]:
+    """Return the label of a choice, with the text that it asks for.
+
+    Raises
+    ------
+    UsageError
+        The schema has no such choice, or the text is empty.
+    """
+    by_value = {str(option.value): option for option in schema.choices}
+    if choice not in by_value:
+        raise UsageError(
+            f"{choice!r} is no choice of the schema {schema.name}",
+            remedy=f"It has {', '.join(by_value)}.",
+        )
+    selected = by_value[choice]
+    if not selected.asks:
+        return {"label": selected.value}
+    if not text:
+        required = "the right answer" if selected.asks == "target" else "the corrected text"
+        raise UsageError(f"{selected.text!r} needs {required}", remedy="Write it into the field.")
+    return {"label": selected.value, selected.asks: text}
+
+
+def _parse_detail(detail: str) -> Sequence[Mapping[str, Any]]:
     try:
-        parts = json.loads(detail or "[]")
+        records = json.loads(detail or "[]")
     except (ValueError, RecursionError):
-        parts = None
+        records = None
     if (
-        not isinstance(parts, list)
-        or not all(isinstance(part, dict) for part in parts)
-        or len(parts) > 2_000
+        not isinstance(records, list)
+        or not all(isinstance(record, dict) for record in records)
+        or len(records) > 2_000
     ):
         raise UsageError("what the page sent cannot be read", remedy="Reload the page.")
-    return parts
+    return records
 
 
-def _spans(
-    schema: Schema, parts: Sequence[Mapping[str, Any]], answer: str
+def _read_spans(
+    schema: Schema, records: Sequence[Mapping[str, Any]], answer: str
 ) -> list[tuple[int, int, str]]:
     """The marked characters of an answer, from one place up to another, and what is wrong there."""
-    known = {str(each.value) for each in schema.types}
+    span_types = {str(span_type.value) for span_type in schema.types}
     spans = []
-    for part in parts:
-        start, end, kind = part.get("start"), part.get("end"), part.get("type")
-        whole = type(start) is int and type(end) is int
+    for record in records:
+        start, end, kind = record.get("start"), record.get("end"), record.get("type")
+        are_integers = type(start) is int and type(end) is int
         if (
-            not whole
-            or kind not in known
+            not are_integers
+            or kind not in span_types
             or not 0 <= int(str(start)) < int(str(end)) <= len(answer)
         ):
             raise UsageError(
-                f"{json.dumps(part)[:200]} is no span of the answer", remedy="Reload the page."
+                f"{json.dumps(record)[:200]} is no span of the answer", remedy="Reload the page."
             )
         spans.append((int(str(start)), int(str(end)), str(kind)))
     return sorted(spans)

@@ -120,18 +120,19 @@ class LabelStore(StoreFile):
                 raise
 
     def _open(self) -> None:
-        there = {
+        tables = {
             row[0]
             for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
-        if not there and not self.readonly:
+        # two processes may make the file at once: the second finds the tables in the transaction
+        if not tables and not self.readonly:
             use_wal(self._db)
             with transaction(self._db):
                 if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
                     for statement in _STATEMENTS:
                         self._db.execute(statement)
                     self._db.execute("INSERT INTO meta VALUES ('version', ?)", (_VERSION,))
-        elif not {"meta", "labels"} <= there:
+        elif not {"meta", "labels"} <= tables:
             raise StoreError(
                 "it is no store of labels", location=str(self.path), remedy="Name another plan."
             )
@@ -171,7 +172,7 @@ class LabelStore(StoreFile):
         milliseconds: int | None = None,
         *,
         by: By = "rater",
-        when: float | None = None,
+        timestamp: float | None = None,
     ) -> None:
         """Store a label; it supersedes the rater's earlier one on this uid, which stays in the
         file.
@@ -182,7 +183,7 @@ class LabelStore(StoreFile):
             Field -> value, as JSON has it. `label` is one of them; None says `cannot say`.
         by
             A rater's own label and an adjudicated one stand beside each other.
-        when
+        timestamp
             Seconds since 1970, for a label that was given elsewhere; now unless given.
 
         Raises
@@ -198,14 +199,24 @@ class LabelStore(StoreFile):
                     f" {', '.join(get_args(By))}."
                 ),
             )
-        now = time.time() if when is None else when
+        stored_at = time.time() if timestamp is None else timestamp
         with self._transaction():
+            # one number for the fields of a label, taken inside the transaction that writes them
             entry = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]
             self._db.executemany(
                 "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (entry, uid, rater, field, json.dumps(storable(value)), milliseconds, now, by)
+                    (
+                        entry,
+                        uid,
+                        rater,
+                        field,
+                        json.dumps(storable(value)),
+                        milliseconds,
+                        stored_at,
+                        by,
+                    )
                     for field, value in values.items()
                 ],
             )
@@ -224,15 +235,15 @@ class LabelStore(StoreFile):
         return None if row is None else str(row[0])
 
     def take_back(self, uid: str, rater: str, *, by: By = "rater") -> None:
-        """Take back all that a rater said of one uid."""
-        now = time.time()
+        """Undo every label of a rater on one uid."""
+        undone_at = time.time()
         with self._transaction():
             self._db.execute(
                 "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by,"
                 " undone) SELECT (SELECT MAX(entry) + 1 FROM labels), uid, rater, field, 'null',"
                 " NULL, ?, by, id FROM labels WHERE uid = ? AND rater = ? AND by = ? AND undone IS"
                 " NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)",
-                (now, uid, rater, by),
+                (undone_at, uid, rater, by),
             )
 
     def labels(self, rater: str | None = None) -> list[Label]:
@@ -251,11 +262,17 @@ class LabelStore(StoreFile):
         with self._guard():
             rows = self._db.execute(query, (rater, rater)).fetchall()
         entries: dict[int, Label] = {}
-        for entry, uid, rater, field, value, milliseconds, when, by in rows:
-            before = entries[entry].values if entry in entries else {}
-            values = {**before, field: json.loads(value)}
+        for entry, uid, rater, field, value, milliseconds, timestamp, by in rows:
+            earlier_values = entries[entry].values if entry in entries else {}
+            values = {**earlier_values, field: json.loads(value)}
             entries[entry] = Label(
-                uid=uid, rater=rater, values=values, milliseconds=milliseconds, time=when, by=by
+                uid=uid,
+                rater=rater,
+                values=values,
+                milliseconds=milliseconds,
+                time=timestamp,
+                by=by,
             )
+        # later entries overwrite earlier ones of the same rater, uid and origin
         latest = {(label.uid, label.rater, label.by): entry for entry, label in entries.items()}
         return [entries[entry] for entry in sorted(latest.values())]

@@ -2,7 +2,7 @@
 nothing comes from elsewhere.
 
 A rater's link has a token in its path and nothing else: no cookie, no name. What a reply holds is
-made of `Shown` alone, which does not know who answered.
+made of `RaterPage` alone, which does not know who answered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hqm.files.cache import replacing
 from hqm.files.images import as_rgb, check_picture, oddities
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
-from hqm.labels.rater_view import Shown, visible
+from hqm.labels.rater_view import RaterPage, visible
 from hqm.labels.study import Study, status_of
 from hqm.labels.study_plan import ADJUDICATION
 
@@ -58,11 +58,11 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
     "x-robots-tag": "noindex, nofollow",
 }
-HEADER = "hx-request"
+HTMX_HEADER = "hx-request"
 """A header that a page of another origin cannot send without being asked first, and is never
 allowed to.
 """
-LARGEST = 4_000_000
+MAX_REQUEST_BYTES = 4_000_000
 """The most bytes of a request."""
 
 
@@ -76,15 +76,16 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        # the page needs no outside resource, so that the policy can forbid all of them
         headers = Headers(scope=scope)
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent = MutableHeaders(scope=message)
+                headers_sent = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    sent[name] = value
-                if "cache-control" not in sent:
-                    sent["cache-control"] = "no-store"
+                    headers_sent[name] = value
+                if "cache-control" not in headers_sent:
+                    headers_sent["cache-control"] = "no-store"
             await send(message)
 
         reply: ASGIApp = self.app
@@ -93,27 +94,32 @@ class Guard:
         if self.hosts is not None and host not in self.hosts:
             # a name that somebody else's server has pointed at this machine
             reply = PlainTextResponse("This server does not go by that name.", 421)
-        elif not length.isdecimal() or int(length) > LARGEST:
+        elif not length.isdecimal() or int(length) > MAX_REQUEST_BYTES:
             reply = PlainTextResponse("The request is too large.", 413)
-        await reply(scope, receive, guarded)
+        await reply(scope, receive, send_with_headers)
 
 
-def from_this_page(request: Request) -> bool:
+def is_from_this_site(request: Request) -> bool:
     """Whether a request that changes something was sent by a page of this server."""
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "same-origin")
-    same = origin is None or urlsplit(origin).netloc == request.headers.get("host")
-    return same and site in ("same-origin", "none") and request.headers.get(HEADER) == "true"
+    is_same_origin = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return (
+        is_same_origin
+        and site in ("same-origin", "none")
+        and request.headers.get(HTMX_HEADER) == "true"
+    )
 
 
 async def fields_of(request: Request) -> dict[str, str]:
     """Parse the fields of a form; empty where the body is no form, or is too large."""
     from urllib.parse import parse_qsl
 
+    # the length in the header may be wrong or missing: what arrives is counted
     body = b""
     async for piece in request.stream():
         body += piece
-        if len(body) > LARGEST:
+        if len(body) > MAX_REQUEST_BYTES:
             return {}
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=50)
@@ -126,7 +132,7 @@ async def fields_of(request: Request) -> dict[str, str]:
 #
 # A secret token for each rater and one for the owner, kept beside the plan for its owner alone.
 
-_BYTES = 24
+_TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True)
@@ -141,6 +147,7 @@ class Links:
         """Return the rater of a token; every token is compared in constant time."""
         match = None
         for rater, secret in self.raters.items():
+            # no early exit: the time says nothing about how many tokens were compared
             if secrets.compare_digest(secret.encode(), token.encode("utf-8", "replace")):
                 match = rater
         return match
@@ -173,15 +180,18 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
     try:
         if path.is_file() and not renew:
             data = json.loads(path.read_text(encoding="utf-8"))
-        known = data.get("raters", {}) if isinstance(data, dict) else {}
-        if not isinstance(known, dict):
+        stored_tokens = data.get("raters", {}) if isinstance(data, dict) else {}
+        if not isinstance(stored_tokens, dict):
             raise ValueError("it holds no links")
-        tokens = {rater: str(known.get(rater) or secrets.token_urlsafe(_BYTES)) for rater in raters}
-        owner = str(data.get("owner") or secrets.token_urlsafe(_BYTES))
-        made = {"owner": owner, "raters": {**known, **tokens}}
-        if made != data:
+        tokens = {
+            rater: str(stored_tokens.get(rater) or secrets.token_urlsafe(_TOKEN_BYTES))
+            for rater in raters
+        }
+        owner = str(data.get("owner") or secrets.token_urlsafe(_TOKEN_BYTES))
+        payload = {"owner": owner, "raters": {**stored_tokens, **tokens}}
+        if payload != data:
             with replacing(path) as file:  # which nobody else may read
-                file.write(json.dumps(made, indent=1).encode())
+                file.write(json.dumps(payload, indent=1).encode())
     except (OSError, ValueError, AttributeError) as error:
         raise DataError(
             f"the links of the study cannot be kept: {error}",
@@ -191,7 +201,7 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
     return Links(owner, tokens)
 
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 STATIC: Mapping[str, str] = {
     "htmx.min.js": "text/javascript",
     "label.js": "text/javascript",
@@ -199,14 +209,14 @@ STATIC: Mapping[str, str] = {
     "label.css": "text/css",
     "icon.svg": "image/svg+xml",
 }
-_SHOWN_BY_BROWSERS = {
+_BROWSER_TYPES = {
     "JPEG": "image/jpeg",
     "PNG": "image/png",
     "GIF": "image/gif",
     "WEBP": "image/webp",
     "BMP": "image/bmp",
 }
-_LONGEST_TIME = 24 * 3600 * 1000
+_MAX_MILLISECONDS = 24 * 3600 * 1000
 """A label that took longer than a day was interrupted."""
 
 
@@ -219,35 +229,35 @@ def make_app(study: Study, links: Links, hosts: Collection[str] | None = None) -
         The names by which this server may be called; any where None, as behind a server of one's
         own.
     """
-    pages = Pages(study, links)
+    endpoints = Endpoints(study, links)
     return Starlette(
         routes=[
-            Route("/r/{token}", pages.rater),
-            Route("/r/{token}/begin", pages.begin),
-            Route("/r/{token}/label", pages.label, methods=["POST"]),
-            Route("/r/{token}/labels", pages.labels),
-            Route("/r/{token}/undo", pages.undo, methods=["POST"]),
-            Route("/r/{token}/picture/{uid}", pages.picture),
-            Route("/owner/{token}", pages.owner),
-            Route("/owner/{token}/decide", pages.decide),
-            Route("/owner/{token}/label", pages.settle, methods=["POST"]),
-            Route("/owner/{token}/undo", pages.unsettle, methods=["POST"]),
-            Route("/owner/{token}/picture/{uid}", pages.picture),
+            Route("/r/{token}", endpoints.rater),
+            Route("/r/{token}/begin", endpoints.begin),
+            Route("/r/{token}/label", endpoints.label, methods=["POST"]),
+            Route("/r/{token}/labels", endpoints.labels),
+            Route("/r/{token}/undo", endpoints.undo, methods=["POST"]),
+            Route("/r/{token}/picture/{uid}", endpoints.picture),
+            Route("/owner/{token}", endpoints.owner),
+            Route("/owner/{token}/decide", endpoints.decide),
+            Route("/owner/{token}/label", endpoints.settle, methods=["POST"]),
+            Route("/owner/{token}/undo", endpoints.unsettle, methods=["POST"]),
+            Route("/owner/{token}/picture/{uid}", endpoints.picture),
             Route("/static/{name}", static),
-            Route("/favicon.ico", _nothing),
+            Route("/favicon.ico", _no_content),
         ],
         middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={404: _not_there, 405: _not_there, HQMError: _refused},
+        exception_handlers={404: _not_found, 405: _not_found, HQMError: _unprocessable},
     )
 
 
-class Pages:
+class Endpoints:
     """The replies, over one study."""
 
     def __init__(self, study: Study, links: Links) -> None:
         self.study, self.links = study, links
         self.templates = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
+            loader=FileSystemLoader(_FOLDER / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -260,15 +270,23 @@ class Pages:
     async def rater(self, request: Request) -> Response:
         """A rater's page: how to decide before the first label, then what comes next."""
         rater, base = self._rater(request)
-        done = self.study.labels_of(rater)
-        context = self._next(rater, base, done) if done else self._introduction(rater, base)
-        return self._whole(context)
+        own_labels = self.study.labels_of(rater)
+        context = (
+            self._next_context(rater, base, own_labels)
+            if own_labels
+            else self._introduction_context(rater, base)
+        )
+        return self._full_page(context)
 
     async def begin(self, request: Request) -> Response:
         """The first answer."""
         rater, base = self._rater(request)
-        context = self._next(rater, base, self.study.labels_of(rater))
-        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+        context = self._next_context(rater, base, self.study.labels_of(rater))
+        return (
+            self._fragment(context)
+            if request.headers.get("hx-request")
+            else self._full_page(context)
+        )
 
     async def label(self, request: Request) -> Response:
         """Store a label, and show what comes next.
@@ -277,52 +295,60 @@ class Pages:
         again with what was said there, and nothing is stored yet.
         """
         rater, base = self._rater(request)
-        fields = await self._sent(request)
+        fields = await self._checked_fields(request)
         uid = fields.get("uid", "")
+        # a rater may label the answers of the plan that are theirs, whatever the page sends
         if uid not in set(self.study.order(rater)):
             raise UsageError("this answer is not yours to label", remedy="Reload the page.")
-        done = self.study.labels_of(rater)
-        standing = done.get(uid)
-        if standing is None or fields.get("before") == str(standing.time):
+        own_labels = self.study.labels_of(rater)
+        current = own_labels.get(uid)
+        if current is None or fields.get("before") == str(current.time):
             self._store(fields, rater)
-        elif self._values(fields) != standing.values:
-            return self._part(self._next(rater, base, done, first=uid))
-        return self._part(self._next(rater, base, self.study.labels_of(rater)))
+        elif self._values(fields) != current.values:
+            return self._fragment(self._next_context(rater, base, own_labels, first=uid))
+        return self._fragment(self._next_context(rater, base, self.study.labels_of(rater)))
 
     async def labels(self, request: Request) -> Response:
         """A rater's own labels, each of which can be taken back."""
         rater, base = self._rater(request)
-        done = self.study.labels_of(rater)
-        own = [
-            (self.study.shown[uid], self.study.schema.in_words(label.label))
-            for uid, label in reversed(done.items())
-            if uid in self.study.shown
+        own_labels = self.study.labels_of(rater)
+        labelled_pages = [
+            (self.study.pages[uid], self.study.schema.in_words(label.label))
+            for uid, label in reversed(own_labels.items())
+            if uid in self.study.pages
         ]
         context = {
-            **self._frame(self.study.schema.title),
+            **self._frame_context(self.study.schema.title),
             "base": base,
             "view": "labels.html",
-            "progress": self.study.progress(rater, done),
-            "own": own,
+            "progress": self.study.progress(rater, own_labels),
+            "labelled_pages": labelled_pages,
         }
-        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+        return (
+            self._fragment(context)
+            if request.headers.get("hx-request")
+            else self._full_page(context)
+        )
 
     async def undo(self, request: Request) -> Response:
         """Take back the latest label, or that of the answer named, and show its answer again."""
         rater, base = self._rater(request)
-        fields = await self._sent(request)
+        fields = await self._checked_fields(request)
+        # the page shows the answer again, so that the label can be given anew
         uid = self.study.labels.undo(rater, uid=fields.get("taken"))
-        return self._part(self._next(rater, base, self.study.labels_of(rater), first=uid))
+        return self._fragment(
+            self._next_context(rater, base, self.study.labels_of(rater), first=uid)
+        )
 
     async def picture(self, request: Request) -> Response:
         """The picture of an answer, by its uid, for those who may see the answer."""
         uid = request.path_params["uid"]
         if request.url.path.startswith("/owner/"):
             self._owner(request)
-            known = uid in self.study.plan.by_uid
+            may_see = uid in self.study.plan.by_uid
         else:
-            known = uid in set(self.study.order(self._rater(request)[0]))
-        path = self.study.picture(uid) if known else None
+            may_see = uid in set(self.study.order(self._rater(request)[0]))
+        path = self.study.picture(uid) if may_see else None
         if path is None:
             raise HTTPException(404)
         try:
@@ -339,33 +365,42 @@ class Pages:
         """Progress, agreement, gold and the width reached."""
         base = self._owner(request)
         status = await run_in_threadpool(status_of, self.study)
-        context = {"base": base, "view": "owner.html", "status": status, **self._frame("The study")}
-        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+        context = {
+            "base": base,
+            "view": "owner.html",
+            "status": status,
+            **self._frame_context("The study"),
+        }
+        return (
+            self._fragment(context)
+            if request.headers.get("hx-request")
+            else self._full_page(context)
+        )
 
     async def decide(self, request: Request) -> Response:
         """A disagreement to settle."""
-        return self._whole(self._disagreement(self._owner(request)))
+        return self._full_page(self._disagreement_context(self._owner(request)))
 
     async def settle(self, request: Request) -> Response:
         """Store an adjudicated label, and show the next disagreement."""
         base = self._owner(request)
-        fields = await self._sent(request)
+        fields = await self._checked_fields(request)
         if fields.get("uid") not in self.study.disagreements():
             raise UsageError("the raters of this answer do not disagree", remedy="Reload the page.")
         self._store(fields, ADJUDICATION)
-        return self._part(self._disagreement(base))
+        return self._fragment(self._disagreement_context(base))
 
     async def unsettle(self, request: Request) -> Response:
         """Take back the latest adjudicated label."""
         base = self._owner(request)
-        await self._sent(request)
+        await self._checked_fields(request)
         uid = self.study.labels.undo(ADJUDICATION, by="adjudication")
-        return self._part(self._disagreement(base, first=uid))
+        return self._fragment(self._disagreement_context(base, first=uid))
 
     # --- what they share ---
 
     def _rater(self, request: Request) -> tuple[str, str]:
-        """Whose link it is, and where its pages are."""
+        """Return the rater of a request's link, and the base of the rater's pages."""
         token = request.path_params["token"]
         rater = self.links.rater_of(token)
         if rater is None or rater not in self.study.plan.raters:
@@ -378,9 +413,9 @@ class Pages:
             raise HTTPException(404)
         return f"/owner/{token}"
 
-    async def _sent(self, request: Request) -> dict[str, str]:
+    async def _checked_fields(self, request: Request) -> dict[str, str]:
         """Return the fields of a request that changes something; refuse one from another site."""
-        if not from_this_page(request):
+        if not is_from_this_site(request):
             raise HTTPException(403)
         return await fields_of(request)
 
@@ -391,96 +426,102 @@ class Pages:
             fields.get("detail", ""),
             fields.get("text", ""),
             fields.get("note", ""),
-            self.study.shown[fields["uid"]].answer,
+            self.study.pages[fields["uid"]].answer,
         )
 
     def _store(self, fields: Mapping[str, str], rater: str) -> None:
         values = self._values(fields)
-        spent = _milliseconds(fields.get("milliseconds", ""))
+        milliseconds = _milliseconds(fields.get("milliseconds", ""))
         by: Literal["adjudication", "rater"] = "adjudication" if rater == ADJUDICATION else "rater"
-        self.study.labels.add(fields["uid"], rater, values, spent, by=by)
+        self.study.labels.add(fields["uid"], rater, values, milliseconds, by=by)
 
-    def _next(
-        self, rater: str, base: str, done: Mapping[str, Label], first: str | None = None
+    def _next_context(
+        self, rater: str, base: str, own_labels: Mapping[str, Label], first: str | None = None
     ) -> dict[str, Any]:
-        waiting = [uid for uid in self.study.waiting(rater, done) if uid != first]
+        waiting = [uid for uid in self.study.waiting(rater, own_labels) if uid != first]
         if first is not None:
             waiting.insert(0, first)
-        progress = self.study.progress(rater, done)
+        progress = self.study.progress(rater, own_labels)
         context = {
-            **self._frame(self.study.schema.title),
+            **self._frame_context(self.study.schema.title),
             "base": base,
             "progress": progress,
-            "said": (),
+            "rater_labels": (),
         }
         if not waiting:
             return {**context, "view": "done.html"}
         return {
             **context,
-            **self._item(
-                self.study.shown[waiting[0]],
+            **self._item_context(
+                self.study.pages[waiting[0]],
                 waiting[1] if waiting[1:] else "",
-                done.get(waiting[0]),
+                own_labels.get(waiting[0]),
             ),
         }
 
-    def _disagreement(self, base: str, first: str | None = None) -> dict[str, Any]:
+    def _disagreement_context(self, base: str, first: str | None = None) -> dict[str, Any]:
         settled, differing = self.study.adjudicated(), self.study.disagreements()
         waiting = [uid for uid in differing if uid not in settled]
         uid = first if first in waiting else next(iter(waiting), None)
-        counts = {"done": len(differing) - len(waiting), "count": len(differing), "time_left": ""}
-        context = {**self._frame("Disagreements"), "base": base, "progress": counts}
+        counts = {
+            "labelled": len(differing) - len(waiting),
+            "count": len(differing),
+            "time_left": "",
+        }
+        context = {**self._frame_context("Disagreements"), "base": base, "progress": counts}
         if uid is None:
             return {**context, "view": "settled.html"}
-        said = [
-            (each.rater, self.study.schema.in_words(each.label), each)
-            for each in self.study.labels_by_answer()[uid]
+        rater_labels = [
+            (label.rater, self.study.schema.in_words(label.label), label)
+            for label in self.study.labels_by_answer()[uid]
         ]
         return {
             **context,
-            **self._item(self.study.shown[uid], waiting[1] if waiting[1:] else ""),
-            "said": said,
+            **self._item_context(self.study.pages[uid], waiting[1] if waiting[1:] else ""),
+            "rater_labels": rater_labels,
         }
 
-    def _item(self, shown: Shown, following: str, standing: Label | None = None) -> dict[str, Any]:
-        picture = self.study.picture(shown.uid) is not None
+    def _item_context(
+        self, page: RaterPage, next_uid: str, current: Label | None = None
+    ) -> dict[str, Any]:
+        picture = self.study.picture(page.uid) is not None
         detail = (
-            [sentence.to_dict() for sentence in shown.sentences]
+            [sentence.to_dict() for sentence in page.sentences]
             if self.study.schema.kind == "facts"
             else []
         )
-        ahead = following if following and self.study.shown[following].image else ""
+        next_picture = next_uid if next_uid and self.study.pages[next_uid].image else ""
         return {
             "view": "item.html",
-            "shown": shown,
+            "page": page,
             "picture": picture,
             "detail": detail,
-            "ahead": ahead,
-            "before": standing.time if standing else "",
-            "standing": self.study.schema.in_words(standing.label) if standing else "",
+            "next_picture": next_picture,
+            "current_time": current.time if current else "",
+            "current_label": self.study.schema.in_words(current.label) if current else "",
         }
 
-    def _introduction(self, rater: str, base: str) -> dict[str, Any]:
+    def _introduction_context(self, rater: str, base: str) -> dict[str, Any]:
         count = len(self.study.order(rater))
         return {
-            **self._frame(self.study.schema.title),
+            **self._frame_context(self.study.schema.title),
             "base": base,
             "view": "begin.html",
             "count": count,
         }
 
-    def _frame(self, title: str) -> dict[str, Any]:
+    def _frame_context(self, title: str) -> dict[str, Any]:
         return {"title": title, "schema": self.study.schema, "cannot_say": CANNOT_SAY}
 
-    def _whole(self, context: Mapping[str, Any]) -> Response:
+    def _full_page(self, context: Mapping[str, Any]) -> Response:
         return HTMLResponse(self.templates.get_template("frame.html").render(context))
 
-    def _part(self, context: Mapping[str, Any]) -> Response:
+    def _fragment(self, context: Mapping[str, Any]) -> Response:
         return HTMLResponse(self.templates.get_template(context["view"]).render(context))
 
 
 def _milliseconds(text: str) -> int | None:
-    return min(int(text), _LONGEST_TIME) if text.isdecimal() and len(text) < 16 else None
+    return min(int(text), _MAX_MILLISECONDS) if text.isdecimal() and len(text) < 16 else None
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
@@ -491,17 +532,18 @@ def picture_bytes(path: Path) -> tuple[bytes, str]:
     ImageError
         The file is no picture, such as an SVG, or breaks off.
     """
+    # the browser must not show other pixels than the model saw: odd files are written anew as PNG
     check_picture(path)
     from PIL import Image
 
     content = path.read_bytes()
     with Image.open(io.BytesIO(content)) as opened:
-        kind = _SHOWN_BY_BROWSERS.get(opened.format or "")
+        kind = _BROWSER_TYPES.get(opened.format or "")
         if kind is not None and not oddities(opened):
             return content, kind
-        made = io.BytesIO()
-        as_rgb(opened).save(made, "PNG")
-    return made.getvalue(), "image/png"
+        png = io.BytesIO()
+        as_rgb(opened).save(png, "PNG")
+    return png.getvalue(), "image/png"
 
 
 async def static(request: Request) -> Response:
@@ -510,21 +552,21 @@ async def static(request: Request) -> Response:
     if name not in STATIC:
         raise HTTPException(404)
     return Response(
-        (_HERE / "static" / name).read_bytes(),
+        (_FOLDER / "static" / name).read_bytes(),
         media_type=STATIC[name],
         headers={"cache-control": "no-cache"},
     )
 
 
-async def _nothing(request: Request) -> Response:
+async def _no_content(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _not_there(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     return PlainTextResponse("There is nothing here. Ask for your link again.", 404)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _unprocessable(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 422)
 
 
@@ -539,14 +581,14 @@ class _Server(uvicorn.Server):
         """As uvicorn's, but a signal that ended the server is not raised again: the command goes on
         to its last line.
         """
-        before = {
+        previous_handlers = {
             number: signal.signal(number, self.handle_exit)
             for number in (signal.SIGINT, signal.SIGTERM)
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous_handlers.items():
                 signal.signal(number, handler)
 
 

@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge
+from hqm.benchmark.judge_api import AskJudge, Stage
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
-from hqm.judges.file_judge import BROUGHT, FileJudge, Judge
+from hqm.judges.file_judge import FILE_JUDGE_PREFIX, FileJudge, Judge
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
 from hqm.psychometrics import Array, pooled_labels, rater_replicates, stream
@@ -82,7 +82,7 @@ class PooledLabels:
 
     @property
     def by_one_rater(self) -> int:
-        """How many answers a single rater labelled."""
+        """The number of answers that a single rater labelled."""
         counts: dict[tuple[str, str], int] = {}
         for labels in self.raters.values():
             for answer in labels:
@@ -105,7 +105,7 @@ def check_digests(
     """
     different = 0
     for judgement in labels.judgements:
-        digest = LabelContext.of(judgement).answer_digest
+        digest = LabelContext.from_judgement(judgement).answer_digest
         stored = digests.get((judgement.respondent, judgement.item))
         if digest and stored and digest != stored:
             different += RATER not in judgement.judge
@@ -143,30 +143,92 @@ def pool_labels(
             name=pool,
             choices=POOLS,
         )
-    own = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
-    whole = [j for j in own if RATER not in j.judge]
+    # `human` and `human/anna` are labels of one judge: the first pooled, the second a rater's own
+    judge_labels = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
+    answer_labels = [j for j in judge_labels if RATER not in j.judge]
+    contexts = [LabelContext.from_judgement(j) for j in judge_labels]
+    probabilities = _probabilities(judge_labels, contexts)
+    unpooled = PooledLabels(
+        judgements=tuple(answer_labels),
+        probabilities=probabilities,
+        added=sum(_answer_of(j) not in probabilities for j in answer_labels if probabilities),
+        stale=stale,
+        schemas=tuple(sorted({context.schema for context in contexts} - {""})),
+    )
     raters = {
-        name: by for name, by in labels.by_rater.items() if name.partition(RATER)[0] == judge and by
+        name: rater_labels
+        for name, rater_labels in labels.by_rater.items()
+        if rater_labels and name.partition(RATER)[0] == judge
     }
-    decided = {
-        (j.respondent, j.item): j.label for j in own if j.judge == f"{judge}{RATER}{ADJUDICATION}"
-    }
-    contexts = [LabelContext.of(j) for j in own]
-    probabilities = _probabilities(own, contexts)
-    added = sum((j.respondent, j.item) not in probabilities for j in whole) if probabilities else 0
-    known: dict[str, Any] = {"probabilities": probabilities, "added": added, "stale": stale}
-    schemas = tuple(sorted({context.schema for context in contexts} - {""}))
     if not raters:
-        return PooledLabels(judgements=tuple(whole), schemas=schemas, **known)
-    answers = [(j.respondent, j.item) for j in whole]
-    table = np.array([[by.get(answer, np.nan) for answer in answers] for by in raters.values()])
-    binary = bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
-    if pool == "dawid-skene" and not binary:
+        return unpooled
+    adjudicator = f"{judge}{RATER}{ADJUDICATION}"
+    adjudicated = {_answer_of(j): j.label for j in judge_labels if j.judge == adjudicator}
+    return _pool_raters(unpooled, raters, adjudicated, pool)
+
+
+def _pool_raters(
+    unpooled: PooledLabels,
+    raters: Mapping[str, Mapping[tuple[str, str], float]],
+    adjudicated: Mapping[tuple[str, str], float | None],
+    pool: Pool | None,
+) -> PooledLabels:
+    """Return the sample with the labels that its raters' labels pool to."""
+    answers = list(map(_answer_of, unpooled.judgements))
+    table = np.array(
+        [
+            [rater_labels.get(answer, np.nan) for answer in answers]
+            for rater_labels in raters.values()
+        ]
+    )
+    rule = _pooling_rule(table, pool, has_adjudications=bool(adjudicated))
+    pooled = pooled_labels(table, rule)
+    if pool == "adjudicated":
+        pooled = np.where(_are_unanimous(table), pooled_labels(table, "mean"), np.nan)
+    replicates = None
+    if len(raters) > 1:
+        rng = stream(0, "raters")
+        replicates = rater_replicates(table, rule, rng, replicates=_REPLICATES)
+    if pool != "mean":
+        _settle(pooled, replicates, answers, adjudicated)
+    if replicates is not None:
+        replicates = np.where(np.isfinite(pooled), replicates, np.nan)
+    # an answer that no rater could decide is missing, and not unresolved
+    labelled = np.isfinite(table).any(axis=0)
+    return replace(
+        unpooled,
+        judgements=tuple(
+            replace(j, label=float(label) if np.isfinite(label) else None)
+            for j, label in zip(unpooled.judgements, pooled, strict=True)
+        ),
+        pool=pool or rule,
+        raters=raters,
+        replicates=replicates,
+        unresolved=int((labelled & ~np.isfinite(pooled)).sum()),
+        adjudicated=len(adjudicated),
+    )
+
+
+def _answer_of(judgement: Judgement) -> tuple[str, str]:
+    """Return the respondent and the item of a label."""
+    return judgement.respondent, judgement.item
+
+
+def _pooling_rule(table: Array, pool: Pool | None, *, has_adjudications: bool) -> Rule:
+    """Return the rule by which answers that nobody adjudicated are pooled.
+
+    Raises
+    ------
+    UsageError
+        The labels are not such as the pooling needs.
+    """
+    is_binary = bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
+    if pool == "dawid-skene" and not is_binary:
         raise UsageError(
             "Dawid and Skene's model needs labels of 0 and 1",
             remedy="Pool by --set pool=mean or majority.",
         )
-    if pool == "adjudicated" and not decided and not _agreed(table).all():
+    if pool == "adjudicated" and not has_adjudications and not _are_unanimous(table).all():
         raise UsageError(
             "nobody adjudicated the labels on which raters differ",
             remedy=(
@@ -174,48 +236,32 @@ def pool_labels(
                 " pool by majority."
             ),
         )
-    rule: Rule = "majority" if binary else "mean"
-    if pool in ("mean", "majority", "dawid-skene"):
-        rule = pool
-    pooled = pooled_labels(table, rule)
-    if pool == "adjudicated":
-        pooled = np.where(_agreed(table), pooled_labels(table, "mean"), np.nan)
-    replicates = (
-        rater_replicates(table, rule, stream(0, "raters"), replicates=_REPLICATES)
-        if len(raters) > 1
-        else None
-    )
+    if pool is not None and pool != "adjudicated":
+        return pool
+    return "majority" if is_binary else "mean"
+
+
+def _settle(
+    pooled: Array,
+    replicates: Array | None,
+    answers: Sequence[tuple[str, str]],
+    adjudicated: Mapping[tuple[str, str], float | None],
+) -> None:
+    """Overwrite the pooled labels of adjudicated answers, and their replicates, in place."""
     for column, answer in enumerate(answers):
-        if answer in decided and pool != "mean":
-            label = decided[answer]
+        if answer in adjudicated:
+            label = adjudicated[answer]
             pooled[column] = np.nan if label is None else label
+            # an adjudication does not depend on which raters labelled
             if replicates is not None:
                 replicates[:, column] = pooled[column]
-    if replicates is not None:
-        replicates = np.where(np.isfinite(pooled), replicates, np.nan)
-    labelled = np.isfinite(table).any(axis=0)
-    return PooledLabels(
-        judgements=tuple(
-            replace(j, label=float(label) if np.isfinite(label) else None)
-            for j, label in zip(whole, pooled, strict=True)
-        ),
-        pool=pool or rule,
-        raters=raters,
-        replicates=replicates,
-        unresolved=int((labelled & ~np.isfinite(pooled)).sum()),
-        adjudicated=len(decided),
-        schemas=schemas,
-        **known,
-    )
 
 
-def _agreed(table: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _are_unanimous(table: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """(answers,): whether all raters of an answer gave one label."""
-    there = np.isfinite(table)
-    low, high = (
-        np.where(there, table, np.inf).min(axis=0),
-        np.where(there, table, -np.inf).max(axis=0),
-    )
+    rated = np.isfinite(table)
+    low = np.where(rated, table, np.inf).min(axis=0)
+    high = np.where(rated, table, -np.inf).max(axis=0)
     return np.asarray(low >= high)
 
 
@@ -231,12 +277,15 @@ def _probabilities(
     """
     probabilities: dict[tuple[str, str], float] = {}
     for judgement, context in zip(judgements, contexts, strict=True):
-        answer, p = (judgement.respondent, judgement.item), context.probability
-        if p is not None and abs(probabilities.setdefault(answer, p) - p) > 1e-9:
+        answer, probability = (judgement.respondent, judgement.item), context.probability
+        if (
+            probability is not None
+            and abs(probabilities.setdefault(answer, probability) - probability) > 1e-9
+        ):
             raise AnswerError(
                 (
                     f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
-                    f" probabilities {probabilities[answer]} and {p}"
+                    f" probabilities {probabilities[answer]} and {probability}"
                 ),
                 remedy="Keep the one of the plan.",
             )
@@ -254,7 +303,7 @@ FAITHFUL = Metric(
 )
 """The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""
 
-_IMPORTED = re.compile(r"(?P<judge>.*)@(?P<file>b2:[0-9a-f]{24})", re.DOTALL)
+_IMPORTED_JUDGE = re.compile(r"(?P<judge>.*)@(?P<file>b2:[0-9a-f]{24})", re.DOTALL)
 """A judge's name in the store: what the labels call it, and the hash of the file that they were
 imported from.
 """
@@ -329,14 +378,17 @@ def import_labels(
 
 def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> Labels:
     """Return the stored labels of one administration; of each judge, those of its latest file."""
+    # of two files of one judge, the one that the store lists last is the later
     latest: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
-    for stored_as, form_name, stored_run in store.judged(benchmark.name):
-        if (form_name, stored_run) == (form.name, run) and not stored_as.startswith(BROUGHT):
-            imported = _IMPORTED.fullmatch(stored_as)
-            judge, file = (imported["judge"], imported["file"]) if imported else (stored_as, "")
+    for store_name, form_name, stored_run in store.judged(benchmark.name):
+        if (form_name, stored_run) == (form.name, run) and not store_name.startswith(
+            FILE_JUDGE_PREFIX
+        ):
+            imported = _IMPORTED_JUDGE.fullmatch(store_name)
+            judge, file = (imported["judge"], imported["file"]) if imported else (store_name, "")
             latest[judge.partition(RATER)[0]] = file
-            names.setdefault((judge.partition(RATER)[0], file), []).append(stored_as)
+            names.setdefault((judge.partition(RATER)[0], file), []).append(store_name)
     judgements: list[Judgement] = []
     for judge, file in sorted(latest.items()):
         ending = f"@{file}" if file else ""
@@ -360,38 +412,39 @@ def labels_matrix(
     probability is left out.
     """
     if probabilities:
-        judgements = [j for j in judgements if (j.respondent, j.item) in probabilities]
-    labels = {(j.respondent, j.item): j.label for j in judgements}
-    judged = {j.item for j in judgements if j.label is not None}
-    sample = Form(form.name, tuple(item for item in form.items if item.id in judged))
-    builder = MatrixBuilder(cell, sample, _score_label, lambda _: ())
+        judgements = [j for j in judgements if _answer_of(j) in probabilities]
+    labels = {_answer_of(j): j.label for j in judgements}
+    labelled = {j.item for j in judgements if j.label is not None}
+    sample = Form(form.name, tuple(item for item in form.items if item.id in labelled))
+    # labels bring their verdicts, so that no response is scored
+    builder = MatrixBuilder(cell, sample, _no_score, lambda _: ())
     for name in respondents:
-        row = [labels.get((name, item.id)) for item in sample.items]
-        weights = [
-            1 / probabilities.get((name, item.id), 1.0) if probabilities else 1.0
-            for item in sample.items
-        ]
-        builder.add(
-            name,
-            [
-                None if label is None else Response(f"{label!r} {w!r}")
-                for label, w in zip(row, weights, strict=True)
-            ],
-        )
-    rows = [[j.respondent, j.item, j.label] for j in judgements if j.label is not None]
+        responses: list[Response | None] = []
+        verdicts: list[Verdict] = []
+        for item in sample.items:
+            label = labels.get((name, item.id))
+            weight = 1 / probabilities.get((name, item.id), 1.0) if probabilities else 1.0
+            responses.append(None if label is None else Response(""))
+            verdicts.append(_weighted_verdict(label or 0.0, weight))
+        builder.add_verdicts(name, responses, verdicts)
+    rows = [[*_answer_of(j), j.label] for j in judgements if j.label is not None]
     if probabilities:
         rows = [[*row, probabilities[str(row[0]), str(row[1])]] for row in rows]
     return builder.build(digest(sorted(rows)))
 
 
-def _score_label(item: Item, response: Response) -> Verdict:
-    label, weight = map(float, response.text.split())
+def _no_score(item: Item, response: Response) -> Verdict:
+    return Verdict.unscored("missing", "the answer has no label")
+
+
+def _weighted_verdict(label: float, weight: float) -> Verdict:
+    """Return a label as a verdict whose tally counts `weight` times."""
     return Verdict(label, {"faithful": label * weight, "n": weight})
 
 
 def oracle_matrix(
     benchmark: Benchmark,
-    first: ScoreMatrix,
+    reference: ScoreMatrix,
     judge: str,
     texts: Callable[[str], Sequence[Response | None]],
 ) -> ScoreMatrix:
@@ -399,14 +452,14 @@ def oracle_matrix(
 
     `texts` gives a respondent's responses in the order of the matrix's items.
     """
-    form = Form(first.cell.form, first.items)
+    form = Form(reference.cell.form, reference.items)
     score = benchmark.oracle(judge)
     builder = MatrixBuilder(
-        replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings
+        replace(reference.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings
     )
-    for name in first.respondents:
+    for name in reference.respondents:
         builder.add(name, texts(name))
-    return builder.build(first.answers)
+    return builder.build(reference.answers)
 
 
 # --- labels of single facts beside what a stage of the judge decides ---
@@ -471,14 +524,16 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
         if judgement.judge.partition(RATER)[0] == HUMAN and benchmark.stages:
             by_answer.setdefault((judgement.respondent, judgement.item), []).append(judgement)
     units = []
-    for (respondent, item), judgements_of_answer in by_answer.items():
-        own = [j for j in judgements_of_answer if RATER in j.judge] or judgements_of_answer
-        settled = [
+    for (respondent, item), answer_judgements in by_answer.items():
+        rater_judgements = [j for j in answer_judgements if RATER in j.judge] or answer_judgements
+        adjudications = [
             j
-            for j in own
-            if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages
+            for j in rater_judgements
+            if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.from_judgement(j).stages
         ]
-        stages_said = [LabelContext.of(j).stages for j in settled or own]
+        stages_said = [
+            LabelContext.from_judgement(j).stages for j in adjudications or rater_judgements
+        ]
         for role in benchmark.stages:
             texts = dict.fromkeys(text for stages in stages_said for text in stages.get(role, {}))
             for text in texts if item in form.by_id else ():
@@ -513,56 +568,70 @@ def stage_evidence(
     used = [
         u for u in units if u.answer in answers and (not probabilities or u.answer in probabilities)
     ]
-    asked = units_asked(used, answers)
+    if not used:
+        return ()
+    questions = judge_units(used, answers)
     evidence = []
-    for judge in judges if used else ():
-        stages_said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
-        for role, stage in benchmark.stages.items():
-            own = [
+    for judge in judges:
+        verdicts = decisions(
+            benchmark, questions, _ask_about_units(benchmark, judge, cell, used, answers)
+        )
+        for role in benchmark.stages:
+            decided = [
                 (unit, verdict)
-                for unit, verdict in zip(used, stages_said, strict=True)
+                for unit, verdict in zip(used, verdicts, strict=True)
                 if unit.role == role
             ]
-            if not own:
-                continue
-            evidence.append(
-                StageEvidence(
-                    role=role,
-                    label=judge.label,
-                    unit=stage.unit,
-                    yes=stage.yes,
-                    no=stage.no,
-                    judge=np.array([np.nan if v.value is None else v.value for _, v in own]),
-                    human=np.array([unit.label for unit, _ in own]),
-                    clusters=tuple(u.item.cluster or u.item.image or u.item.id for u, _ in own),
-                    weights=np.array(
-                        [1 / probabilities[u.answer] if probabilities else 1.0 for u, _ in own]
-                    ),
-                    not_asked=sum(v.state == "missing" for _, v in own),
-                    unread=sum(not v.scored and v.state != "missing" for _, v in own),
-                    unresolved=sum(unit.label != unit.label for unit, _ in own),
-                )
-            )
+            if decided:
+                stage = benchmark.stages[role]
+                evidence.append(_role_evidence(role, judge.label, stage, decided, probabilities))
     return tuple(evidence)
 
 
-def units_asked(units: Sequence[LabelledUnit], answers: Answers) -> list[Unit]:
+def _role_evidence(
+    role: str,
+    label: str,
+    stage: Stage,
+    decided: Sequence[tuple[LabelledUnit, Verdict]],
+    probabilities: Mapping[tuple[str, str], float],
+) -> StageEvidence:
+    """Return what one judge decided in one role, unit by unit, beside people's labels."""
+    units = [unit for unit, _ in decided]
+    verdicts = [verdict for _, verdict in decided]
+    human = np.array([unit.label for unit in units])
+    return StageEvidence(
+        role=role,
+        label=label,
+        unit=stage.unit,
+        yes=stage.yes,
+        no=stage.no,
+        judge=np.array([np.nan if v.value is None else v.value for v in verdicts]),
+        human=human,
+        clusters=tuple(u.item.cluster or u.item.image or u.item.id for u in units),
+        weights=np.array([1 / probabilities.get(u.answer, 1.0) for u in units]),
+        not_asked=sum(v.state == "missing" for v in verdicts),
+        unread=sum(not v.scored and v.state != "missing" for v in verdicts),
+        unresolved=int(np.isnan(human).sum()),
+    )
+
+
+def judge_units(units: Sequence[LabelledUnit], answers: Answers) -> list[Unit]:
     """Prepare the units as a judge is asked about them, leaving out those of missing answers."""
     return [Unit(u.role, u.item, answers[u.answer], u.text) for u in units if u.answer in answers]
 
 
-def _asks(
+def _ask_about_units(
     benchmark: Benchmark, judge: Judge, cell: Cell, units: Sequence[LabelledUnit], answers: Answers
 ) -> Callable[[int], AskJudge]:
     """Return an `ask` that replays stored replies and asks nobody."""
     if isinstance(judge, Judging):
         asking = judge.asking(0)
         return lambda _: asking
-    heard = {u.answer: _heard(benchmark, judge, cell, u, answers[u.answer]) for u in units}
-    return lambda i: heard[units[i].answer]
+    asks = {u.answer: _replaying_ask(benchmark, judge, cell, u, answers[u.answer]) for u in units}
+    return lambda i: asks[units[i].answer]
 
 
-def _heard(
+def _replaying_ask(
     benchmark: Benchmark, judge: FileJudge, cell: Cell, unit: LabelledUnit, answer: Response
 ) -> AskJudge:
     """What a file says that a judge replied about one answer, by what it was asked.
@@ -572,21 +641,25 @@ def _heard(
     other one of it.
     """
     source = judge.ask_about(unit.respondent, replace(cell, judge=judge.label))(unit.item)
-    known: dict[tuple[str, str], str] = {}
+    replies: dict[tuple[str, str], str] = {}
 
-    async def noted(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    async def record_reply(
+        role: str, prompt: str, image: str | None = None, schema: Any = None
+    ) -> str:
         reply = await source(role, prompt, image, schema)
-        known[role, _words(prompt)] = reply
+        replies[role, _normalized(prompt)] = reply
         return reply
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
-        if (role, _words(prompt)) not in known:
+        if (role, _normalized(prompt)) not in replies:
             raise NotAsked("the files hold no reply about it", location=role)
-        return known[role, _words(prompt)]
+        return replies[role, _normalized(prompt)]
 
-    verdicts(benchmark, Form(ORIGINAL, (unit.item,)), {unit.respondent: [answer]}, lambda _: noted)
+    verdicts(
+        benchmark, Form(ORIGINAL, (unit.item,)), {unit.respondent: [answer]}, lambda _: record_reply
+    )
     return ask
 
 
-def _words(prompt: str) -> str:
+def _normalized(prompt: str) -> str:
     return " ".join(re.findall(r"\w+", prompt.lower()))

@@ -14,16 +14,16 @@ from typing import Any
 from hqm.administration.asks import Asks
 from hqm.administration.stored_answers import Answers, forms_held, forms_of, respondents_in
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge, Part, Prompts
+from hqm.benchmark.judge_api import AnswerPart, AskJudge, Prompts
 from hqm.benchmark.registry import load
 from hqm.errors import DataError, NoReply, UnreadableReply
-from hqm.files.records import placed_records, take
+from hqm.files.records import located_records, required_field
 from hqm.forms.make_forms import read_form
-from hqm.judges.file_judge import judges_of, stored
+from hqm.judges.file_judge import file_judges, stored_judgements
 from hqm.labels.label_schema import Fact, Schema, Sentence, parts_of
 from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, item_digest
 from hqm.store.database import Store
-from hqm.store.database import ask as asked
+from hqm.store.database import ask as question_of
 from hqm.types import LETTERS, ORIGINAL, Cell, Form, Item, Response
 
 # --- the facts with which people begin who label facts ---
@@ -43,25 +43,26 @@ class StoredFacts:
 
     def __init__(self, plan: LabelPlan, benchmark: Benchmark, asks: Asks) -> None:
         self._asks = asks
-        self._ways: tuple[Benchmark, ...] = ()
+        self._variants: tuple[Benchmark, ...] = ()
         if type(benchmark).parts is not Benchmark.parts:
-            self._ways = tuple(_ways(plan, benchmark))
+            self._variants = tuple(_variants(plan, benchmark))
         self._replies: dict[str, Response] | None = None
 
-    def of(
+    def sentences(
         self, item: Item, response: Response, respondent: str, cell: Cell
     ) -> tuple[Sentence, ...]:
         """Return the parts of an answer with their facts; empty without readable replies of a
         judge.
         """
-        for benchmark in self._ways:
+        for benchmark in self._variants:
             for ask in self._askers(benchmark, item, respondent, cell):
-                parts = asyncio.run(_parts(benchmark, item, response, ask))
-                if any(part.facts for part in parts):
+                parts = asyncio.run(_answer_parts(benchmark, item, response, ask))
+                if any(answer_part.facts for answer_part in parts):
                     # which parts describe the picture is for people to say: what the judge decided
                     # is not shown
                     return tuple(
-                        Sentence(part.text, facts=tuple(map(Fact, part.facts))) for part in parts
+                        Sentence(answer_part.text, facts=tuple(map(Fact, answer_part.facts)))
+                        for answer_part in parts
                     )
         return ()
 
@@ -72,30 +73,33 @@ class StoredFacts:
             role: str, prompt: str, image: str | None = None, schema: Any = None
         ) -> str:
             picture, _, _ = self._asks.picture(benchmark, image)
-            reply = self._known(benchmark).get(asked(prompt, image, picture).digest)
+            reply = self._judge_replies(benchmark).get(question_of(prompt, image, picture).digest)
             if reply is None or reply.outcome != "ok":
                 raise NoReply("no reply is stored", location=role)
             return reply.text
 
         yield from_store
-        for judge in judges_of(benchmark, stored(self._asks.store, benchmark)):
+        for judge in file_judges(benchmark, stored_judgements(self._asks.store, benchmark)):
             yield judge.ask_about(respondent, cell)(item)
 
-    def _known(self, benchmark: Benchmark) -> Mapping[str, Response]:
+    def _judge_replies(self, benchmark: Benchmark) -> Mapping[str, Response]:
         """Digest of the question -> the reply, of everybody who did not answer the benchmark
         itself.
         """
         if self._replies is None:
             store = self._asks.store
-            answering = {who.number for who in respondents_in(self._asks, benchmark)}
+            respondent_numbers = {
+                respondent.number for respondent in respondents_in(self._asks, benchmark)
+            }
             self._replies = {}
+            # the latest judge comes first, and its replies give way to those of earlier ones
             for number, _, _ in reversed(store.respondents()):
-                if number not in answering:
+                if number not in respondent_numbers:
                     self._replies |= store.replies(number, 0)
         return self._replies
 
 
-def _ways(plan: LabelPlan, benchmark: Benchmark) -> Iterator[Benchmark]:
+def _variants(plan: LabelPlan, benchmark: Benchmark) -> Iterator[Benchmark]:
     """The benchmark in each mode, and with each wording of its judge's questions."""
     # what is official of the reading of marks are its slips
     scoring = "paper" if "paper" in benchmark.scorings else benchmark.scoring
@@ -111,22 +115,22 @@ def _ways(plan: LabelPlan, benchmark: Benchmark) -> Iterator[Benchmark]:
             )
 
 
-async def _parts(
+async def _answer_parts(
     benchmark: Benchmark, item: Item, response: Response, ask: AskJudge
-) -> Sequence[Part]:
+) -> Sequence[AnswerPart]:
     try:
         return await benchmark.parts(item, response, ask)
     except (NoReply, UnreadableReply, DataError):  # a release's own prompts need not be there
         return ()
 
 
-_MOST_PIECES = 1_500
+_MAX_PIECES = 1_500
 """The most pieces that an answer is cut into, to be marked one by one."""
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class RaterPage:
     """One page for a rater."""
 
     uid: str
@@ -157,8 +161,10 @@ class Shown:
 
         Of a very long answer a piece has several words, so that a browser can draw them.
         """
-        several = -(-len(re.findall(r"\S+", self.answer)) // _MOST_PIECES) or 1
-        pattern = rf"\s+|\S+(?:\s+\S+){{0,{several - 1}}}" if several > 1 else r"\s+|\S+"
+        words_per_piece = -(-len(re.findall(r"\S+", self.answer)) // _MAX_PIECES) or 1
+        pattern = (
+            rf"\s+|\S+(?:\s+\S+){{0,{words_per_piece - 1}}}" if words_per_piece > 1 else r"\s+|\S+"
+        )
         return tuple(
             (match.start(), match.end(), match[0]) for match in re.finditer(pattern, self.answer)
         )
@@ -171,7 +177,7 @@ def visible(text: str) -> str:
     'a\u2400b\u241b'
     """
     # Unicode has a sign for each control character, in their order but for the last, delete
-    return _CONTROLS.sub(
+    return _CONTROL_CHARACTERS.sub(
         lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text
     )
 
@@ -181,12 +187,12 @@ def benchmark_of(plan: LabelPlan) -> Benchmark:
     return load(plan.benchmark, data=plan.data or None, images=plan.images or None)
 
 
-def shown_rows(
+def rater_pages(
     plan: LabelPlan,
     schema: Schema,
     benchmark: Benchmark,
     facts: Mapping[tuple[str, str], tuple[Sentence, ...]] | None = None,
-) -> dict[str, Shown]:
+) -> dict[str, RaterPage]:
     """uid -> what is shown of it.
 
     Raises
@@ -195,18 +201,20 @@ def shown_rows(
         The store has no such answer any more, or another one than when the plan was made.
     """
     if schema.reviews_items:
-        return _items_shown(plan, benchmark)
+        return _item_pages(plan, benchmark)
     with Store(plan.store, readonly=True) as store:
         forms = forms_held(store, benchmark)
         asks = Asks(store)
-        respondents = {who.name: who for who in respondents_in(asks, benchmark)}
+        respondents = {
+            respondent.name: respondent for respondent in respondents_in(asks, benchmark)
+        }
 
         # every administration of the plan is read once
         answers = Answers(asks)
-        read = {}
+        responses_by_key = {}
         for row in plan.rows:
             key = (row.respondent, row.form, row.run)
-            if key in read:
+            if key in responses_by_key:
                 continue
             if row.respondent not in respondents or row.form not in forms:
                 raise DataError(
@@ -216,24 +224,24 @@ def shown_rows(
                 )
             form = forms[row.form]
             responses = answers.responses(benchmark, form, respondents[row.respondent], row.run)
-            read[key] = dict(zip(form.by_id, responses, strict=True))
+            responses_by_key[key] = dict(zip(form.by_id, responses, strict=True))
 
         stored_facts = StoredFacts(plan, benchmark, asks) if schema.kind == "facts" else None
-        shown = {}
+        pages = {}
         for row in plan.rows:
-            response = _chosen(row, read, plan)
+            response = _planned_response(row, responses_by_key, plan)
             item = forms[row.form].by_id[row.item]
             sentences: tuple[Sentence, ...] = ()
             if stored_facts is not None:
                 # the facts of a file, else a judge's, else sentences without facts
                 sentences = (
                     (facts or {}).get((row.item, row.respondent))
-                    or stored_facts.of(
+                    or stored_facts.sentences(
                         item, response, row.respondent, Cell(form=row.form, run=row.run)
                     )
-                    or tuple(Sentence(part) for part in parts_of(response.text))
+                    or tuple(Sentence(text) for text in parts_of(response.text))
                 )
-            shown[row.uid] = Shown(
+            pages[row.uid] = RaterPage(
                 uid=row.uid,
                 question=item.prompt,
                 options=_options(item),
@@ -242,16 +250,16 @@ def shown_rows(
                 group=item.image or item.cluster or item.id,
                 sentences=sentences,
             )
-    return shown
+    return pages
 
 
-def _chosen(
+def _planned_response(
     row: PlanRow,
-    read: Mapping[tuple[str, str, int], Mapping[str, Response | None]],
+    responses_by_key: Mapping[tuple[str, str, int], Mapping[str, Response | None]],
     plan: LabelPlan,
 ) -> Response:
     """Return the answer that the plan chose, and refuse another one in its place."""
-    response = read[row.respondent, row.form, row.run].get(row.item)
+    response = responses_by_key[row.respondent, row.form, row.run].get(row.item)
     if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
         raise DataError(
             f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose",
@@ -261,9 +269,9 @@ def _chosen(
     return response
 
 
-def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
+def _item_pages(plan: LabelPlan, benchmark: Benchmark) -> dict[str, RaterPage]:
     forms = reviewed_forms(plan, benchmark)
-    shown = {}
+    pages = {}
     for row in plan.rows:
         item = forms[row.form].by_id.get(row.item) if row.form in forms else None
         if item is None or (row.answer_digest and item_digest(item) != row.answer_digest):
@@ -273,25 +281,26 @@ def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
                 location=plan.benchmark,
                 remedy="Review the benchmark that the plan was made from.",
             )
-        before = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
-        shown[row.uid] = Shown(
+        original = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
+        pages[row.uid] = RaterPage(
             uid=row.uid,
             question=item.prompt,
             options=_options(item),
-            key=_key(item),
-            keys=_keys(item),
+            key=_key_text(item),
+            keys=_wrong_keys(item),
             image=item.image,
             group=item.image or item.cluster or item.id,
-            original=before.prompt if before else "",
-            original_key=_key(before) if before else "",
+            original=original.prompt if original else "",
+            original_key=_key_text(original) if original else "",
         )
-    return shown
+    return pages
 
 
 def reviewed_forms(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Form]:
     """The forms whose items a plan reviews: the original, a form from a file, or one that rules
     make.
     """
+    # a plan of a form from a file reviews that form alone
     names = {row.form for row in plan.rows}
     if plan.form_file:
         (name,) = names
@@ -311,17 +320,20 @@ def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
         A record cannot be read.
     """
     facts = {}
-    for place, record in placed_records(path):
-        sentences = take(record, "sentences", place)
+    for location, record in located_records(path):
+        sentences = required_field(record, "sentences", location)
         if not isinstance(sentences, list) or not all(
-            isinstance(each, Mapping) for each in sentences
+            isinstance(sentence, Mapping) for sentence in sentences
         ):
             raise DataError(
                 "`sentences` is no list of objects",
-                location=place,
+                location=location,
                 remedy='Write [{"text": ..., "facts": []}].',
             )
-        item, respondent = str(take(record, "item", place)), str(take(record, "respondent", place))
+        item, respondent = (
+            str(required_field(record, "item", location)),
+            str(required_field(record, "respondent", location)),
+        )
         facts[item, respondent] = tuple(map(Sentence.from_dict, sentences))
     return facts
 
@@ -330,7 +342,7 @@ def _options(item: Item) -> tuple[tuple[str, str], ...]:
     return tuple(zip(LETTERS, item.options, strict=False))
 
 
-def _key(item: Item) -> str:
+def _key_text(item: Item) -> str:
     target: Any = item.target
     words = dict(_options(item)).get(str(target))
     if words:
@@ -338,7 +350,7 @@ def _key(item: Item) -> str:
     return ", ".join(map(str, target)) if isinstance(target, list) else str(target or "")
 
 
-def _keys(item: Item) -> tuple[tuple[str, str], ...]:
+def _wrong_keys(item: Item) -> tuple[tuple[str, str], ...]:
     if item.options:
         return tuple(
             (letter, f"{letter}: {text}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hqm.errors import HQMError
 from hqm.files.images import check_picture
 from hqm.labels.label_schema import Schema, read_schema
 from hqm.labels.label_store import Label, LabelStore
-from hqm.labels.rater_view import Shown, benchmark_of, read_facts, shown_rows
+from hqm.labels.rater_view import RaterPage, benchmark_of, rater_pages, read_facts
 from hqm.labels.study_plan import (
     ADJUDICATION,
     Grouping,
@@ -38,18 +38,18 @@ from hqm.psychometrics.raters import (
     pooled_labels,
     rater_replicates,
 )
-from hqm.psychometrics.resampling import aggregate, mean_with_error, multiplicities
+from hqm.psychometrics.resampling import aggregate, bootstrap_counts, mean_with_error
 from hqm.types import Response
 
-_LATEST = 20
+_PACE_LABELS = 20
 """From how many of the latest labels the time left is reckoned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a rater is."""
+    """The progress of a rater."""
 
-    done: int
+    labelled: int
     count: int
     seconds_left: float | None
     """What the rest will take, by the rater's own pace; None before the first label."""
@@ -58,17 +58,18 @@ class Progress:
     def time_left(self) -> str:
         """The time left in words.
 
-        >>> [Progress(done=1, count=9, seconds_left=s).time_left for s in (20, 95, 7300, None)]
+        >>> [Progress(labelled=1, count=9, seconds_left=s).time_left for s in (20, 95, 7300, None)]
         ['less than a minute left', 'about 2 minutes left', 'about 2 hours left', '']
         """
-        if self.seconds_left is None or self.done >= self.count:
+        if self.seconds_left is None or self.labelled >= self.count:
             return ""
         minutes = self.seconds_left / 60
         if minutes < 1:
             return "less than a minute left"
-        number, unit = (
-            (round(minutes), "minute") if minutes < 100 else (round(minutes / 60), "hour")
-        )
+        if minutes < 100:
+            number, unit = round(minutes), "minute"
+        else:
+            number, unit = round(minutes / 60), "hour"
         return f"about {number} {unit}{'s' * (number != 1)} left"
 
 
@@ -105,6 +106,7 @@ class Study:
         self.schema: Schema = read_schema(self.plan.schema, path.parent)
         self.benchmark: Benchmark = benchmark_of(self.plan)
         self._facts = read_facts(facts) if facts is not None else {}
+        # a study without labels can be looked at, and no file is made by looking
         memory = readonly and not labels_path(path).is_file()
         self.labels = LabelStore(
             ":memory:" if memory else labels_path(path), readonly=readonly and not memory
@@ -112,42 +114,42 @@ class Study:
         self._orders: dict[str, tuple[str, ...]] = {}
 
     @cached_property
-    def shown(self) -> Mapping[str, Shown]:
+    def pages(self) -> Mapping[str, RaterPage]:
         """uid -> what its page shows."""
-        return shown_rows(self.plan, self.schema, self.benchmark, self._facts)
+        return rater_pages(self.plan, self.schema, self.benchmark, self._facts)
 
     def order(self, rater: str) -> tuple[str, ...]:
         """The uids of a rater in the order in which they are shown."""
         if rater not in self._orders:
             uids = [row.uid for row in self.plan.rows_of(rater)]
-            groups = {uid: self.shown[uid].group for uid in uids}
+            groups = {uid: self.pages[uid].group for uid in uids}
             self._orders[rater] = rater_order(
                 uids, groups, seed=self.plan.seed, rater=rater, group=self.group
             )
         return self._orders[rater]
 
     def labels_of(self, rater: str) -> dict[str, Label]:
-        """uid -> a rater's own label that stands."""
+        """Return uid -> the current label of a rater, adjudications left out."""
         return {
             label.uid: label for label in self.labels.labels(rater) if label.by != "adjudication"
         }
 
     def waiting(self, rater: str, own_labels: Mapping[str, Label]) -> list[str]:
-        """What a rater has not labelled yet, in order."""
+        """Return the uids that a rater has not labelled yet, in order."""
         return [uid for uid in self.order(rater) if uid not in own_labels]
 
     def progress(self, rater: str, own_labels: Mapping[str, Label]) -> Progress:
-        """How far a rater is, and what the rest will take."""
+        """Return the progress of a rater, and the time that the rest will take."""
         order = self.order(rater)
-        done = sum(uid in own_labels for uid in order)
+        n_labelled = sum(uid in own_labels for uid in order)
         latest = [
             label.milliseconds for label in own_labels.values() if label.milliseconds is not None
-        ][-_LATEST:]
-        left = median(latest) / 1000 * (len(order) - done) if latest else None
-        return Progress(done=done, count=len(order), seconds_left=left)
+        ][-_PACE_LABELS:]
+        seconds_left = median(latest) / 1000 * (len(order) - n_labelled) if latest else None
+        return Progress(labelled=n_labelled, count=len(order), seconds_left=seconds_left)
 
     def labels_by_answer(self) -> dict[str, list[Label]]:
-        """uid -> what its raters said, as it stands."""
+        """Return uid -> the current labels of its raters."""
         labels_by_answer: dict[str, list[Label]] = {}
         for label in self.labels.labels():
             if label.by != "adjudication" and label.uid in self.plan.by_uid:
@@ -173,12 +175,12 @@ class Study:
         With `private`, addresses of this machine and of private networks are connected to as well.
         """
         self.benchmark.prepare_images(self.benchmark.original)
-        names = [shown.image for shown in self.shown.values() if shown.image]
+        names = [page.image for page in self.pages.values() if page.image]
         self.benchmark.pictures.fetch(names, private=private)
 
     def picture(self, uid: str) -> Path | None:
         """Return the file of a picture, or None where it is missing or unusable."""
-        image = self.shown[uid].image
+        image = self.pages[uid].image
         if image is None:
             return None
         try:
@@ -260,7 +262,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyStatus:
-    """How a study stands."""
+    """The progress of a study, the raters' agreement, and the width of the interval so far."""
 
     raters: tuple[RaterStatus, ...]
     rows: int
@@ -293,28 +295,30 @@ def status_of(study: Study) -> StudyStatus:
     Agreement is over what was decided: `cannot say` counts as no rating, and its number is given
     beside.
     """
-    labels_by_answer, settled = study.labels_by_answer(), study.adjudicated()
+    labels_by_answer = study.labels_by_answer()
+    settled = study.adjudicated()
     disagreements = study.disagreements()
-    width = _width(study, labels_by_answer, settled)
+    width = _interval_width(study, labels_by_answer, settled)
     choices: dict[str, int] = {study.schema.in_words(value): 0 for value in study.schema.values}
-    for label in (label for labels in labels_by_answer.values() for label in labels):
-        words = study.schema.in_words(label.label)
-        choices[words] = choices.get(words, 0) + 1
+    for labels in labels_by_answer.values():
+        for label in labels:
+            words = study.schema.in_words(label.label)
+            choices[words] = choices.get(words, 0) + 1
     return StudyStatus(
-        raters=tuple(_rater(study, rater) for rater in study.plan.raters),
+        raters=tuple(_rater_status(study, rater) for rater in study.plan.raters),
         rows=len(study.plan.rows),
         labelled=len(labels_by_answer),
         overlapping=sum(len(labels) > 1 for labels in labels_by_answer.values()),
         disagreements=len(disagreements),
         adjudicated=len(settled.keys() & set(disagreements)),
-        agreement=tuple(_agreement(study, labels_by_answer)),
+        agreement=tuple(_agreements(study, labels_by_answer)),
         width=width,
         expected_width=study.plan.expected_width,
         choices=choices,
     )
 
 
-def _rater(study: Study, rater: str) -> RaterStatus:
+def _rater_status(study: Study, rater: str) -> RaterStatus:
     own_labels = study.labels_of(rater)
     progress = study.progress(rater, own_labels)
     times = [
@@ -325,7 +329,7 @@ def _rater(study: Study, rater: str) -> RaterStatus:
     ]
     return RaterStatus(
         rater=rater,
-        done=progress.done,
+        done=progress.labelled,
         count=progress.count,
         cannot_say=sum(not label.decided for label in own_labels.values()),
         notes=sum(bool(label.note) for label in own_labels.values()),
@@ -340,12 +344,9 @@ def ratings(study: Study, labels_by_answer: Mapping[str, Sequence[Label]]) -> Ar
     """(raters, answers): codes of the labels in the order of the schema; NaN where a rater gave
     none, or cannot say.
     """
-    code = {
-        value: i
-        for i, value in enumerate(
-            sorted(study.schema.values, key=lambda v: (isinstance(v, str), v))
-        )
-    }
+    # grades in their order, then words; the ordinal coefficients need the order
+    values = sorted(study.schema.values, key=lambda value: (isinstance(value, str), value))
+    code = {value: i for i, value in enumerate(values)}
     raters = list(
         dict.fromkeys(label.rater for labels in labels_by_answer.values() for label in labels)
     )
@@ -357,13 +358,13 @@ def ratings(study: Study, labels_by_answer: Mapping[str, Sequence[Label]]) -> Ar
     return table
 
 
-def _agreement(
+def _agreements(
     study: Study, labels_by_answer: Mapping[str, Sequence[Label]]
 ) -> Iterator[Agreement]:
     table = ratings(study, labels_by_answer)
-    twice = int((np.isfinite(table).sum(axis=0) >= 2).sum()) if table.size else 0
+    n_overlapping = int((np.isfinite(table).sum(axis=0) >= 2).sum()) if table.size else 0
     names = ("raw agreement", "Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1")
-    if not twice:
+    if not n_overlapping:
         for name in names:
             yield Agreement(
                 name=name,
@@ -375,25 +376,35 @@ def _agreement(
             )
         return
     ordered = study.schema.kind == "facts" or study.schema.name == "likert"
-    differ = flip_rate(table)
-    yield _shown(names[0], differ, twice, turned=True)
-    yield _shown(names[1], fleiss_kappa(table), twice)
-    yield _shown(names[2], krippendorff_alpha(table, "ordinal" if ordered else "nominal"), twice)
-    yield _shown(names[3], gwet_ac1(table, categories=len(study.schema.values)), twice)
+    disagreement = flip_rate(table)
+    yield _as_agreement(names[0], disagreement, n_overlapping, complement=True)
+    yield _as_agreement(names[1], fleiss_kappa(table), n_overlapping)
+    yield _as_agreement(
+        names[2], krippendorff_alpha(table, "ordinal" if ordered else "nominal"), n_overlapping
+    )
+    yield _as_agreement(
+        names[3], gwet_ac1(table, categories=len(study.schema.values)), n_overlapping
+    )
 
 
-def _shown(name: str, coefficient: Coefficient, n: int, *, turned: bool = False) -> Agreement:
+def _as_agreement(
+    name: str, coefficient: Coefficient, n: int, *, complement: bool = False
+) -> Agreement:
     if not math.isfinite(coefficient.value):
         return Agreement(name=name, value=None, low=None, high=None, n=n, reason=coefficient.reason)
-    ends = (coefficient.fixed.low, coefficient.fixed.high) if coefficient.fixed else (None, None)
     value = coefficient.value
-    if turned:
+    low: float | None = None
+    high: float | None = None
+    if coefficient.fixed:
+        low, high = coefficient.fixed.low, coefficient.fixed.high
+    if complement:
         value = 1 - value
-        ends = (None, None) if ends[0] is None or ends[1] is None else (1 - ends[1], 1 - ends[0])
-    return Agreement(name=name, value=value, low=ends[0], high=ends[1], n=n)
+        if low is not None and high is not None:
+            low, high = 1 - high, 1 - low
+    return Agreement(name=name, value=value, low=low, high=high, n=n)
 
 
-def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
+def _pooled_share(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
     """Return an answer's share from 0 to 1: adjudicated, else the mean of its raters."""
     if settled is not None:
         return study.schema.share(settled.label)
@@ -401,31 +412,37 @@ def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> flo
     return fmean(shares) if shares else None
 
 
-def _width(
+def _interval_width(
     study: Study, labels_by_answer: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]
 ) -> Width | None:
-    """Hajek's mean of what was drawn, with its error over pictures; gold answers were not drawn and
-    do not count.
+    """Return Hajek's mean of the drawn answers, with its error over pictures.
+
+    Gold answers were added and not drawn, and do not count.
     """
-    drawn: list[tuple[PlanRow, float]] = []
+    sampled: list[tuple[PlanRow, float]] = []
     for row in study.plan.rows:
         if row.probability is not None and (row.uid in labels_by_answer or row.uid in settled):
-            share = _pooled(study, labels_by_answer.get(row.uid, ()), settled.get(row.uid))
+            share = _pooled_share(study, labels_by_answer.get(row.uid, ()), settled.get(row.uid))
             if share is not None:
-                drawn.append((row, share))
-    clusters = [study.shown[row.uid].group for row, _ in drawn]
+                sampled.append((row, share))
+    clusters = [study.pages[row.uid].group for row, _ in sampled]
     if len(set(clusters)) < 2:
         return None
-    weights = np.array([1 / (row.probability or 1.0) for row, _ in drawn])
-    shares = np.array([share for _, share in drawn])
+    weights = np.array([1 / (row.probability or 1.0) for row, _ in sampled])
+    shares = np.array([share for _, share in sampled])
+    # Hajek's mean: sum of y / p over sum of 1 / p; its error is that of a ratio of picture totals
     sums = aggregate(np.stack([weights * shares, weights], axis=1), clusters)
     mean, error = mean_with_error(sums[:, :1].T, sums[:, 1:].T)
     from scipy.special import stdtrit
 
-    half = float(stdtrit(len(sums) - 1, 0.975)) * float(error[0])
-    middle = float(mean[0])
+    # Student's t with one degree of freedom less than there are pictures
+    half_width = float(stdtrit(len(sums) - 1, 0.975)) * float(error[0])
+    estimate = float(mean[0])
     return Width(
-        mean=middle, low=max(0.0, middle - half), high=min(1.0, middle + half), n=len(drawn)
+        mean=estimate,
+        low=max(0.0, estimate - half_width),
+        high=min(1.0, estimate + half_width),
+        n=len(sampled),
     )
 
 
@@ -434,13 +451,13 @@ def _width(
 # A hundred items, the answers of all respondents, several raters of each answer (Yan et al. 2024).
 
 _REPLICATES = 400
-_RESAMPLED = 100
+_PICTURE_RESAMPLES = 100
 """In so many samples of the pictures the raters' errors are estimated anew."""
-_FEWEST_RATERS = 3
+_MIN_RATERS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class IntervalEstimate:
     """A number with its 95% interval, over other pictures and, for answers, other raters."""
 
     name: str
@@ -453,126 +470,168 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleBeside:
-    """What people and the benchmark say of the same answers, and how often each rater errs."""
+class PeopleComparison:
+    """People's and the benchmark's scores on the same answers, and each rater's share of errors."""
 
-    respondents: tuple[Measured, ...]
-    raters: tuple[Measured, ...]
+    respondents: tuple[IntervalEstimate, ...]
+    raters: tuple[IntervalEstimate, ...]
     """The share of wrong labels of each rater (Dawid and Skene); empty below three raters."""
-    correlation: Measured | None
+    correlation: IntervalEstimate | None
     """Of people's and the benchmark's scores over the respondents."""
 
 
-def people_beside(study: Study) -> PeopleBeside | None:
+def compare_people(study: Study) -> PeopleComparison | None:
     """Set people's scores beside the benchmark's; None before anything is labelled.
 
     An answer's label is the adjudicated one, else that of most raters (their mean, where labels are
     grades). Labels of other respondents about one picture are resampled together.
     """
-    labels, settled = study.labels_by_answer(), study.adjudicated()
+    labels = study.labels_by_answer()
     rows = [row for row in study.plan.rows if row.uid in labels and row.probability is not None]
     if study.schema.reviews_items or not rows:
         return None
+    shares = _rater_shares(study, rows, labels)
+    is_binary = bool(np.isin(shares[np.isfinite(shares)], (0, 1)).all())
+    rng = stream(study.plan.seed, "people beside the benchmark")
+    pool: Pool = "majority" if is_binary else "mean"
+    pooled = pooled_labels(shares, pool)
+    rater_draws = rater_replicates(shares, pool, rng, replicates=_REPLICATES)
+    adjudicated = study.adjudicated()
+    for column, row in enumerate(rows):
+        share = study.schema.share(adjudicated[row.uid].label) if row.uid in adjudicated else None
+        if share is not None:
+            pooled[column] = share
+            rater_draws[:, column] = share
+    groups = [study.pages[row.uid].group for row in rows]
+    # people and the benchmark share the drawn pictures, so that their replicates are pairs
+    pictures = bootstrap_counts(len(rows), rng, _REPLICATES, groups)
+    names = list(dict.fromkeys(row.respondent for row in rows))
+    weights = np.array([[row.respondent == name for row in rows] for name in names], dtype=float)
+    weights /= np.array([row.probability for row in rows])
+    human = _resampled_scores(pooled, rater_draws, pictures, weights)
+    values = _benchmark_scores(study, rows)
+    benchmark = _resampled_scores(values, np.tile(values, (_REPLICATES, 1)), pictures, weights)
+    respondents = []
+    for i, name in enumerate(names):
+        score = float(benchmark.scores[i])
+        respondents.append(
+            IntervalEstimate(
+                name=name,
+                n=int((np.isfinite(pooled) & (weights[i] > 0)).sum()),
+                value=float(human.scores[i]),
+                **_percentile_interval(human.replicates[:, i]),
+                score=score if math.isfinite(score) else None,
+            )
+        )
+    rater_errors: tuple[IntervalEstimate, ...] = ()
+    if is_binary:
+        rater_errors = tuple(_rater_errors(shares, study.plan.raters, groups, rng))
+    return PeopleComparison(
+        respondents=tuple(respondents),
+        raters=rater_errors,
+        correlation=_correlation(human, benchmark),
+    )
+
+
+def _rater_shares(
+    study: Study, rows: Sequence[PlanRow], labels: Mapping[str, Sequence[Label]]
+) -> Array:
+    """(raters, answers): labels as shares from 0 to 1; NaN where a rater gave none."""
     raters = study.plan.raters
-    x = np.full((len(raters), len(rows)), np.nan)
-    for j, row in enumerate(rows):
+    shares = np.full((len(raters), len(rows)), np.nan)
+    for column, row in enumerate(rows):
         for label in labels[row.uid]:
             share = study.schema.share(label.label)
             if label.rater in raters and share is not None:
-                x[raters.index(label.rater), j] = share
-    binary = bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
-    rng = stream(study.plan.seed, "people beside the benchmark")
-    pool: Pool = "majority" if binary else "mean"
-    pooled = pooled_labels(x, pool)
-    drawn = rater_replicates(x, pool, rng, replicates=_REPLICATES)
-    for j, row in enumerate(rows):
-        if row.uid in settled and (share := study.schema.share(settled[row.uid].label)) is not None:
-            pooled[j] = drawn[:, j] = share
-    groups = [study.shown[row.uid].group for row in rows]
-    scores = _scores(study, rows)
-    names = list(dict.fromkeys(row.respondent for row in rows))
-    member = np.array([[row.respondent == name for row in rows] for name in names], dtype=float)
-    member /= np.array([row.probability for row in rows])
-    pictures = multiplicities(len(rows), rng, _REPLICATES, groups)
-    ones = np.ones((1, len(rows)))
-    by_people = _means(pooled[None], ones, member)[0]
-    again = _means(drawn, pictures, member)
-    scored = _means(scores[None], ones, member)[0]
-    respondents = tuple(
-        Measured(
-            name=name,
-            n=int((np.isfinite(pooled) & (member[i] > 0)).sum()),
-            value=float(by_people[i]),
-            **_ends(again[:, i]),
-            score=float(scored[i]) if math.isfinite(scored[i]) else None,
-        )
-        for i, name in enumerate(names)
-    )
-    scores_again = _means(np.tile(scores, (_REPLICATES, 1)), pictures, member)
-    both = [_pearson(a, b) for a, b in zip(scores_again, again, strict=True)]
-    value = _pearson(scored, by_people)
-    return PeopleBeside(
-        respondents=respondents,
-        raters=tuple(_errors(x, raters, groups, rng)) if binary else (),
-        correlation=(
-            Measured(name="r", n=len(names), value=value, **_ends(np.array(both)))
-            if math.isfinite(value)
-            else None
-        ),
+                shares[raters.index(label.rater), column] = share
+    return shares
+
+
+class _ResampledScores(NamedTuple):
+    """(respondents,): scores; (replicates, respondents): scores over other pictures."""
+
+    scores: Array
+    replicates: Array
+
+
+def _resampled_scores(
+    values: Array, draws: Array, pictures: Array, weights: Array
+) -> _ResampledScores:
+    """Return weighted means by respondent: of the values, and of their draws by picture."""
+    ones = np.ones((1, len(values)))
+    return _ResampledScores(
+        _respondent_means(values[None], ones, weights)[0],
+        _respondent_means(draws, pictures, weights),
     )
 
 
-def _scores(study: Study, rows: Sequence[PlanRow]) -> Array:
+def _correlation(human: _ResampledScores, benchmark: _ResampledScores) -> IntervalEstimate | None:
+    """Return Pearson's r of the respondents' scores; None where it is not determined."""
+    value = _pearson(benchmark.scores, human.scores)
+    if not math.isfinite(value):
+        return None
+    replicates = list(map(_pearson, benchmark.replicates, human.replicates))
+    interval = _percentile_interval(np.array(replicates))
+    return IntervalEstimate(name="r", n=len(human.scores), value=value, **interval)
+
+
+def _benchmark_scores(study: Study, rows: Sequence[PlanRow]) -> Array:
     """The benchmark's own values of the answers; NaN where a judge gives them."""
     if study.benchmark.roles:
         return np.full(len(rows), np.nan)
     items = study.benchmark.original.by_id
     verdicts = [
-        study.benchmark.score(items[row.item], Response(study.shown[row.uid].answer))
+        study.benchmark.score(items[row.item], Response(study.pages[row.uid].answer))
         for row in rows
     ]
     return np.array([np.nan if v.value is None else v.value for v in verdicts], dtype=float)
 
 
-def _means(values: Array, weights: Array, member: Array) -> Array:
-    """(replicates, respondents): weighted means of what is there."""
-    there = np.isfinite(values) * weights
-    sums = (np.nan_to_num(values) * there) @ member.T
+def _respondent_means(values: Array, weights: Array, respondent_weights: Array) -> Array:
+    """(replicates, respondents): weighted means of the values that are not NaN."""
+    answer_weights = np.isfinite(values) * weights
+    sums = (np.nan_to_num(values) * answer_weights) @ respondent_weights.T
+    # a replicate may hold no answer of a respondent; its mean is then NaN, and left out
     with np.errstate(invalid="ignore", divide="ignore"):
-        means: Array = sums / (there @ member.T)
+        means: Array = sums / (answer_weights @ respondent_weights.T)
     return means
 
 
-def _ends(values: Array) -> dict[str, float]:
-    there = values[np.isfinite(values)]
-    low, high = np.quantile(there, (0.025, 0.975)) if len(there) else (math.nan, math.nan)
+def _percentile_interval(values: Array) -> dict[str, float]:
+    finite = values[np.isfinite(values)]
+    low, high = np.quantile(finite, (0.025, 0.975)) if len(finite) else (math.nan, math.nan)
     return {"low": float(low), "high": float(high)}
 
 
 def _pearson(a: Array, b: Array) -> float:
-    there = np.isfinite(a) & np.isfinite(b)
-    if there.sum() < 3 or not np.ptp(a[there]) or not np.ptp(b[there]):
+    paired = np.isfinite(a) & np.isfinite(b)
+    if paired.sum() < 3 or not np.ptp(a[paired]) or not np.ptp(b[paired]):
         return math.nan
-    return float(np.corrcoef(a[there], b[there])[0, 1])
+    return float(np.corrcoef(a[paired], b[paired])[0, 1])
 
 
-def _errors(
-    x: Array, raters: Sequence[str], groups: Sequence[str], rng: np.random.Generator
-) -> Iterator[Measured]:
-    """How often each rater is wrong, by Dawid and Skene's model, over samples of the pictures."""
-    there = np.isfinite(x)
-    if there.any(axis=1).sum() < _FEWEST_RATERS or not (there.sum(axis=0) > 1).any():
+def _rater_errors(
+    ratings_table: Array, raters: Sequence[str], groups: Sequence[str], rng: np.random.Generator
+) -> Iterator[IntervalEstimate]:
+    """Yield each rater's share of wrong labels (Dawid and Skene), over resampled pictures."""
+    rated = np.isfinite(ratings_table)
+    if rated.any(axis=1).sum() < _MIN_RATERS or not (rated.sum(axis=0) > 1).any():
         return
 
-    def wrong(times: Array) -> Array:
-        fit = dawid_skene(np.repeat(x, times.astype(int), axis=1))
+    def error_rates(multiplicity: Array) -> Array:
+        fit = dawid_skene(np.repeat(ratings_table, multiplicity.astype(int), axis=1))
+        # P(wrong) = P(1) P(0 | 1) + P(0) P(1 | 0)
         shares: Array = fit.prevalence * (1 - fit.sensitivity)
         return shares + (1 - fit.prevalence) * (1 - fit.specificity)
 
-    value = wrong(np.ones(x.shape[1]))
-    samples = multiplicities(x.shape[1], rng, _RESAMPLED, groups)
-    again = np.array([wrong(times) for times in samples])
+    # each picture has weight 1; then pictures are resampled with all their answers
+    value = error_rates(np.ones(ratings_table.shape[1]))
+    samples = bootstrap_counts(ratings_table.shape[1], rng, _PICTURE_RESAMPLES, groups)
+    replicates = np.array([error_rates(multiplicity) for multiplicity in samples])
     for i, name in enumerate(raters):
-        yield Measured(
-            name=name, n=int(there[i].sum()), value=float(value[i]), **_ends(again[:, i])
+        yield IntervalEstimate(
+            name=name,
+            n=int(rated[i].sum()),
+            value=float(value[i]),
+            **_percentile_interval(replicates[:, i]),
         )

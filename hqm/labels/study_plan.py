@@ -19,19 +19,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hqm.errors import DataError, DesignError, UsageError
-from hqm.files.records import read_records, take, write_records
+from hqm.files.records import read_records, required_field, write_records
 from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics import (
     Array,
-    Places,
+    Indices,
     active_probabilities,
     errors_from_disagreement,
     expected_width,
     stream,
     systematic_sample,
 )
-from hqm.psychometrics.label_sampling import LARGEST_TAU
+from hqm.psychometrics.label_sampling import MAX_TAU
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Cell, Item, Response
@@ -82,7 +82,7 @@ class PlanRow:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON data."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {f.name: _json_value(getattr(self, f.name)) for f in fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +155,9 @@ class LabelPlan:
         return tuple(row for row in self.rows if rater in row.raters)
 
 
-_HEADER = tuple(f.name for f in fields(LabelPlan) if f.name != "rows")
-_ROW = tuple(f.name for f in fields(PlanRow))
-_PLACES = ("store", "data", "images", "form_file")
+_HEADER_FIELDS = tuple(f.name for f in fields(LabelPlan) if f.name != "rows")
+_ROW_FIELDS = tuple(f.name for f in fields(PlanRow))
+_PATH_FIELDS = ("store", "data", "images", "form_file")
 
 
 def labels_path(plan: Path) -> Path:
@@ -173,8 +173,8 @@ def write_plan(plan: LabelPlan, path: Path) -> None:
     """Write a plan with paths relative to its folder, so that the study can be moved."""
     folder = path.absolute().parent
     header: dict[str, Any] = {"plan": "hqm labels", "version": VERSION}
-    header |= {name: _plain(getattr(plan, name)) for name in _HEADER}
-    header |= {name: _relative(str(header[name]), folder) for name in _PLACES if header[name]}
+    header |= {name: _json_value(getattr(plan, name)) for name in _HEADER_FIELDS}
+    header |= {name: _relative(str(header[name]), folder) for name in _PATH_FIELDS if header[name]}
     if _is_path(plan.benchmark):
         header["benchmark"] = f"./{_relative(plan.benchmark, folder)}"
     write_records(path, [header, *(row.to_dict() for row in plan.rows)])
@@ -206,67 +206,71 @@ def read_plan(path: Path) -> LabelPlan:
             location=str(path),
             remedy="Install the version of HQM that made it.",
         )
-    known = {name: header[name] for name in _HEADER if name in header}
-    if unknown := set(header) - set(_HEADER) - {"plan", "version"}:
+    header_values = {name: header[name] for name in _HEADER_FIELDS if name in header}
+    if unknown := set(header) - set(_HEADER_FIELDS) - {"plan", "version"}:
         raise DataError(
             f"its first line has the unknown key {min(unknown)!r}",
             location=str(path),
             remedy="Remove it.",
         )
-    if known.get("design") not in DESIGNS:
+    if header_values.get("design") not in DESIGNS:
         raise DataError(
-            f"its design is {known.get('design')!r}",
+            f"its design is {header_values.get('design')!r}",
             location=str(path),
             remedy=f"The designs are {', '.join(DESIGNS)}.",
         )
-    known["raters"] = tuple(map(str, known.get("raters") or ()))
-    known |= {name: str(path.parent / str(known[name])) for name in _PLACES if known.get(name)}
-    if _is_path(str(known.get("benchmark"))):
-        known["benchmark"] = str(path.parent / str(known["benchmark"]))
-    rows = tuple(_rows(records[1:], path))
+    header_values["raters"] = tuple(map(str, header_values.get("raters") or ()))
+    header_values |= {
+        name: str(path.parent / str(header_values[name]))
+        for name in _PATH_FIELDS
+        if header_values.get(name)
+    }
+    if _is_path(str(header_values.get("benchmark"))):
+        header_values["benchmark"] = str(path.parent / str(header_values["benchmark"]))
+    rows = tuple(_read_rows(records[1:], path))
     uids = [row.uid for row in rows]
-    if twice := (
+    if repeated := (
         next((uid for uid in uids if uids.count(uid) > 1), "") if len(set(uids)) < len(uids) else ""
     ):
         raise DataError(
-            f"the uid {twice!r} stands twice",
+            f"the uid {repeated!r} stands twice",
             location=str(path),
             remedy="Keep one of the two rows.",
         )
-    return LabelPlan(**known, rows=rows)
+    return LabelPlan(**header_values, rows=rows)
 
 
-def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
+def _read_rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
     for line, record in enumerate(records, 2):
-        place = f"{path}:{line}"
-        if unknown := set(record) - set(_ROW):
+        location = f"{path}:{line}"
+        if unknown := set(record) - set(_ROW_FIELDS):
             raise DataError(
                 f"the row has the unknown field {min(unknown)!r}",
-                location=place,
-                remedy=f"A row has {', '.join(_ROW)}.",
+                location=location,
+                remedy=f"A row has {', '.join(_ROW_FIELDS)}.",
             )
-        take(record, "uid", place)
-        take(record, "item", place)
+        required_field(record, "uid", location)
+        required_field(record, "item", location)
         probability, gold = record.get("probability"), record.get("gold")
-        for name, value, least in (
+        for name, value, minimum in (
             ("probability", probability, LEAST_PROBABILITY),
             ("gold", gold, -math.inf),
         ):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and not (
-                number and least <= value and (name == "gold" or value <= 1)
+                number and minimum <= value and (name == "gold" or value <= 1)
             ):
                 remedy = (
                     f"Write a number from {LEAST_PROBABILITY:g} to 1."
                     if name == "probability"
                     else "Write a number."
                 )
-                raise DataError(f"the {name} is {value!r}", location=place, remedy=remedy)
+                raise DataError(f"the {name} is {value!r}", location=location, remedy=remedy)
         yield PlanRow(**{**record, "raters": tuple(map(str, record.get("raters") or ()))})
 
 
-def _relative(place: str, folder: Path) -> str:
-    return Path(os.path.relpath(Path(place).absolute(), folder)).as_posix()
+def _relative(path: str, folder: Path) -> str:
+    return Path(os.path.relpath(Path(path).absolute(), folder)).as_posix()
 
 
 def _is_path(benchmark: str) -> bool:
@@ -274,7 +278,7 @@ def _is_path(benchmark: str) -> bool:
     return "/" in benchmark or os.sep in benchmark
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -316,33 +320,36 @@ def rater_order(
     for uid in shuffled:
         waiting.setdefault(groups[uid], deque()).append(uid)
     if group == "picture":
-        return tuple(uid for of_picture in waiting.values() for uid in of_picture)
-    return tuple(_spread(waiting, len(uids), rng))
+        return tuple(uid for picture_uids in waiting.values() for uid in picture_uids)
+    return tuple(_interleave(waiting, len(uids), rng))
 
 
-def _spread(waiting: dict[str, deque[str]], count: int, rng: np.random.Generator) -> Sequence[str]:
+def _interleave(
+    waiting: dict[str, deque[str]], count: int, rng: np.random.Generator
+) -> Sequence[str]:
     """Draw the next picture in proportion to its remaining answers.
 
     Never the last one; the largest where its answers would not fit later.
     """
+    # drawing in proportion keeps large pictures from being left over at the end
     order: list[str] = []
     names = list(waiting)
-    left = np.array([len(waiting[name]) for name in names], dtype=np.float64)
+    counts = np.array([len(waiting[name]) for name in names], dtype=np.float64)
     last = -1
     for remaining in range(count, 0, -1):
-        free = left.copy()
-        if last >= 0 and left[last] < remaining:
-            free[last] = 0
-        largest = int(np.argmax(free))
+        available = counts.copy()
+        if last >= 0 and counts[last] < remaining:
+            available[last] = 0
+        largest = int(np.argmax(available))
         # of a picture with more than half of what is left, one must come now
-        chosen = (
+        picture = (
             largest
-            if 2 * free[largest] > remaining
-            else int(rng.choice(len(names), p=free / free.sum()))
+            if 2 * available[largest] > remaining
+            else int(rng.choice(len(names), p=available / available.sum()))
         )
-        order.append(waiting[names[chosen]].popleft())
-        left[chosen] -= 1
-        last = chosen
+        order.append(waiting[names[picture]].popleft())
+        counts[picture] -= 1
+        last = picture
     return order
 
 
@@ -384,7 +391,7 @@ class ErrorSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a plan is expected to give."""
+    """The expected width of a plan's intervals, and the assumption that it rests on."""
 
     width: float
     """Of the 95% interval of the mean corrected score."""
@@ -393,57 +400,62 @@ class Forecast:
     labels: int
     supposed_error: float
     """The mean chance that a score is wrong, on which the forecast rests."""
-    needed: int | None = None
+    labels_needed: int | None = None
     """The labels needed for the width that was asked for; None where no number of labels reaches
     it, or none was asked for.
     """
 
 
-def errors_known(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> ErrorSource:
+def estimate_errors(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> ErrorSource:
     """Estimate the chance that each score is wrong from the first available source.
 
     They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other
     judges, or with the same judge asked again; disagreement of rule and judge; disagreement of
     runs.
     """
-    first = matrices[reference]
-    values = first.values
-    there = np.isfinite(values)
-    if reference.judge != "rule" and bool(((values[there] > 0) & (values[there] < 1)).any()):
+    reference_matrix = matrices[reference]
+    values = reference_matrix.values
+    scored = np.isfinite(values)
+    # a judge that gives p is wrong with the chance min(p, 1 - p), if p is calibrated
+    if reference.judge != "rule" and bool(((values[scored] > 0) & (values[scored] < 1)).any()):
         return ErrorSource(
-            errors=np.where(there, np.minimum(values, 1 - values), np.nan),
+            errors=np.where(scored, np.minimum(values, 1 - values), np.nan),
             name="the judge's probabilities",
             calibrated=True,
         )
-    of_judges = [cell for cell in matrices if reference.differing(cell) == ("judge",)]
-    by_rule = [cell for cell in of_judges if "rule" in (cell.judge, reference.judge)]
-    by_judges = [cell for cell in of_judges if cell not in by_rule]
-    of_runs = [cell for cell in matrices if reference.differing(cell) == ("run",)]
+    judge_cells = [cell for cell in matrices if reference.differing(cell) == ("judge",)]
+    rule_cells = [cell for cell in judge_cells if "rule" in (cell.judge, reference.judge)]
+    other_judge_cells = [cell for cell in judge_cells if cell not in rule_cells]
+    run_cells = [cell for cell in matrices if reference.differing(cell) == ("run",)]
     for cells, name in (
-        (by_judges, "disagreement of judges or of a judge asked again"),
-        (by_rule, "disagreement of rule and judge"),
-        (of_runs, "disagreement of runs"),
+        (other_judge_cells, "disagreement of judges or of a judge asked again"),
+        (rule_cells, "disagreement of rule and judge"),
+        (run_cells, "disagreement of runs"),
     ):
         if cells:
-            differing, others = np.zeros(values.shape), np.zeros(values.shape)
+            n_different = np.zeros(values.shape)
+            n_compared = np.zeros(values.shape)
             for cell in cells:
-                other = (
-                    matrices[cell].take(first.respondents, [item.id for item in first.items]).values
+                other_matrix = matrices[cell].take(
+                    reference_matrix.respondents, list(reference_matrix.ids)
                 )
-                both = there & np.isfinite(other)
-                others += both
-                differing += np.where(both, np.abs(other - values) > 0.5, 0)
-            errors = errors_from_disagreement(differing.ravel(), others.ravel()).reshape(
+                other_values = other_matrix.values
+                scored_twice = scored & np.isfinite(other_values)
+                n_compared += scored_twice
+                # scores on either side of 0.5 count as different, so that graded scores are comparable
+                n_different += np.where(scored_twice, np.abs(other_values - values) > 0.5, 0)
+            errors = errors_from_disagreement(n_different.ravel(), n_compared.ravel()).reshape(
                 values.shape
             )
             if np.isfinite(errors).any():
-                return ErrorSource(
-                    errors=errors, name=name, calibrated=name != "disagreement of runs"
-                )
+                # runs that agree may be wrong together: they say where, not how often
+                return ErrorSource(errors=errors, name=name, calibrated=cells is not run_cells)
     return ErrorSource(errors=np.full(values.shape, np.nan), name="")
 
 
-def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau: float) -> Array:
+def selection_probabilities(
+    candidates: Sequence[Candidate], design: Design, labels: float, tau: float
+) -> Array:
     """(candidates,): with which probability each is chosen; of `same-items`, that of its item.
 
     Raises
@@ -474,7 +486,7 @@ def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau:
     return active_probabilities(errors, labels, tau)
 
 
-def draw(
+def draw_rows(
     candidates: Sequence[Candidate], plan: LabelPlan, labels: int, rng: np.random.Generator
 ) -> tuple[PlanRow, ...]:
     """Draw the answers of a plan, and assign each to its raters.
@@ -489,17 +501,17 @@ def draw(
     # at a time
     candidates = sorted(candidates, key=lambda candidate: (candidate.respondent, candidate.item))
     if plan.design == "same-items":
-        chosen = _same_items(candidates, labels, rng)
+        sampled = _draw_items(candidates, labels, rng)
     else:
-        p = chances(candidates, plan.design, labels, plan.tau)
+        p = selection_probabilities(candidates, plan.design, labels, plan.tau)
         order = (
-            _spread_over_pictures(candidates, rng)
+            _order_by_pictures(candidates, rng)
             if plan.design == "uniform"
             else rng.permutation(len(candidates))
         )
-        drawn = systematic_sample(p[order], rng)
-        chosen = [(candidates[i], float(p[i])) for i in order[drawn]]
-    rng.shuffle(chosen)
+        indices = systematic_sample(p[order], rng)
+        sampled = [(candidates[i], float(p[i])) for i in order[indices]]
+    rng.shuffle(sampled)
     stratified = plan.design == "uniform"
     rows = [
         PlanRow(
@@ -510,62 +522,66 @@ def draw(
             probability=p,
             stratum=c.respondent if stratified else "",
         )
-        for c, p in chosen
+        for c, p in sampled
     ]
-    return tuple(_given_out(rows, plan, rng))
+    return tuple(_assign_raters(rows, plan, rng))
 
 
-def _spread_over_pictures(candidates: Sequence[Candidate], rng: np.random.Generator) -> Places:
+def _order_by_pictures(candidates: Sequence[Candidate], rng: np.random.Generator) -> Indices:
     """Order the answers by respondent, each with its own random order of pictures."""
     respondents = {
         name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))
     }
     pictures = {name: i for i, name in enumerate(dict.fromkeys(c.cluster for c in candidates))}
-    places = np.array([rng.permutation(len(pictures)) for _ in respondents])
-    who = np.array([respondents[c.respondent] for c in candidates])
-    order = places[who, [pictures[c.cluster] for c in candidates]]
-    return np.lexsort((rng.random(len(candidates)), order, who))
+    # a systematic sample of this order takes each respondent's answers evenly over the pictures
+    picture_ranks = np.array([rng.permutation(len(pictures)) for _ in respondents])
+    respondent_index = np.array([respondents[c.respondent] for c in candidates])
+    order = picture_ranks[respondent_index, [pictures[c.cluster] for c in candidates]]
+    return np.lexsort((rng.random(len(candidates)), order, respondent_index))
 
 
-def _same_items(
+def _draw_items(
     candidates: Sequence[Candidate], labels: int, rng: np.random.Generator
 ) -> list[tuple[Candidate, float]]:
     by_item: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_item.setdefault(candidate.item, []).append(candidate)
-    each = len(candidates) / len(by_item)
-    count = round(labels / each)
+    answers_per_item = len(candidates) / len(by_item)
+    count = round(labels / answers_per_item)
     if not 1 <= count <= len(by_item):
         raise DesignError(
             (
-                f"{labels:,} labels make {labels / each:.1f} items with the answers of all"
-                f" respondents, of {len(by_item):,}"
+                f"{labels:,} labels make {labels / answers_per_item:.1f} items with the answers of"
+                f" all respondents, of {len(by_item):,}"
             ),
-            remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels.",
+            remedy=f"Ask for {math.ceil(answers_per_item):,} to {len(candidates):,} with --labels.",
         )
-    firsts = [replace(of_item[0], respondent="") for of_item in by_item.values()]
-    order = _spread_over_pictures(firsts, rng)
+    firsts = [replace(item_candidates[0], respondent="") for item_candidates in by_item.values()]
+    order = _order_by_pictures(firsts, rng)
     p = count / len(by_item)
-    drawn = order[systematic_sample(np.full(len(firsts), p), rng)]
-    return [(candidate, p) for i in drawn for candidate in by_item[firsts[i].item]]
+    drawn_items = order[systematic_sample(np.full(len(firsts), p), rng)]
+    return [(candidate, p) for i in drawn_items for candidate in by_item[firsts[i].item]]
 
 
-def _given_out(rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generator) -> list[PlanRow]:
+def _assign_raters(
+    rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generator
+) -> list[PlanRow]:
     """Assign raters: all of them to a random share of the rows, the other rows evenly."""
     names = plan.raters
+    # the rows that all raters label are drawn at random, so that their agreement is that of all
     shared = set(rng.permutation(len(rows))[: round(plan.overlap * len(rows))].tolist())
-    dealt = 0
+    n_single = 0
     assigned = []
     for i, row in enumerate(rows):
         if i in shared or len(names) <= 1:
             assigned.append(replace(row, raters=names))
         else:
-            assigned.append(replace(row, raters=(names[dealt % len(names)],)))
-            dealt += 1
+            assigned.append(replace(row, raters=(names[n_single % len(names)],)))
+            n_single += 1
     return assigned
 
 
-def with_gold(
+def add_gold(
     rows: Sequence[PlanRow],
     gold: Mapping[tuple[str, str], float],
     candidates: Sequence[Candidate],
@@ -585,7 +601,7 @@ def with_gold(
         )
         for row in rows
     ]
-    drawn = {(row.respondent, row.item) for row in rows}
+    drawn_answers = {(row.respondent, row.item) for row in rows}
     added = [
         PlanRow(
             uid=rng.bytes(6).hex(),
@@ -596,10 +612,11 @@ def with_gold(
             answer_digest=by_answer[respondent, item].digest,
         )
         for (respondent, item), label in gold.items()
-        if (respondent, item) not in drawn
+        if (respondent, item) not in drawn_answers
     ]
-    every = [*marked, *added]
-    return tuple(every[i] for i in rng.permutation(len(every)))
+    # gold answers lie at random positions, so that a rater cannot know them from the others
+    all_rows = [*marked, *added]
+    return tuple(all_rows[i] for i in rng.permutation(len(all_rows)))
 
 
 def forecast(
@@ -623,81 +640,100 @@ def forecast(
         )
     scores = np.clip(np.array([c.score for c in scored]), 0, 1)
     assigned = np.array([c.error for c in scored])
-    known = np.isfinite(assigned)
-    mean = float(assigned[known].mean()) if known.any() else SUPPOSED_ERROR
-    wanted = mean if supposed_error is None else supposed_error
-    errors = np.where(known, assigned, mean)
-    errors = np.clip(errors * (wanted / mean if mean > 0 else 1.0), 0.0, 0.5)
-    together, alike = _together(scored, scores, design, labels), _alike(scored, scores)
+    finite = np.isfinite(assigned)
+    mean = float(assigned[finite].mean()) if finite.any() else SUPPOSED_ERROR
+    target_error = mean if supposed_error is None else supposed_error
+    # an answer of unknown error has the mean one; no binary score is wrong more often than not
+    errors = np.where(finite, assigned, mean)
+    errors = np.clip(errors * (target_error / mean if mean > 0 else 1.0), 0.0, 0.5)
+    label_effect = _label_design_effect(scored, scores, design, labels)
+    score_effect = _score_design_effect(scored, scores)
 
-    def of(count: float) -> float:
-        p = chances(scored, design, min(count, len(scored)), tau)
-        return expected_width(scores, errors, p, together=together, alike=alike)
+    def width_at(count: float) -> float:
+        p = selection_probabilities(scored, design, min(count, len(scored)), tau)
+        return expected_width(
+            scores, errors, p, label_design_effect=label_effect, answer_design_effect=score_effect
+        )
 
-    each = max(1, len({c.respondent for c in scored}))
-    needed = None
-    if width is not None and of(len(scored)) <= width:
+    n_respondents = max(1, len({c.respondent for c in scored}))
+    n_needed = None
+    if width is not None and width_at(len(scored)) <= width:
+        # the width falls with the number of labels, so that the number is found by bisection
         low, high = 1, len(scored)
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if of(middle) <= width else (middle + 1, high)
-        needed = low
+            if width_at(middle) <= width:
+                high = middle
+            else:
+                low = middle + 1
+        n_needed = low
     return Forecast(
-        width=of(labels),
-        width_of_one=_of_single(scores, errors, each, labels),
+        width=width_at(labels),
+        width_of_one=_single_respondent_width(scores, errors, n_respondents, labels),
         labels=labels,
         supposed_error=float(errors.mean()),
-        needed=needed,
+        labels_needed=n_needed,
     )
 
 
-def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> float:
-    """The width for one respondent of average score, of whom an equal share of the answers is
-    labelled.
+def _single_respondent_width(scores: Array, errors: Array, respondents: int, labels: int) -> float:
+    """Return the width for one respondent of average score, of whom an equal share of the answers
+    is labelled.
     """
-    some = np.sort(scores)[respondents // 2 :: respondents]
-    if len(some) < 2:
+    # every n-th of the sorted scores: a respondent with the distribution of all scores
+    sample = np.sort(scores)[respondents // 2 :: respondents]
+    if len(sample) < 2:
         return math.nan
-    p = np.full(len(some), min(1.0, max(labels / respondents, 1.0) / len(some)))
-    return expected_width(some, np.full(len(some), errors.mean()), p)
+    p = np.full(len(sample), min(1.0, max(labels / respondents, 1.0) / len(sample)))
+    return expected_width(sample, np.full(len(sample), errors.mean()), p)
 
 
-def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
+def _score_design_effect(candidates: Sequence[Candidate], scores: Array) -> float:
     """Estimate the design effect: answers about one picture are alike, which raises the
     variance.
     """
     _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
-    left = scores - scores.mean()
-    sums = np.bincount(picture, weights=left)
-    count, alone = len(sums), float((left**2).sum())
-    return count / (count - 1) * float((sums**2).sum()) / alone if count > 1 and alone > 0 else 1.0
+    deviations = scores - scores.mean()
+    sums = np.bincount(picture, weights=deviations)
+    count = len(sums)
+    sum_of_squares = float((deviations**2).sum())
+    if count <= 1 or sum_of_squares <= 0:
+        return 1.0
+    # variance of the mean from cluster totals, over that of as many independent answers
+    return count / (count - 1) * float((sums**2).sum()) / sum_of_squares
 
 
-def _together(candidates: Sequence[Candidate], scores: Array, design: Design, labels: int) -> float:
-    """The design effect of labels about one picture, as far as the scores show it: 1 + (labels of a
-    picture - 1) of their correlation.
+def _label_design_effect(
+    candidates: Sequence[Candidate], scores: Array, design: Design, labels: int
+) -> float:
+    """Return the design effect of labels about one picture: 1 + (labels of a picture - 1) rho.
 
-    The errors' own correlation is not known beforehand; that of the scores stands in for it.
+    rho is the intraclass correlation of the scores, because that of the errors is not known before
+    anybody labels.
     """
-    _, who = np.unique([c.respondent for c in candidates], return_inverse=True)
+    # deff = 1 + (m - 1) rho (Kish 1965), m labels a picture; rho over all pairs of a picture
+    _, respondent = np.unique([c.respondent for c in candidates], return_inverse=True)
     _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
-    means = np.bincount(who, weights=scores) / np.bincount(who)
-    left = scores - means[who]
+    means = np.bincount(respondent, weights=scores) / np.bincount(respondent)
+    deviations = scores - means[respondent]
     sizes = np.bincount(picture)
-    sums = np.bincount(picture, weights=left)
+    sums = np.bincount(picture, weights=deviations)
     pairs = float((sizes * (sizes - 1)).sum())
-    variance = float((left**2).mean())
+    variance = float((deviations**2).mean())
     if pairs <= 0 or variance <= 0:
         return 1.0
-    correlation = max(0.0, float((sums**2).sum() - (left**2).sum()) / pairs / variance)
+    # sum over pairs = square of the sum - sum of the squares
+    correlation = max(0.0, float((sums**2).sum() - (deviations**2).sum()) / pairs / variance)
     share = labels / len(candidates)
     if design == "same-items":
         _, item = np.unique([c.item for c in candidates], return_inverse=True)
-        of_item = len(candidates) / (int(item.max()) + 1)
-        others = of_item - 1 + share * (len(candidates) / len(sizes) - of_item)
+        answers_per_item = len(candidates) / (int(item.max()) + 1)
+        n_neighbours = (
+            answers_per_item - 1 + share * (len(candidates) / len(sizes) - answers_per_item)
+        )
     else:
-        others = share * (float((sizes**2).sum()) / len(candidates) - 1)
-    return 1 + max(0.0, others) * correlation
+        n_neighbours = share * (float((sizes**2).sum()) / len(candidates) - 1)
+    return 1 + max(0.0, n_neighbours) * correlation
 
 
 def check_design(design: Design, raters: Sequence[str], overlap: float, tau: float) -> None:
@@ -711,14 +747,14 @@ def check_design(design: Design, raters: Sequence[str], overlap: float, tau: flo
     if not raters or any(not name.strip() for name in raters):
         raise UsageError("no rater is named", remedy="Name them with --raters anna,ben.")
     if len(set(raters)) < len(raters):
-        twice = next(name for name in raters if list(raters).count(name) > 1)
+        repeated = next(name for name in raters if list(raters).count(name) > 1)
         raise UsageError(
-            f"the rater {twice!r} is named twice", remedy="Give every rater a name of their own."
+            f"the rater {repeated!r} is named twice", remedy="Give every rater a name of their own."
         )
     if not 0 <= overlap <= 1:
         raise UsageError(f"the overlap is {overlap}", remedy="It is a share from 0 to 1.")
-    if design == "active" and not 0 < tau <= LARGEST_TAU:
+    if design == "active" and not 0 < tau <= MAX_TAU:
         raise UsageError(
             f"tau is {tau}",
-            remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly.",
+            remedy=f"It is above 0 and at most {MAX_TAU}: the rest is drawn uniformly.",
         )

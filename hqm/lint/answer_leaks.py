@@ -22,14 +22,14 @@ from hqm.psychometrics import (
     items_for_error,
     leakage_cues,
     length_cue,
-    own_words,
     stream,
+    unshared_word_counts,
 )
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.leaks import leaking
+from hqm.psychometrics.leaks import leaking_strata
 from hqm.types import Form, Item, types_in
 
-MOST = 12_000
+MAX_SAMPLED_ITEMS = 12_000
 """The most items that the words are tried on, drawn at random.
 
 Cues are tried on all items: they depend on the order.
@@ -53,11 +53,11 @@ class Leaks:
     """How many items the words were tried on."""
 
     @property
-    def shown(self) -> tuple[Stratum, ...]:
+    def leaking(self) -> tuple[Stratum, ...]:
         """Every type and part in which the words, or a cue, predict more than chance explains; the
         largest gain first.
         """
-        return leaking((*self.words.strata, *self.cues.strata))
+        return leaking_strata((*self.words.strata, *self.cues.strata))
 
 
 def can_leak(items: Sequence[Item]) -> bool:
@@ -88,17 +88,19 @@ class _Key:
 @lru_cache(maxsize=8)
 def _study(key: _Key, seed: int) -> Leaks:
     items = key.form.items
-    chosen: Sequence[Item] = items
-    if len(items) > MOST:
-        drawn = stream(seed, "solvability.sample").choice(len(items), MOST, replace=False)
-        chosen = [items[i] for i in np.sort(drawn)]
+    sample: Sequence[Item] = items
+    if len(items) > MAX_SAMPLED_ITEMS:
+        indices = stream(seed, "solvability.sample").choice(
+            len(items), MAX_SAMPLED_ITEMS, replace=False
+        )
+        sample = [items[i] for i in np.sort(indices)]
     words = blind_solvability(
-        [item.prompt for item in chosen],
-        [str(item.target) for item in chosen],
+        [item.prompt for item in sample],
+        [str(item.target) for item in sample],
         rng=stream(seed, "solvability"),
-        clusters=clusters_of(chosen),
-        types=[item.type for item in chosen],
-        parts=[item.part for item in chosen],
+        clusters=clusters_of(sample),
+        types=[item.type for item in sample],
+        parts=[item.part for item in sample],
         folds=_FOLDS,
     )
     cues = leakage_cues(
@@ -111,7 +113,7 @@ def _study(key: _Key, seed: int) -> Leaks:
         parts=[item.part for item in items],
     )
     lengths = length_cue(
-        own_words([item.prompt for item in items]),
+        unshared_word_counts([item.prompt for item in items]),
         [str(item.target) for item in items],
         rng=stream(seed, "solvability.length"),
         clusters=clusters_of(items),
@@ -119,7 +121,7 @@ def _study(key: _Key, seed: int) -> Leaks:
         parts=[item.part for item in items],
         folds=_FOLDS,
     )
-    return Leaks(words, cues, lengths, len(chosen))
+    return Leaks(words, cues, lengths, len(sample))
 
 
 def clusters_of(items: Sequence[Item]) -> list[str]:
@@ -132,9 +134,9 @@ def clusters_of(items: Sequence[Item]) -> list[str]:
 LARGEST_ERROR = 0.03
 """The standard error up to which a type's score is worth reading by itself."""
 TYPE_NOT_MEASURABLE = "type-not-measurable"
-_SHOWN = 5
-_ENOUGH_PLACES = 20
-_SURPLUS = 0.1
+_MAX_EXAMPLES = 5
+_MIN_ITEMS = 20
+_MIN_SURPLUS = 0.1
 """How much more often than chance the right option must stand in one place to be named."""
 
 
@@ -148,25 +150,26 @@ def check_leaks(form: Form) -> Iterable[Finding]:
     if not can_leak(form.items):
         return
     leaks = leaks_in(form)
-    cues = leaking(leaks.cues.strata)
+    cues = leaking_strata(leaks.cues.strata)
     if cues:
         first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
-        many = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
+        subject = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
         yield Finding(
             "leakage-cue",
             sentence=(
-                f"{many} the right answers of unseen items in {_places(cues)}; the strongest,"
+                f"{subject} the right answers of unseen items in {_stratum_names(cues)}; the"
+                " strongest,"
                 f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
                 f" answer gets {first.baseline:.3f}"
             ),
-            count=sum(s.items for s in _smallest(cues)),
+            count=sum(s.items for s in _disjoint_strata(cues)),
             examples=tuple(
                 f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
-                for s in cues[:_SHOWN]
+                for s in cues[:_MAX_EXAMPLES]
             ),
             rows=tuple(_leak_row(s) for s in cues),
         )
-    yield from _counting(leaks)
+    yield from _length_findings(leaks)
     giveaways = leaks.cues.giveaways
     if giveaways:
         n = len(giveaways)
@@ -180,7 +183,7 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             examples=tuple(
                 f"{g.phrase!r}: {g.share:.0%} of {g.items} {g.type} items have the answer"
                 f" {g.label!r}"
-                for g in giveaways[:_SHOWN]
+                for g in giveaways[:_MAX_EXAMPLES]
             ),
             rows=tuple(
                 {
@@ -199,15 +202,16 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             "blind-solvable",
             sentence=(
                 "the questions' words alone predict the right answers of unseen items in"
-                f" {_places(leaks.words.leaks)}; in {first.name} they get {first.accuracy:.3f}"
+                f" {_stratum_names(leaks.words.leaks)}; in {first.name} they get"
+                f" {first.accuracy:.3f}"
                 f" right where the commonest answer gets {first.baseline:.3f}, and a language model"
                 " will do better"
             ),
-            count=sum(s.items for s in _smallest(leaks.words.leaks)),
+            count=sum(s.items for s in _disjoint_strata(leaks.words.leaks)),
             examples=tuple(
                 f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
                 f" gain at least {s.low:.3f}"
-                for s in leaks.words.leaks[:_SHOWN]
+                for s in leaks.words.leaks[:_MAX_EXAMPLES]
             ),
             rows=tuple(_leak_row(s) for s in leaks.words.leaks),
         )
@@ -224,35 +228,36 @@ def _leak_row(stratum: Stratum) -> dict[str, Any]:
     }
 
 
-def check_places(form: Form) -> Iterable[Finding]:
-    """Types and parts of a multiple choice whose right option stands in one place more often than
+def check_option_positions(form: Form) -> Iterable[Finding]:
+    """Types and parts of a multiple choice whose right option has one position more often than
     chance explains.
 
     An exact binomial test of the commonest place against one in as many as there are options, with
     Bonferroni's correction over places, types and parts at 1%, from 20 items and a surplus of .1
     on.
     """
-    chosen = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
+    choice_items = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
     groups: dict[tuple[str, str, int], list[str]] = defaultdict(list)
-    for item in chosen:
+    for item in choice_items:
         for name, value in (("type", item.type), ("part", item.part)):
             groups[name, value or "", len(item.options)].append(str(item.target))
-    kept = {
+    large_groups = {
         key: letters
         for key, letters in groups.items()
-        if len(letters) >= _ENOUGH_PLACES and (key[1] or key[0] == "type")
+        if len(letters) >= _MIN_ITEMS and (key[1] or key[0] == "type")
     }
     rows: list[dict[str, Any]] = []
-    for (what, name, options), letters in kept.items():
+    for (grouping, name, options), letters in large_groups.items():
         letter, n = Counter(letters).most_common(1)[0]
-        tests = options * len(kept)
+        # Bonferroni's correction: as many tests as positions in all groups
+        tests = options * len(large_groups)
         if (
-            n / len(letters) - 1 / options >= _SURPLUS
+            n / len(letters) - 1 / options >= _MIN_SURPLUS
             and tests * float(binomial_above(n - 1, len(letters), 1 / options)) < 0.01
         ):
             rows.append(
                 {
-                    what: name or "no type",
+                    grouping: name or "no type",
                     "answer": letter,
                     "items with it": n,
                     "items in all": len(letters),
@@ -267,21 +272,21 @@ def check_places(form: Form) -> Iterable[Finding]:
             f" {next(iter(first.values()))} it is {first['answer']} in {first['items with it']} of"
             f" {first['items in all']} items with {first['options']} options"
         )
-        shown = tuple(
+        examples = tuple(
             f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of"
             f" {row['items in all']} items"
-            for row in rows[:_SHOWN]
+            for row in rows[:_MAX_EXAMPLES]
         )
         yield Finding(
             "option-position",
             sentence,
             sum(int(row["items in all"]) for row in rows if "type" in row),
-            shown,
+            examples,
             rows=tuple(rows),
         )
 
 
-def _counting(leaks: Leaks) -> Iterable[Finding]:
+def _length_findings(leaks: Leaks) -> Iterable[Finding]:
     """The number of words, where each type has one label and is compared with items of no type: no
     other cue is tried there.
     """
@@ -300,27 +305,27 @@ def _counting(leaks: Leaks) -> Iterable[Finding]:
         count=first.stratum.items,
         examples=tuple(
             f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
-            for rule in rules[:_SHOWN]
+            for rule in rules[:_MAX_EXAMPLES]
         ),
         rows=tuple(_leak_row(rule.stratum) for rule in rules),
     )
 
 
-def _places(strata: Iterable[Stratum]) -> str:
+def _stratum_names(strata: Iterable[Stratum]) -> str:
     names = list(dict.fromkeys(stratum.name for stratum in strata))
-    return ", ".join(names[:_SHOWN]) + (
-        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_MAX_EXAMPLES]) + (
+        f" and {len(names) - _MAX_EXAMPLES} more" if len(names) > _MAX_EXAMPLES else ""
     )
 
 
-def _smallest(strata: Sequence[Stratum]) -> list[Stratum]:
+def _disjoint_strata(strata: Sequence[Stratum]) -> list[Stratum]:
     """All items, or else types, or where none leaks the parts, each once: how many items are
     concerned is not counted twice.
     """
-    whole = [s for s in strata if not s.type and not s.part]
+    all_items = [s for s in strata if not s.type and not s.part]
     types = {s.type: s for s in strata if not s.part}
     return (
-        whole[:1]
+        all_items[:1]
         or list(types.values())
         or list({s.part: s for s in strata if not s.type}.values())
         or list(strata[:1])
@@ -328,7 +333,7 @@ def _smallest(strata: Sequence[Stratum]) -> list[Stratum]:
 
 
 @dataclass(frozen=True, slots=True)
-class TooFew:
+class UnmeasurableType:
     """A type whose score is not known well enough."""
 
     items: int
@@ -353,10 +358,14 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
             count=len(empty),
             rows=tuple({"type": kind} for kind in empty),
         )
-    least = items_for_error(LARGEST_ERROR)
+    min_items = items_for_error(LARGEST_ERROR)
     counts = {kind: len(groups.get(kind, ())) for kind in types_in(form.items)}
-    yield from too_few(
-        {kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least}
+    yield from unmeasurable_types(
+        {
+            kind: UnmeasurableType(n, 0.5 / n**0.5, min_items - n)
+            for kind, n in counts.items()
+            if 0 < n < min_items
+        }
     )
     extra = [kind for kind in types_in(form.items) if kind in groups and kind not in claimed]
     if extra:
@@ -367,26 +376,26 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
             count=n,
             rows=tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra),
         )
-    bare = groups.get("", [])
-    if bare and (labelled or len(groups) > 1):
+    untyped = groups.get("", [])
+    if untyped and (labelled or len(groups) > 1):
         yield Finding(
             "items-unlabelled",
-            f"{len(bare)} of {len(form)} items have no type",
-            len(bare),
-            examples=tuple(f"{item.id}: {item.prompt}" for item in bare[:3]),
-            rows=tuple(map(row_of, bare)),
+            f"{len(untyped)} of {len(form)} items have no type",
+            len(untyped),
+            examples=tuple(f"{item.id}: {item.prompt}" for item in untyped[:3]),
+            rows=tuple(map(row_of, untyped)),
         )
 
 
-def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
+def unmeasurable_types(types: Mapping[str, UnmeasurableType]) -> Iterable[Finding]:
     """The finding about types whose score is not known well enough."""
-    if not few:
+    if not types:
         return
-    shown = tuple(
+    examples = tuple(
         f"{kind}: {row.items} items, standard error"
         f" {f'up to {row.error:.3f} in this audit' if row.measured else f'{row.error:.3f}'},"
         f" {row.missing} more needed"
-        for kind, row in few.items()
+        for kind, row in types.items()
     )
     rows = tuple(
         {
@@ -395,17 +404,19 @@ def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
             "standard error": row.error,
             "more items needed": row.missing,
         }
-        for kind, row in few.items()
+        for kind, row in types.items()
     )
-    which = "1 type has" if len(few) == 1 else f"{len(few)} types have"
-    measured = any(row.measured for row in few.values())
-    how = (
+    subject = "1 type has" if len(types) == 1 else f"{len(types)} types have"
+    measured = any(row.measured for row in types.values())
+    basis = (
         "and the answers say so" if measured else "by the number of items, before anybody answered"
     )
     yield Finding(
         TYPE_NOT_MEASURABLE,
-        sentence=f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own",
-        count=sum(row.items for row in few.values()),
-        examples=shown,
+        sentence=(
+            f"{subject} a standard error above {LARGEST_ERROR:g} ({basis}): no score of its own"
+        ),
+        count=sum(row.items for row in types.values()),
+        examples=examples,
         rows=rows,
     )

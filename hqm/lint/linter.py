@@ -25,13 +25,20 @@ from hqm.benchmark.findings import (
     code_of,
     group_by_type,
 )
-from hqm.benchmark.items import cut, id_twice, item_of, item_type
+from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
 from hqm.benchmark.registry import folder_of_card, groups, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import csv_rows, fault_of, no_key_twice, parse_toml, read_records, read_text
+from hqm.files.records import csv_rows, fault_of, parse_toml, read_records, read_text, unique_keys
 from hqm.forms.make_forms import read_form as read_brought
-from hqm.lint.answer_leaks import WORDS, can_leak, check_leaks, check_places, check_types, leaks_in
+from hqm.lint.answer_leaks import (
+    WORDS,
+    can_leak,
+    check_leaks,
+    check_option_positions,
+    check_types,
+    leaks_in,
+)
 from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_words
 from hqm.psychometrics import Stratum
@@ -40,7 +47,7 @@ from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
 # --- reading a card and its items, fault by fault ---
 
-_SHOWN = 10
+_MAX_SINGLE_FAULTS = 10
 """How many faults of a kind are findings of their own; further ones share one, with a list."""
 
 
@@ -51,15 +58,15 @@ class Faults:
     """
 
     findings: list[Finding] = field(default_factory=list)
-    more: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    repeated: dict[str, list[dict[str, str]]] = field(default_factory=dict)
 
-    def add(self, name: str, sentence: str, place: str = "") -> None:
+    def add(self, name: str, sentence: str, location: str = "") -> None:
         """Note a fault; from the eleventh of its kind on, faults are listed together."""
-        row = {"what": sentence, "place": place}
-        if sum(finding.name == name for finding in self.findings) < _SHOWN:
-            self.findings.append(Finding(name, sentence, 1, (), place, (row,)))
+        row = {"what": sentence, "place": location}
+        if sum(finding.name == name for finding in self.findings) < _MAX_SINGLE_FAULTS:
+            self.findings.append(Finding(name, sentence, 1, (), location, (row,)))
         else:
-            self.more.setdefault(name, []).append(row)
+            self.repeated.setdefault(name, []).append(row)
 
     def all(self) -> list[Finding]:
         """The findings, and one more for each kind with further faults."""
@@ -67,7 +74,7 @@ class Faults:
             *self.findings,
             *(
                 Finding(name, f"{len(rows)} more like this", len(rows), rows=tuple(rows))
-                for name, rows in self.more.items()
+                for name, rows in self.repeated.items()
             ),
         ]
 
@@ -85,33 +92,44 @@ def read_card(path: Path, faults: Faults) -> Card | None:
         try:
             return Card.model_validate(data)
         except ValidationError as error:
-            for fault in error.errors():
-                _repair(data, fault, text, path, faults)
+            errors = error.errors()
+            for fault in errors:
+                _report(fault, text, path, faults)
+            # from the last: an entry that is removed moves the later ones of its list
+            for fault in reversed(errors):
+                _repair(data, fault, path)
     return None
 
 
-def _repair(data: dict[str, Any], error: Any, text: str, path: Path, faults: Faults) -> None:
+def _report(error: Any, text: str, path: Path, faults: Faults) -> None:
     keys = list(error["loc"])
     name = ".".join(map(str, keys))
-    place = f"{path}:{_line_of(text, str(keys[-1]))}" if error["type"] != "missing" else str(path)
+    location = (
+        f"{path}:{_line_of(text, str(keys[-1]))}" if error["type"] != "missing" else str(path)
+    )
     if error["type"] == "missing":
-        faults.add("card-key", f"the key {name!r} is missing", place)
+        faults.add("card-key", f"the key {name!r} is missing", location)
     else:
-        faults.add("card-key", fault_of(Card, error), place)
-    held: Any = data
+        faults.add("card-key", fault_of(Card, error), location)
+
+
+def _repair(data: dict[str, Any], error: Any, path: Path) -> None:
+    """Remove a faulty key, or set a missing one that any value can stand for."""
+    keys = list(error["loc"])
+    container: Any = data
     for key in keys[:-1]:
-        held = held[key]
-    if isinstance(held, (dict, list)) and error["type"] != "missing":
-        del held[keys[-1]]
+        container = container[key]
+    if isinstance(container, (dict, list)) and error["type"] != "missing":
+        del container[keys[-1]]
         return
     # a name or a title can be made up for the check; what is asked and how cannot
-    stand_ins = {
+    defaults = {
         "name": re.sub(r"\W+", "_", path.resolve().parent.name.lower()).strip("_"),
         "title": "?",
         "version": "?",
     }
-    if len(keys) == 1 and keys[0] in stand_ins:
-        data[keys[0]] = stand_ins[keys[0]]
+    if len(keys) == 1 and keys[0] in defaults:
+        data[keys[0]] = defaults[keys[0]]
 
 
 def _line_of(text: str, key: str) -> int:
@@ -141,19 +159,19 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         )
     elif not records:
         faults.add("items-unreadable", "it has no items", str(path))
-    for place, record in records:
-        item = _item(record, card, place, faults)
+    for location, record in records:
+        item = _item(record, card, location, faults)
         if item is None:
             continue
-        look = plain_name(item.id)
-        if look in items:
-            faults.add("id-twice", id_twice(items[look].id, item.id), place)
+        plain_id = plain_name(item.id)
+        if plain_id in items:
+            faults.add("id-twice", id_twice(items[plain_id].id, item.id), location)
         else:
-            items[look] = item
+            items[plain_id] = item
     return Form(ORIGINAL, tuple(items.values()))
 
 
-def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> Item | None:
+def _item(record: Mapping[str, Any], card: Card, location: str, faults: Faults) -> Item | None:
     """The item without a faulty picture or type; None if a fault leaves nothing to ask or to
     score.
     """
@@ -165,27 +183,27 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
             if name in record
             else f"is missing (there are {', '.join(map(repr, record)) or 'none'})"
         )
-        faults.add("field-missing", f"the field {name!r} {state}", place)
+        faults.add("field-missing", f"the field {name!r} {state}", location)
     try:
-        item_type(record.get(names.type), own=card.types)
+        item_type(record.get(names.type), own_types=card.types)
     except DataError as error:
-        faults.add("type-unknown", error.message, place)
+        faults.add("type-unknown", error.message, location)
         record[names.type] = None
     try:
         if not is_url(str(record.get(names.image))):
             safe_name(str(record.get(names.image) or ""))
     except ImageError as error:
-        faults.add("image-outside", error.message, place)
+        faults.add("image-outside", error.message, location)
         record[names.image] = None
     if lacking:
         return None
     try:
-        return item_of(record, card, place)
+        return item_of(record, card, location)
     except FieldError as error:
-        faults.add("field-invalid", f"{error.message}. {error.remedy}", place)
+        faults.add("field-invalid", f"{error.message}. {error.remedy}", location)
     except DataError as error:
         # every field is sound by itself: what is left is the right answer
-        faults.add("target-invalid", f"{error.message}. {error.remedy}", place)
+        faults.add("target-invalid", f"{error.message}. {error.remedy}", location)
     return None
 
 
@@ -205,10 +223,10 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
         for number, line in enumerate(text.split("\n"), 1):
             if not line.strip():
                 continue
-            place = f"{path}:{number}"
+            location = f"{path}:{number}"
             fault = ""
             try:
-                record = json.loads(line, object_pairs_hook=no_key_twice)
+                record = json.loads(line, object_pairs_hook=unique_keys)
             except json.JSONDecodeError as error:
                 fault = f"it is no JSON: {error.msg} (column {error.colno})"
             except DataError as error:
@@ -221,9 +239,9 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
                 if not isinstance(record, dict):
                     fault = f"a record must be a JSON object, not {type(record).__name__}"
             if fault:
-                faults.add("record-broken", fault, place)
+                faults.add("record-broken", fault, location)
             else:
-                yield place, record
+                yield location, record
     else:
         for number, record in enumerate(read_records(path, encoding), 1):
             yield f"{path}: record {number}", record
@@ -234,23 +252,23 @@ def _is_lines(text: str) -> bool:
     objects.
     """
     lines = [line for line in text.split("\n") if line.strip()]
-    whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
-    return not text.lstrip().startswith("[") and 2 * whole > len(lines)
+    n_objects = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
+    return not text.lstrip().startswith("[") and 2 * n_objects > len(lines)
 
 
 def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         for line, row in csv_rows(text, str(path)):
             if None in row or None in row.values():
-                what = f"the row does not have {len(row.keys() - {None})} fields"
-                faults.add("record-broken", what, f"{path}:{line}")
+                reason = f"the row does not have {len(row.keys() - {None})} fields"
+                faults.add("record-broken", reason, f"{path}:{line}")
             else:
                 yield f"{path}:{line}", row
     except DataError as error:
         faults.add("record-broken", error.message, error.location)
 
 
-EVERYTHING = Selection()
+ALL_FINDINGS = Selection()
 
 
 @dataclass(frozen=True)
@@ -272,11 +290,11 @@ class Checked:
         """Whether items could be read, so that more than the shape of the files was checked."""
         return self.form is not None
 
-    def wanted(self, selection: Selection) -> list[Finding]:
+    def selected_findings(self, selection: Selection) -> list[Finding]:
         """The findings that a selection leaves, in the order of the registry."""
-        left = [finding for finding in self.findings if selection.has(finding.name)]
+        selected = [finding for finding in self.findings if selection.has(finding.name)]
         order = list(CODES)
-        return sorted(left, key=lambda finding: order.index(code_of(finding.name).code))
+        return sorted(selected, key=lambda finding: order.index(code_of(finding.name).code))
 
     @property
     def leaks(self) -> tuple[Stratum, ...]:
@@ -326,12 +344,12 @@ class Checked:
             "targets": dict(sorted(targets.items())),
             "claimed": list(self.claimed),
             "digest": self.form.digest if self.form else None,
-            "leaks": [_plain(stratum) for stratum in self.leaks],
-            "findings": [finding.to_dict() for finding in self.wanted(selection)],
+            "leaks": [_finite_fields(stratum) for stratum in self.leaks],
+            "findings": [finding.to_dict() for finding in self.selected_findings(selection)],
         }
 
 
-def _plain(stratum: Stratum) -> dict[str, Any]:
+def _finite_fields(stratum: Stratum) -> dict[str, Any]:
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in {**asdict(stratum), "name": stratum.name}.items()
@@ -347,7 +365,7 @@ def lint_benchmarks(
     limit: int | None = None,
     key: Path | None = None,
     forms: Mapping[str, Path] = MappingProxyType({}),
-    selection: Selection = EVERYTHING,
+    selection: Selection = ALL_FINDINGS,
     private: bool = False,
     **reading: Any,
 ) -> list[Checked]:
@@ -393,7 +411,7 @@ def lint_benchmarks(
             remedy="Name that benchmark alone with --key.",
         )
     settings = {"data": data, "images": images, **reading}
-    worded = any(selection.has(finding) for finding in WORDING_FINDINGS) or bool(forms)
+    checks_wordings = any(selection.has(finding) for finding in WORDING_FINDINGS) or bool(forms)
     linted = []
     for member in members:
         faults = Faults()
@@ -408,16 +426,20 @@ def lint_benchmarks(
         if benchmark is None:
             linted.append(Checked(Path(member).resolve().name, "", tuple(faults.all())))
             continue
-        form_checked = cut(form, benchmark.name, part, limit) if form.items else form
+        form_checked = restrict_form(form, benchmark.name, part, limit) if form.items else form
         if private:
             benchmark.pictures.fetch([i.image for i in form_checked.items if i.image], private=True)
-        linted.append(_checked(benchmark, form_checked, faults, forms, worded))
+        linted.append(_check_benchmark(benchmark, form_checked, faults, forms, checks_wordings))
         if key is not None and form.items:
             from hqm.benchmark.corrected_keys import read_key
 
             corrected = read_key(key, benchmark).applied(form)
-            by_key = _checked(
-                benchmark, cut(corrected, benchmark.name, part, limit), Faults(), {}, worded
+            by_key = _check_benchmark(
+                benchmark,
+                restrict_form(corrected, benchmark.name, part, limit),
+                Faults(),
+                {},
+                checks_wordings,
             )
             linted.append(replace(by_key, benchmark=f"{benchmark.name} by {key.stem}"))
     return [replace(checked, part=part or "") for checked in linted]
@@ -441,11 +463,15 @@ def _read(name: str, faults: Faults, settings: dict[str, Any]) -> tuple[Benchmar
     return benchmark, benchmark.original
 
 
-def _checked(
-    benchmark: Benchmark, form: Form, faults: Faults, files: Mapping[str, Path], worded: bool
+def _check_benchmark(
+    benchmark: Benchmark,
+    form: Form,
+    faults: Faults,
+    files: Mapping[str, Path],
+    checks_wordings: bool,
 ) -> Checked:
     wordings, pictures = (
-        _forms(benchmark, form, files) if worded else [],
+        _forms(benchmark, form, files) if checks_wordings else [],
         pictures_of(benchmark, form),
     )
     card, findings = (
@@ -460,9 +486,15 @@ def _forms(benchmark: Benchmark, form: Form, files: Mapping[str, Path]) -> list[
     """The forms whose wordings are checked; one from a file replaces its namesake."""
     if not form.items:
         return []
-    own = [*benchmark.more_forms(form), *([] if PARALLEL in files else [benchmark.parallel(form)])]
-    brought = [read_brought(path, form, name) for name, path in files.items()]
-    return [*(made for made in own if made.name not in files), *brought]
+    benchmark_forms = [
+        *benchmark.more_forms(form),
+        *([] if PARALLEL in files else [benchmark.parallel(form)]),
+    ]
+    read_forms = [read_brought(path, form, name) for name, path in files.items()]
+    return [
+        *(form_made for form_made in benchmark_forms if form_made.name not in files),
+        *read_forms,
+    ]
 
 
 def pictures_of(benchmark: Benchmark, form: Form) -> Pictures:
@@ -493,13 +525,13 @@ def findings_of(
     for wording in forms:
         yield from check_wordings(form, wording)
     yield from benchmark.check(form)
-    yield from check_places(form)
+    yield from check_option_positions(form)
     yield from check_leaks(form)
     if pictures is not None:
         # a folder apart is fetched, and an embedded benchmark draws its pictures when they are
         # asked about
-        brought = bool(benchmark.card.data.folder) or benchmark.makes_pictures
-        yield from check_images(pictures, brought)
+        are_external = bool(benchmark.card.data.folder) or benchmark.makes_pictures
+        yield from check_images(pictures, are_external)
 
 
 def _card(benchmark: Benchmark) -> Iterable[Finding]:

@@ -19,46 +19,52 @@ from hqm.errors import DataError, ImageError
 from hqm.files.cache import MAX_BYTES, is_url
 from hqm.files.images import FolderImages, as_rgb, check_picture, oddities
 from hqm.files.web_images import WebImages
-from hqm.forms.tag_cache import Readings
+from hqm.forms.tag_cache import RuleCache
 from hqm.signature import digest, sha256_file
 
 if TYPE_CHECKING:
     from PIL import Image
 
-_SIDE, _LOW = 64, 8
-_BITS = 10
+# of a picture that is compared by its hash: the side of its grey copy in pixels, and how many of
+# the lowest cosine coefficients of each side make the hash
+_SIDE = 64
+_LOW = 8
+_MAX_BITS = 10
 """In how many of their 64 bits the hashes of a picture and of a part of another may differ to be
 compared closely.
 """
-_PAIRS = 20_000
+_MAX_PAIRS = 20_000
 """How many pairs are compared closely at most, which takes up to half a minute: some of plain
 drawings stand near by the hundred thousand.
 """
-_PARTS = [(0.0, 1.0)] + [
+_CROPS = [(0.0, 1.0)] + [
     (low, low + size)
     for size in (0.9, 0.8, 0.7)
     for low in (0.0, 0.05, 0.1, 0.2, 0.3)
     if low + size <= 1.001
 ]
 """Which parts of a side a crop may have kept, each about as near to the next as hashes stand."""
-_CLOSE, _BLOCK = 96, 6
-_SHADE = 24.0
+# of a picture that is looked at closely: its side and that of a block, in pixels
+_CLOSE_SIDE = 96
+_BLOCK = 6
+_MAX_SHADE_ERROR = 24.0
 """How far two copies may differ in a block of the close look, of 255: brightness fitted,
 compression and scaling change no more.
 """
-_NEAR, _ROUGH, _CORRELATION = 0.65, 0.85, 0.95
-"""How alike the shades of two copies are at least: where the hashes stand near, where a large look
-begins, and at the best place of a small look and of a large one. Of plain drawings many pairs stand
-near and few are alike there: each look spares the next, slower one most of the pairs.
-"""
-_MOVES = np.vstack([np.eye(4), -np.eye(4)])
+# How far the shades of two copies correlate at least: where the hashes are near each other, where
+# the close comparison begins, and at the best position of either comparison. Of plain drawings many
+# pairs have near hashes and few correlate: each step spares the next, slower one most of the pairs.
+_MIN_START_CORRELATION = 0.65
+_MIN_CLOSE_CORRELATION = 0.85
+_MIN_CORRELATION = 0.95
+_EDGE_MOVES = np.vstack([np.eye(4), -np.eye(4)])
 """A step of each edge of a box, to either side."""
-_FINE = 64
-_RESAVED = 6.0
+_FINE_SIDE = 64
+_MAX_RESAVE_ERROR = 6.0
 """How far two copies may differ in a fine block, of 255: the colour of a thing, or a thing less,
 changes more.
 """
-_BLANK = 3.0
+_MIN_DEVIATION = 3.0
 """The shades of a picture that shows nothing differ by less, but for compression's noise."""
 _SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
 _Shades = npt.NDArray[np.float64]
@@ -78,7 +84,7 @@ class Look:
     odd: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, path: Path) -> Look:
+    def from_file(cls, path: Path) -> Look:
         """Decode a picture to its last row.
 
         Raises
@@ -90,7 +96,8 @@ class Look:
 
         with Image.open(path) as opened:
             odd, picture = oddities(opened), as_rgb(opened)
-        blank = float(np.asarray(picture, dtype=np.float32).std(axis=(0, 1)).max()) < _BLANK
+        # the channel that varies most: a picture of one hue in several shades is not blank
+        blank = float(np.asarray(picture, dtype=np.float32).std(axis=(0, 1)).max()) < _MIN_DEVIATION
         small = picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BOX)
         return cls(np.asarray(small), blank, tuple(odd))
 
@@ -101,11 +108,11 @@ class Look:
         A bit says whether one of the 8 x 8 lowest cosine coefficients, but for the mean, is above
         their median (Zauner 2010), which brightness and contrast do not change.
         """
-        parts, down = len(_PARTS), _cosines().reshape(-1, _SIDE)
-        low = (down @ self.grey.astype(float) @ down.T).reshape(parts, _LOW, parts, _LOW)
-        flat = low.swapaxes(1, 2).reshape(parts, parts, _LOW * _LOW)[..., 1:]
-        above = flat > np.median(flat, axis=-1, keepdims=True)
-        bits = above.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
+        n_crops, cosines = len(_CROPS), _cosines().reshape(-1, _SIDE)
+        low = (cosines @ self.grey.astype(float) @ cosines.T).reshape(n_crops, _LOW, n_crops, _LOW)
+        flat = low.swapaxes(1, 2).reshape(n_crops, n_crops, _LOW * _LOW)[..., 1:]
+        above_median = flat > np.median(flat, axis=-1, keepdims=True)
+        bits = above_median.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
         return np.asarray(bits.sum(axis=-1), dtype=np.uint64)
 
 
@@ -122,7 +129,7 @@ def _cosines() -> _Shades:
     """(parts, 8, 64): the lowest cosine coefficients of each part of a side."""
     from scipy.fft import dct
 
-    return np.stack([dct(_steps(*part), axis=0, norm="ortho")[:_LOW] for part in _PARTS])
+    return np.stack([dct(_steps(*crop), axis=0, norm="ortho")[:_LOW] for crop in _CROPS])
 
 
 @dataclass(frozen=True)
@@ -146,10 +153,10 @@ class Pictures:
     """
 
     names: tuple[str, ...]
-    place: str = ""
+    location: str = ""
     folder: Path | None = None
     missing: tuple[str, ...] = ()
-    elsewhere: frozenset[str] = frozenset()
+    unfetched: frozenset[str] = frozenset()
     broken: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Look] = field(default_factory=dict)
     bytes_of: Mapping[str, str] = field(default_factory=dict)
@@ -161,23 +168,23 @@ class Pictures:
         """Open every picture, as an audit does before it shows one, and decode it to its last
         row.
         """
-        wanted = tuple(dict.fromkeys(names))
-        if not wanted:
-            return cls(wanted)
+        requested = tuple(dict.fromkeys(names))
+        if not requested:
+            return cls(requested)
         source, folder = benchmark.pictures, None
-        place = benchmark.images.name
+        location = benchmark.images.name
         if isinstance(source, FolderImages):
-            place, folder = f"the folder {place or '.'}", source.folder
+            location, folder = f"the folder {location or '.'}", source.folder
         try:
-            there = {name for name in wanted if source.has(name)}
+            present = {name for name in requested if source.has(name)}
         except DataError as error:
-            return cls(wanted, place, folder, unreadable=str(error))
+            return cls(requested, location, folder, unreadable=str(error))
         if isinstance(source, WebImages):
-            place, elsewhere = source.base, set(wanted) - there
+            location, unfetched = source.base, set(requested) - present
         else:
-            elsewhere = {name for name in wanted if is_url(name)} - there
+            unfetched = {name for name in requested if is_url(name)} - present
         broken, looks, bytes_of, files = {}, {}, {}, {}
-        for name in (name for name in wanted if name in there):
+        for name in (name for name in requested if name in present):
             path = None
             try:
                 path = source.path(name)
@@ -192,9 +199,17 @@ class Pictures:
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"
         _LOOKS.keep()
-        missing = tuple(name for name in wanted if name not in there and name not in elsewhere)
+        missing = tuple(name for name in requested if name not in present and name not in unfetched)
         return cls(
-            wanted, place, folder, missing, frozenset(elsewhere), broken, looks, bytes_of, files
+            requested,
+            location,
+            folder,
+            missing,
+            frozenset(unfetched),
+            broken,
+            looks,
+            bytes_of,
+            files,
         )
 
     @cached_property
@@ -226,27 +241,32 @@ class Pictures:
         first = {name: group[0] for group in self.same_bytes for name in group}
         for twins in self.alike:
             if same_picture(self.files[twins.first], self.files[twins.second]):
-                kept, gone = first[twins.first], first[twins.second]
-                first = {each: kept if root == gone else root for each, root in first.items()}
+                kept_root, dropped_root = first[twins.first], first[twins.second]
+                first = {
+                    member: kept_root if root == dropped_root else root
+                    for member, root in first.items()
+                }
         return {name: root for name, root in first.items() if name != root}
 
 
-def _seen(_digest: str, path: Path, name: str) -> list[Any]:
+def _describe_look(_digest: str, path: Path, name: str) -> list[Any]:
     """The look of a picture that can be used, as the cache keeps it."""
     check_picture(path, name)
-    look = Look.of(path)
+    look = Look.from_file(path)
     return [look.grey.tobytes().hex(), look.blank, list(look.odd)]
 
 
-def _alike(_pictures: str, looks: Mapping[str, Look], files: Mapping[str, Path]) -> list[list[str]]:
+def _describe_twins(
+    _pictures: str, looks: Mapping[str, Look], files: Mapping[str, Path]
+) -> list[list[str]]:
     """The pictures of a benchmark that show the same, as the cache keeps them."""
     return [[twins.first, twins.second, twins.change] for twins in twins_among(looks, files)]
 
 
-_MADE_BY = (Path(__file__),), ("pillow", "scipy")
-_LOOKS = Readings("looks", _seen, *_MADE_BY)
+_DEPENDENCIES = (Path(__file__),), ("pillow", "scipy")
+_LOOKS = RuleCache("looks", _describe_look, *_DEPENDENCIES)
 """By the bytes of a picture: to decode a thousand photographs takes ten seconds."""
-_TWINS = Readings("twins", _alike, *_MADE_BY, worth=1)
+_TWINS = RuleCache("twins", _describe_twins, *_DEPENDENCIES, min_new=1)
 """By the names and bytes of all pictures: to compare plain drawings takes up to half a minute."""
 
 
@@ -260,97 +280,111 @@ def _look_at(digest: str, path: Path, name: str) -> Look:
     return Look(grey, blank, tuple(odd))
 
 
-def same_picture(path: Path, other: Path) -> bool:
+def same_picture(path: Path, second: Path) -> bool:
     """Whether two files show one picture, block by block, whatever their format and size."""
     from PIL import Image
 
     blocks, sizes = [], []
-    for each in (path, other):
-        with Image.open(each) as opened:
+    for file in (path, second):
+        with Image.open(file) as opened:
             picture = as_rgb(opened)
             sizes.append(picture.width / picture.height)
             blocks.append(
-                np.asarray(picture.resize((_FINE, _FINE), Image.Resampling.BOX), dtype=np.float32)
+                np.asarray(
+                    picture.resize((_FINE_SIDE, _FINE_SIDE), Image.Resampling.BOX), dtype=np.float32
+                )
             )
     return (
         abs(sizes[0] / sizes[1] - 1) < 0.02
-        and float(np.abs(blocks[0] - blocks[1]).max()) <= _RESAVED
+        and float(np.abs(blocks[0] - blocks[1]).max()) <= _MAX_RESAVE_ERROR
     )
 
 
-def check_images(pictures: Pictures, brought: bool) -> Iterable[Finding]:
+def check_images(pictures: Pictures, are_external: bool) -> Iterable[Finding]:
     """The findings about a benchmark's pictures.
 
     Parameters
     ----------
     pictures
         The pictures asked about, as their files are.
-    brought
+    are_external
         Whether the pictures are fetched apart from the items (or drawn when needed), so that their
         absence is no fault.
     """
-    wanted, folder = pictures.names, pictures.folder
-    if not wanted:
+    names = pictures.names
+    if not names:
         return
     if pictures.unreadable:
         yield Finding(
             "image-missing",
             f"the pictures cannot be read: {pictures.unreadable}",
-            len(wanted),
-            wanted[:3],
+            len(names),
+            names[:3],
         )
         return
-    if pictures.elsewhere:
+    if pictures.unfetched:
         yield Finding(
             "images-not-checked",
             sentence=(
-                f"{len(pictures.elsewhere)} of {len(wanted)} pictures are on the web and not"
+                f"{len(pictures.unfetched)} of {len(names)} pictures are on the web and not"
                 " fetched yet: nothing was checked about them"
             ),
-            count=len(pictures.elsewhere),
+            count=len(pictures.unfetched),
         )
-        wanted = tuple(name for name in wanted if name not in pictures.elsewhere)
-    if brought and wanted and len(pictures.missing) == len(wanted):
+        names = tuple(name for name in names if name not in pictures.unfetched)
+    if are_external and names and len(pictures.missing) == len(names):
         yield Finding(
             "images-not-checked",
             sentence=(
-                f"none of the {len(wanted)} pictures is in {pictures.place}: nothing was checked"
+                f"none of the {len(names)} pictures is in {pictures.location}: nothing was checked"
                 " about them"
             ),
-            count=len(wanted),
+            count=len(names),
         )
         return
-    yield from _of_images(
+    yield from _file_findings(pictures, len(names))
+    yield from _look_findings(pictures)
+    if pictures.folder is not None:
+        yield from _unused_finding(pictures.folder, pictures.names)
+
+
+def _file_findings(pictures: Pictures, n_names: int) -> Iterable[Finding]:
+    """The findings about files: missing, broken, and under several names."""
+    yield from _image_finding(
         "image-missing",
-        sentence=f"{{n}} of {len(wanted)} pictures are not in {pictures.place}",
+        sentence=f"{{n}} of {n_names} pictures are not in {pictures.location}",
         rows=[{"images": [name]} for name in pictures.missing],
     )
-    yield from _of_images(
+    yield from _image_finding(
         "image-broken",
         "{n} pictures cannot be decoded",
-        rows=[{"images": [name], "what": why} for name, why in pictures.broken.items()],
+        rows=[{"images": [name], "what": reason} for name, reason in pictures.broken.items()],
     )
-    yield from _of_images(
+    yield from _image_finding(
         "image-twice",
         "{n} pictures stand under several names, byte for byte",
         rows=[{"images": group} for group in pictures.same_bytes if len(group) > 1],
-        between=" = ",
+        separator=" = ",
     )
-    yield from _of_images(
+
+
+def _look_findings(pictures: Pictures) -> Iterable[Finding]:
+    """The findings about what the pictures show."""
+    yield from _image_finding(
         "near-duplicate-image",
         "{n} pairs of pictures look the same",
         rows=[
             {"images": [twins.first, twins.second], "what": twins.change}
             for twins in pictures.alike
         ],
-        between=" ~ ",
+        separator=" ~ ",
     )
-    yield from _of_images(
+    yield from _image_finding(
         "image-blank",
         "{n} pictures show one shade only",
         rows=[{"images": [name]} for name, look in pictures.looks.items() if look.blank],
     )
-    yield from _of_images(
+    yield from _image_finding(
         "image-unusual",
         "{n} pictures can be shown in more ways than one",
         rows=[
@@ -359,20 +393,24 @@ def check_images(pictures: Pictures, brought: bool) -> Iterable[Finding]:
             if look.odd
         ],
     )
-    if folder is not None:
-        here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
-        unused = sorted(
-            {path.relative_to(folder).as_posix() for path in here} - set(pictures.names)
-        )
-        yield from _of_images(
-            "image-unused",
-            "{n} pictures in the folder are asked about by no item",
-            rows=[{"images": [name]} for name in unused],
-        )
 
 
-def _of_images(
-    name: str, sentence: str, rows: Sequence[Mapping[str, Any]], between: str = ""
+def _unused_finding(folder: Path, names: Iterable[str]) -> Iterable[Finding]:
+    """The finding about pictures of the folder that no item asks about."""
+    files = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.suffix.lower() in _SUFFIXES
+    }
+    yield from _image_finding(
+        "image-unused",
+        "{n} pictures in the folder are asked about by no item",
+        rows=[{"images": [name]} for name in sorted(files - set(names))],
+    )
+
+
+def _image_finding(
+    name: str, sentence: str, rows: Sequence[Mapping[str, Any]], separator: str = ""
 ) -> Iterable[Finding]:
     if rows:
         yield Finding(
@@ -380,7 +418,7 @@ def _of_images(
             sentence.format(n=len(rows)),
             len(rows),
             examples=tuple(
-                ": ".join(filter(None, (between.join(row["images"]), row.get("what"))))
+                ": ".join(filter(None, (separator.join(row["images"]), row.get("what"))))
                 for row in rows[:3]
             ),
             rows=tuple(rows),
@@ -400,115 +438,125 @@ class Twins:
 
 
 def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterator[Twins]:
-    """Pairs whose hashes stand near, the whole of one to a part of the other, and that agree when
-    they are looked at closely.
+    """Pairs of which one picture's hash is near to that of a crop of the other, and that agree in a
+    close comparison.
     """
     names = [name for name, look in looks.items() if not look.blank]
     if len(names) < 2:
         return
-    parts = np.stack([looks[name].hashes.ravel() for name in names])
-    opened = lru_cache(256)(_opened)
+    hashes = np.stack([looks[name].hashes.ravel() for name in names])
+    opened = lru_cache(256)(_open_small)
 
     @lru_cache(1 << 14)
-    def begun(name: str, part: int) -> _Shades:
-        (top, bottom), (left, right) = (_PARTS[k] for k in divmod(part, len(_PARTS)))
-        return _standard(_seen_in(looks[name].grey, np.array([[left, top, right, bottom]]))[0])
+    def crop_shades(name: str, crop: int) -> _Shades:
+        (top, bottom), (left, right) = (_CROPS[k] for k in divmod(crop, len(_CROPS)))
+        return _standardise(_shades_in(looks[name].grey, np.array([[left, top, right, bottom]]))[0])
 
-    for i, j in _near_pairs(parts):
+    for i, j in _near_pairs(hashes):
         # a part of the first may be the second, and the other way round
         for k, m in ((i, j), (j, i)):
-            bits = np.bitwise_count(parts[k] ^ parts[m, 0])
-            whole, part, nearest = names[k], names[m], int(bits.argmin())
-            if bits[nearest] > _BITS or begun(whole, nearest) @ begun(part, 0) < _NEAR:
+            bits = np.bitwise_count(hashes[k] ^ hashes[m, 0])
+            full, crop, nearest = names[k], names[m], int(bits.argmin())
+            if (
+                bits[nearest] > _MAX_BITS
+                or crop_shades(full, nearest) @ crop_shades(crop, 0) < _MIN_START_CORRELATION
+            ):
                 continue
-            box = _place(looks[whole].grey, begun(part, 0), nearest)
+            box = _locate_crop(looks[full].grey, crop_shades(crop, 0), nearest)
             if box is None:
                 continue
-            change = change_between(opened(files[whole]), opened(files[part]), box)
+            change = change_between(opened(files[full]), opened(files[crop]), box)
             if change is not None:
                 yield Twins(names[i], names[j], change)
                 break
 
 
-def _near_pairs(parts: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
-    """The pairs whose hashes stand near in some part of one of the two, the nearest `_PAIRS`.
+def _near_pairs(hashes: npt.NDArray[np.uint64]) -> list[tuple[int, int]]:
+    """The pairs whose hashes are near in some crop of one of the two, the nearest `_MAX_PAIRS`.
 
-    - `parts`: (pictures, parts): the hashes of each picture; the first is that of the whole.
+    - `hashes`: (pictures, parts): the hashes of each picture; the first is that of the whole.
     """
-    near = []
-    for i in range(len(parts) - 1):
-        first = np.bitwise_count(parts[i] ^ parts[i + 1 :, :1]).min(axis=1)
-        second = np.bitwise_count(parts[i, 0] ^ parts[i + 1 :]).min(axis=1)
+    candidates = []
+    for i in range(len(hashes) - 1):
+        first = np.bitwise_count(hashes[i] ^ hashes[i + 1 :, :1]).min(axis=1)
+        second = np.bitwise_count(hashes[i, 0] ^ hashes[i + 1 :]).min(axis=1)
         bits = np.minimum(first, second)
-        there = np.flatnonzero(bits <= _BITS)
-        near += [(int(bits[k]), i, i + 1 + int(k)) for k in there]
-    return sorted((i, j) for _, i, j in sorted(near)[:_PAIRS])
+        matches = np.flatnonzero(bits <= _MAX_BITS)
+        candidates += [(int(bits[k]), i, i + 1 + int(k)) for k in matches]
+    return sorted((i, j) for _, i, j in sorted(candidates)[:_MAX_PAIRS])
 
 
-def _place(whole: npt.NDArray[np.uint8], part: _Shades, near: int) -> _Shades | None:
+def _locate_crop(
+    grey: npt.NDArray[np.uint8], crop_shades: _Shades, start_crop: int
+) -> _Shades | None:
     """Where about a part of a small grey copy looks like another: left, top, right, bottom, as
     shares of the sides; None if it does nowhere.
 
-    - `part`: The shades that are looked for, standardised.
-    - `near`: Which part of the height and of the width to begin with, as one number.
+    - `crop_shades`: The shades that are looked for, standardised.
+    - `start_crop`: Which part of the height and of the width to begin with, as one number.
     """
-    (top, bottom), (left, right) = (_PARTS[k] for k in divmod(near, len(_PARTS)))
+    (top, bottom), (left, right) = (_CROPS[k] for k in divmod(start_crop, len(_CROPS)))
 
     def likeness(boxes: _Shades) -> _Shades:
-        return _standard(_seen_in(whole, boxes)) @ part
+        return _standardise(_shades_in(grey, boxes)) @ crop_shades
 
-    begun = np.array([left, top, right, bottom])
-    box, best = _climb(likeness, begun, {0.04: _NEAR, 0.02: _ROUGH})
-    return box if best >= _CORRELATION else None
+    start_box = np.array([left, top, right, bottom])
+    box, best = _refine_box(
+        likeness, start_box, {0.04: _MIN_START_CORRELATION, 0.02: _MIN_CLOSE_CORRELATION}
+    )
+    return box if best >= _MIN_CORRELATION else None
 
 
-def _seen_in(grey: npt.NDArray[np.uint8], boxes: _Shades) -> _Shades:
-    """(boxes, 32 x 32): the shades of each part of a small grey copy."""
+def _shades_in(grey: npt.NDArray[np.uint8], boxes: _Shades) -> _Shades:
+    """(boxes, 32 x 32): the shades within each box of a small grey copy."""
     # places are multiples of a hundredth, so that few steps are computed
-    places = boxes.round(2).tolist()
-    rows = np.stack([_steps(top, bottom) for _, top, _, bottom in places])
-    columns = np.stack([_steps(left, right).T for left, _, right, _ in places])
+    edges = boxes.round(2).tolist()
+    rows = np.stack([_steps(top, bottom) for _, top, _, bottom in edges])
+    columns = np.stack([_steps(left, right).T for left, _, right, _ in edges])
     return np.asarray((rows @ grey.astype(float) @ columns).reshape(len(boxes), -1))
 
 
-def _climb(
+def _refine_box(
     likeness: Callable[[_Shades], _Shades], box: _Shades, steps: Mapping[float, float]
 ) -> tuple[_Shades, float]:
     """Move the edges of a box as long as that makes it more alike.
 
     - `steps`: How far an edge moves -> how alike the box is at least for such moves to be tried.
     """
+    # coordinate ascent: of the eight single moves of an edge the best one is made
     best = float(likeness(box[None])[0])
-    for step, least in steps.items():
-        while best >= least:
-            moves = box + step * _MOVES
+    for step, min_likeness in steps.items():
+        while best >= min_likeness:
+            moves = box + step * _EDGE_MOVES
             sizes = (moves[:, 2:] - moves[:, :2]).min(axis=1)
-            inside = moves[(moves.min(axis=1) >= 0) & (moves.max(axis=1) <= 1) & (sizes > 0.5)]
-            values = likeness(inside)
+            valid = moves[(moves.min(axis=1) >= 0) & (moves.max(axis=1) <= 1) & (sizes > 0.5)]
+            values = likeness(valid)
             if values.max(initial=best) <= best:
                 break
-            best, box = float(values.max()), inside[values.argmax()]
+            best, box = float(values.max()), valid[values.argmax()]
     return box, best
 
 
-def _standard(shades: _Shades) -> _Shades:
+def _standardise(shades: _Shades) -> _Shades:
     """Rows of shades with a mean of nought and a length of one: their products are correlations."""
     centred = shades - shades.mean(axis=-1, keepdims=True)
     lengths = np.sqrt((centred**2).sum(axis=-1, keepdims=True))
     return np.asarray(centred / np.maximum(lengths, 1e-9))
 
 
-def _opened(path: Path) -> Image.Image:
+def _open_small(path: Path) -> Image.Image:
     from PIL import Image
 
     with Image.open(path) as opened:
         picture = as_rgb(opened)
-    picture.thumbnail((4 * _CLOSE, 4 * _CLOSE))
+    picture.thumbnail((4 * _CLOSE_SIDE, 4 * _CLOSE_SIDE))
     return picture
 
 
-def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = None) -> str | None:
-    """How `part` was made of `whole`, by cutting, scaling and another brightness; None if it was
+def change_between(
+    original: Image.Image, crop: Image.Image, box: _Shades | None = None
+) -> str | None:
+    """How `crop` was made of `original`, by cutting, scaling and another brightness; None if it was
     not.
 
     The correlation of shades says where it was cut; then every block of the two must agree, with
@@ -516,51 +564,50 @@ def change_between(whole: Image.Image, part: Image.Image, box: _Shades | None = 
 
     - `box`: Where about the part lies, as shares of the sides; all of it unless given.
     """
-    goal = _close(part)
+    goal = _view_closely(crop)
     lit = (goal > 5) & (goal < 250)
     if lit.mean() < 0.1:
         lit = np.ones_like(lit)
 
-    wanted = _standard(goal[lit])
+    goal_shades = _standardise(goal[lit])
 
     def likeness(boxes: _Shades) -> _Shades:
-        return _standard(np.stack([_close(whole, tried)[lit] for tried in boxes])) @ wanted
+        return (
+            _standardise(np.stack([_view_closely(original, tried)[lit] for tried in boxes]))
+            @ goal_shades
+        )
 
     box = np.array([0.0, 0.0, 1.0, 1.0]) if box is None else box
-    box, best = _climb(likeness, box, dict.fromkeys((0.01, 0.005, 0.0025), _ROUGH))
-    if best < _CORRELATION:
-        return None
-    seen = _close(whole, box)
-    contrast = best * float(goal[lit].std() / seen[lit].std())
-    light = float(goal[lit].mean() - contrast * seen[lit].mean())
-    fitted = np.clip(contrast * seen + light, 0, 255)
-    count = _CLOSE // _BLOCK
-    blocks = (goal - fitted).reshape(count, _BLOCK, count, _BLOCK, 3).mean(axis=(1, 3))
-    if contrast <= 0.3 or np.abs(blocks).max() > _SHADE:
-        return None
-    brighter = float((goal - seen).mean())
-    kept = (box[2:] - box[:2]).tolist()
-    return ", ".join(
-        filter(
-            None,
-            (
-                f"cut to {kept[0]:.0%} of the width and {kept[1]:.0%} of the height"
-                if min(kept) < 0.97
-                else "",
-                f"{'brighter' if brighter > 0 else 'darker'} by {abs(brighter):.0f} of 255"
-                if abs(brighter) > 4
-                else "",
-            ),
-        )
+    box, best = _refine_box(
+        likeness, box, dict.fromkeys((0.01, 0.005, 0.0025), _MIN_CLOSE_CORRELATION)
     )
+    if best < _MIN_CORRELATION:
+        return None
+    region = _view_closely(original, box)
+    contrast = best * float(goal[lit].std() / region[lit].std())
+    light = float(goal[lit].mean() - contrast * region[lit].mean())
+    fitted = np.clip(contrast * region + light, 0, 255)
+    count = _CLOSE_SIDE // _BLOCK
+    blocks = (goal - fitted).reshape(count, _BLOCK, count, _BLOCK, 3).mean(axis=(1, 3))
+    if contrast <= 0.3 or np.abs(blocks).max() > _MAX_SHADE_ERROR:
+        return None
+    brighter = float((goal - region).mean())
+    width, height = (box[2:] - box[:2]).tolist()
+    changes = []
+    if min(width, height) < 0.97:
+        changes.append(f"cut to {width:.0%} of the width and {height:.0%} of the height")
+    if abs(brighter) > 4:
+        word = "brighter" if brighter > 0 else "darker"
+        changes.append(f"{word} by {abs(brighter):.0f} of 255")
+    return ", ".join(changes)
 
 
-def _close(picture: Image.Image, box: _Shades | None = None) -> _Shades:
-    """(96, 96, 3): a part of a picture, looked at closely."""
+def _view_closely(picture: Image.Image, box: _Shades | None = None) -> _Shades:
+    """(96, 96, 3): the colours within a box of a picture, scaled down."""
     from PIL import Image
 
     left, top, right, bottom = (0.0, 0.0, 1.0, 1.0) if box is None else box.tolist()
     width, height = picture.size
-    inside = (left * width, top * height, right * width, bottom * height)
-    small = picture.resize((_CLOSE, _CLOSE), Image.Resampling.BOX, box=inside)
+    pixel_box = (left * width, top * height, right * width, bottom * height)
+    small = picture.resize((_CLOSE_SIDE, _CLOSE_SIDE), Image.Resampling.BOX, box=pixel_box)
     return np.asarray(small, dtype=np.float64)

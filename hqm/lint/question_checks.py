@@ -23,10 +23,10 @@ from hqm.benchmark.findings import (
     shown_picture,
 )
 from hqm.errors import NoRule
-from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
-from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
+from hqm.forms.find_question import NEGATIONS, Question, clause_of, sentences
+from hqm.forms.grammar import AUXILIARIES, find_subject_end, inside_quotes
 from hqm.forms.make_forms import count_modes
-from hqm.forms.tag_cache import RULES, Readings
+from hqm.forms.tag_cache import RULES, RuleCache
 from hqm.psychometrics.distributions import binomial_above
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import LETTERS, Form, Item
@@ -48,7 +48,7 @@ _ORDERED = frozenset(
     " farther further followed from to into onto off on by of or if then only all every".split()
 )
 """Words that relate what stands before them to what stands behind: the order then matters."""
-_SAME = dict(
+_SYNONYMS = dict(
     pair.split(":")
     for pair in (
         "bike:bicycle sofa:couch television:tv airplane:plane aeroplane:plane cellphone:phone"
@@ -57,21 +57,21 @@ _SAME = dict(
         " children:child"
     ).split()
 )
-_ASKED = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
+_INTERROGATIVES = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
-_OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
-_GIVEN_AWAY = re.compile(
+_ATTRIBUTE_OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
+_STATED_ANSWER = re.compile(
     r"(?<!if the )(?<!if )(?<!whether the )(?<!when the )\b(?:answer|ans|label|key|solution|gt"
     r"|target"
     r"|ground[ -]?truth)\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
-_ENOUGH = 20
+_MIN_ITEMS = 20
 """The wordings of a type are judged if it has at least this many items."""
-_WORDINGS = 3
-_MONOTONY = 0.8
-_SAMPLE = 3_000
+_MIN_WORDINGS = 3
+_MAX_TEMPLATE_SHARE = 0.8
+_MAX_SAMPLE = 3_000
 _ODD = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
 )
@@ -81,12 +81,14 @@ Windows-1252.
 
 
 @lru_cache(maxsize=65536)
-def bare(text: str) -> str:
+def normalised_words(text: str) -> str:
     """A question's words in lower case, without punctuation and articles; signs that carry meaning
     stay.
 
-    >>> bare("Is there a  Dog, in the image?"), bare("Is A < 90?") == bare("Is A > 90?")
-    ('is there dog in image', False)
+    >>> normalised_words("Is there a  Dog, in the image?")
+    'is there dog in image'
+    >>> normalised_words("Is A < 90?") == normalised_words("Is A > 90?")
+    False
     """
     return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
 
@@ -95,16 +97,16 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
     """The findings about the questions' words; `copies` names the pictures that are one picture
     (`same_question`).
     """
-    yield from _twins(form, copies)
-    yield from _paraphrases(form, copies)
+    yield from _twin_findings(form, copies)
+    yield from _paraphrase_findings(form, copies)
     yield from finding(
         "answer-in-question",
         sentence="{n} questions hold their right answer",
         items=[item for item in form.items if _holds_answer(item)],
     )
     for kind, items in group_by_type(form).items():
-        if form.items[0].task != "caption" and len(items) >= _ENOUGH:
-            yield from _wordings(kind or "unlabelled", items)
+        if form.items[0].task != "caption" and len(items) >= _MIN_ITEMS:
+            yield from _wording_findings(kind or "unlabelled", items)
     yield from finding(
         "mojibake",
         sentence="{n} questions show signs of a wrong decoding, or hold control characters",
@@ -120,28 +122,30 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
 _Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
 
 
-def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
+def _twin_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     groups: dict[tuple[str, str, tuple[str, ...]], list[Item]] = defaultdict(list)
-    named = names_pictures(form)
+    shows_pictures = names_pictures(form)
     for item in form.items:
-        picture = shown_picture(item, named)
-        groups[copies.get(picture, picture), bare(item.prompt), item.options].append(item)
-    near: list[list[Item]] = []
+        picture = shown_picture(item, shows_pictures)
+        groups[copies.get(picture, picture), normalised_words(item.prompt), item.options].append(
+            item
+        )
+    duplicates: list[list[Item]] = []
     contradictory: list[list[Item]] = []
     for group in groups.values():
         # the same words are another finding's matter
         distinct = list({" ".join(item.prompt.split()): item for item in group}.values())
         if len(distinct) > 1:
-            near.append(distinct)
-            if len({bare(str(item.target)) for item in distinct}) > 1:
+            duplicates.append(distinct)
+            if len({normalised_words(str(item.target)) for item in distinct}) > 1:
                 contradictory.append(distinct)
-    yield from _listed(
+    yield from _group_finding(
         "near-duplicate-question",
-        f"questions{' about one picture' if named else ''} differ in no word: {{n}} times",
-        near,
+        f"questions{' about one picture' if shows_pictures else ''} differ in no word: {{n}} times",
+        duplicates,
     )
-    contradictory += list(_denied(form, groups))
-    yield from _listed(
+    contradictory += list(_denied_twins(form, groups))
+    yield from _group_finding(
         "contradictory-twins",
         sentence=(
             "equal words have different right answers, or a question and its negation the same one:"
@@ -153,13 +157,13 @@ def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
 
 def _holds_answer(item: Item) -> bool:
     """Whether a question says what its answer is, and that is its key."""
-    keys = {bare(str(item.target))} | {
-        bare(text)
+    keys = {normalised_words(str(item.target))} | {
+        normalised_words(text)
         for letter, text in zip(LETTERS, item.options, strict=False)
         if letter == item.target
     }
-    said = (bare(match["says"]) for match in _GIVEN_AWAY.finditer(item.prompt))
-    return any(text and text in keys for text in said)
+    stated = (normalised_words(match["says"]) for match in _STATED_ANSWER.finditer(item.prompt))
+    return any(text and text in keys for text in stated)
 
 
 def meaning(text: str) -> tuple[str, ...]:
@@ -174,14 +178,16 @@ def meaning(text: str) -> tuple[str, ...]:
     >>> meaning("Is the dog left of the cat?") == meaning("Is the cat left of the dog?")
     False
     """
-    plain = _OF.sub(r"\2 \1", _COUNT.sub("how many", bare(text).replace("'s", "")))
-    asked = _ASKED.search(plain)
+    plain = _ATTRIBUTE_OF.sub(
+        r"\2 \1", _COUNT.sub("how many", normalised_words(text).replace("'s", ""))
+    )
+    interrogative = _INTERROGATIVES.search(plain)
     lemmas = [_lemma(word) for word in plain.split() if word not in _FRAME]
-    if asked is None:
+    if interrogative is None:
         lemmas = [lemma for lemma in lemmas if lemma != "colour"]
     if len(lemmas) == 2 and not _ORDERED & set(lemmas):
         lemmas.sort()
-    return (asked[0] if asked else "", *lemmas)
+    return (interrogative[0] if interrogative else "", *lemmas)
 
 
 @lru_cache(maxsize=65536)
@@ -189,13 +195,13 @@ def _lemma(word: str) -> str:
     """The shortest lemma of a word, as any part of speech: of "running" it is "run"."""
     from lemminflect import getAllLemmas
 
-    word = _SAME.get(word, word)
-    lemmas: list[str] = [lemma for some in getAllLemmas(word).values() for lemma in some]
+    word = _SYNONYMS.get(word, word)
+    lemmas: list[str] = [lemma for forms in getAllLemmas(word).values() for lemma in forms]
     lemma = min((word, *lemmas), key=lambda text: (len(text), text))
-    return _SAME.get(lemma, lemma)
+    return _SYNONYMS.get(lemma, lemma)
 
 
-def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
+def _paraphrase_findings(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     """Questions about one picture that ask the same in other words."""
     pictured = [(copies.get(item.image, item.image), item) for item in form.items if item.image]
     prompts: dict[str, set[str]] = defaultdict(set)
@@ -204,17 +210,19 @@ def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     groups: dict[tuple[str, tuple[str, ...], frozenset[str]], list[Item]] = defaultdict(list)
     for image, item in pictured:
         # the lexicon is only read where a picture has two questions
-        if len(prompts[image]) > 1 and len(asked := tuple(_MEANINGS(item.prompt))) > 1:
-            groups[image, asked, frozenset(map(bare, item.options))].append(item)
+        if len(prompts[image]) > 1 and len(sense := tuple(_MEANINGS(item.prompt))) > 1:
+            groups[image, sense, frozenset(map(normalised_words, item.options))].append(item)
     _MEANINGS.keep()
     # the same words are the matter of other findings
     repeated = [
         list(words.values())
         for group in groups.values()
-        if len(words := {bare(item.prompt): item for item in group}) > 1
+        if len(words := {normalised_words(item.prompt): item for item in group}) > 1
     ]
-    differing = sum(len({bare(str(item.target)) for item in group}) > 1 for group in repeated)
-    yield from _listed(
+    differing = sum(
+        len({normalised_words(str(item.target)) for item in group}) > 1 for group in repeated
+    )
+    yield from _group_finding(
         "paraphrased-question",
         "questions about one picture ask the same in other words: {n} times"
         + (f", {differing} of them with different right answers" if differing else ""),
@@ -222,7 +230,7 @@ def _paraphrases(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     )
 
 
-def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
+def _group_finding(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
     if groups:
         yield Finding(
             name,
@@ -256,11 +264,11 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
         if row["keys"] == row["keys"][:1] * len(ids) and finding.name != "contradictory-twins":
             continue
         first, last = right.get(ids[0], 0), right.get(ids[-1], 0)
-        shown = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
+        is_favoured = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
         counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
-        row["favoured"] = ids[0] if shown else ""
+        row["favoured"] = ids[0] if is_favoured else ""
         row["answers"] = (
-            f"the answers favour {f'the key of {ids[0]}' if shown else 'no key'} (right by"
+            f"the answers favour {f'the key of {ids[0]}' if is_favoured else 'no key'} (right by"
             f" {counts})"
         )
     return replace(
@@ -273,26 +281,27 @@ def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
     )
 
 
-def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
+def _denied_twins(form: Form, groups: _Groups) -> Iterable[list[Item]]:
     """Yes/no questions whose negation about the same picture has the same right answer."""
     if form.items[0].task != "yes_no":
         return
     for (image, words, options), group in groups.items():
         plain = " ".join(word for word in words.split() if word not in _DENIALS)
         if plain != words and (image, plain, options) in groups:
-            other = groups[image, plain, options][0]
-            if other.target == group[0].target:
-                yield [other, group[0]]
+            plain_item = groups[image, plain, options][0]
+            if plain_item.target == group[0].target:
+                yield [plain_item, group[0]]
 
 
-def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
-    wordings = Counter(bare(item.prompt) for item in items)
-    if len(wordings) < _WORDINGS:
-        many = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
+def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
+    wordings = Counter(normalised_words(item.prompt) for item in items)
+    if len(wordings) < _MIN_WORDINGS:
+        count_text = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
         yield Finding(
             "few-wordings",
             sentence=(
-                f"the {len(items)} {kind} items have {many}: a score says how respondents take that"
+                f"the {len(items)} {kind} items have {count_text}: a score says how respondents"
+                " take that"
                 " sentence"
             ),
             count=len(items),
@@ -303,10 +312,10 @@ def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
             ),
         )
         return
-    questions = [bare(item.prompt) for item in items]
+    questions = [normalised_words(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth
-    pattern, share = commonest_template(questions[:: 1 + len(questions) // _SAMPLE])
-    if share > _MONOTONY:
+    pattern, share = commonest_template(questions[:: 1 + len(questions) // _MAX_SAMPLE])
+    if share > _MAX_TEMPLATE_SHARE:
         row = {
             "type": kind,
             "template": pattern,
@@ -395,7 +404,7 @@ _WIDER = frozenset(
     "only just all both every everyone everything each always respectively while whereas followed"
     " merely".split()
 )
-_WHOLE = re.compile(
+_DENIED_SENTENCE = re.compile(
     r"\b(?:false|wrong to say) that\b|[\"“]no[\"”] the right answer|[\"“]yes[\"”] the wrong answer",
     re.IGNORECASE,
 )
@@ -413,12 +422,15 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
     for name, sentence in SENTENCES.items():
         pairs = faults.get(name, [])
         if pairs:
-            shown = tuple(
+            examples = tuple(
                 f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3]
             )
-            every = "all of them: " + ", ".join(item.id for _, item in pairs)
+            all_ids = "all of them: " + ", ".join(item.id for _, item in pairs)
             yield Finding(
-                name, sentence.format(form=form.name, n=len(pairs)), len(pairs), (*shown, every)
+                name,
+                sentence.format(form=form.name, n=len(pairs)),
+                len(pairs),
+                (*examples, all_ids),
             )
     _FAULTS.keep()
     _DENIED.keep()
@@ -431,8 +443,8 @@ def _faults(before: Item, item: Item) -> Iterable[str]:
         yield SAME_WORDS
     elif item.task == "yes_no":
         yield from faults_of_negation(item.prompt)
-        same = str(item.target).strip().lower() == str(before.target).strip().lower()
-        if same and _DENIED(item.prompt) != _DENIED(before.prompt):
+        is_same_target = str(item.target).strip().lower() == str(before.target).strip().lower()
+        if is_same_target and _DENIED(item.prompt) != _DENIED(before.prompt):
             yield SAME_ANSWER
 
 
@@ -448,80 +460,85 @@ def faults_of_negation(prompt: str) -> list[str]:
     return list(_FAULTS(prompt))
 
 
-def _negation(prompt: str) -> list[str]:
+def _negation_faults(prompt: str) -> list[str]:
     if not _NEGATED.search(_ANSWERS.sub(" ", prompt)):
         return []
     try:
-        made = clause_of(prompt)
+        clause = clause_of(prompt)
     except NoRule:
         return (
             [AFFIRMS] if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)) else []
         )
     # only in what is asked: a caption that the question is about may say "don't" itself
     return (
-        [AFFIRMS] if _CONTRACTED.search(prompt[made.start : made.end]) else list(_of_clause(made))
+        [AFFIRMS]
+        if _CONTRACTED.search(prompt[clause.start : clause.end])
+        else list(_clause_faults(clause))
     )
 
 
-def _of_clause(made: Asked) -> Iterator[str]:
-    words = made.words
+def _clause_faults(clause: Question) -> Iterator[str]:
+    words = clause.words
     negations = [
         i for i, word in enumerate(words) if word in NEGATIONS or word.endswith(("n't", "n’t"))
     ]
-    if len(negations) > 1 or (negations and _WHOLE.search(made.prompt[made.start : made.end])):
+    if len(negations) > 1 or (
+        negations and _DENIED_SENTENCE.search(clause.prompt[clause.start : clause.end])
+    ):
         yield DOUBLED
     if not negations:
         return
     first = negations[0]
-    if (
-        words[0] in AUXILIARIES
-        and words[first] == "not"
-        and (first == 1 or (first == 2 and words[1] in _SHORT))
-    ):
+    has_short_subject = first == 2 and words[1] in _SHORT
+    if words[0] in AUXILIARIES and words[first] == "not" and (first == 1 or has_short_subject):
         yield AFFIRMS
-    rest = set(words[first + 1 :])
-    # "no dog and a cat": the second noun has an article of its own
-    listed = (
-        words[first] == "no"
-        and re.search(r"\band (?:a|an|one|the)\b", " ".join(words[first:]))
-        and "between" not in words
-    )
-    if rest & _WIDER or listed:
+    if set(words[first + 1 :]) & _WIDER or _denies_first_of_several(words, first):
         yield SCOPE
-    if words[first] == "not" and first > 1 and words[1] not in _SHORT and _splits(made):
+    if words[first] == "not" and first > 1 and words[1] not in _SHORT and _splits_subject(clause):
         yield SPLIT
 
 
-def _splits(made: Asked) -> bool:
+def _denies_first_of_several(words: Sequence[str], first: int) -> bool:
+    """Whether "no" precedes several nouns of which a later one has its own article: "no dog and a
+    cat".
+    """
+    if words[first] != "no" or "between" in words:
+        return False
+    return re.search(r"\band (?:a|an|one|the)\b", " ".join(words[first:])) is not None
+
+
+def _splits_subject(clause: Question) -> bool:
     """Whether "not" stands elsewhere than at the end of the subject."""
-    quoted = inside_quotes(made.clause)
-    at = next(i for i, token in enumerate(made.clause) if token.word == "not" and not quoted[i])
-    plain = (*made.clause[:at], *made.clause[at + 1 :])
-    end, worth = subject_end_with_worth(plain)
-    return end is not None and worth >= 1 and at < end
+    quoted = inside_quotes(clause.clause)
+    position = next(
+        i for i, token in enumerate(clause.clause) if token.word == "not" and not quoted[i]
+    )
+    plain = (*clause.clause[:position], *clause.clause[position + 1 :])
+    end, worth = find_subject_end(plain)
+    return end is not None and worth >= 1 and position < end
 
 
 def _is_denied(prompt: str) -> bool:
     """Whether the question is negated, or denied as a whole."""
     if (
         not _NEGATED.search(_ANSWERS.sub(" ", prompt))
-        and not _WHOLE.search(prompt)
+        and not _DENIED_SENTENCE.search(prompt)
         and "other than" not in prompt
     ):
         return False
     try:
-        made = clause_of(prompt)
+        clause = clause_of(prompt)
     except NoRule:
         return False
     if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)):
         return False
-    sentence = prompt[made.start : made.end]
-    inner = any(word in NEGATIONS for word in made.words)
+    sentence = prompt[clause.start : clause.end]
+    inner = any(word in NEGATIONS for word in clause.words)
     return inner != bool(
-        _WHOLE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence)
+        _DENIED_SENTENCE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence)
     )
 
 
-_MEANINGS = Readings("meanings", meaning, (Path(__file__),), ("lemminflect",))
-_FAULTS = Readings("faults", _negation, (RULES, Path(__file__)))
-_DENIED = Readings("denied", _is_denied, (RULES, Path(__file__)))
+_MEANINGS = RuleCache("meanings", meaning, (Path(__file__),), ("lemminflect",))
+_FAULTS = RuleCache("faults", _negation_faults, (RULES, Path(__file__)))
+_DENIED = RuleCache("denied", _is_denied, (RULES, Path(__file__)))

@@ -8,6 +8,9 @@ exists without meaning anything (`not_informative`).
 
 from __future__ import annotations
 
+import warnings as _warnings
+from typing import Any as _Any
+
 from hqm.psychometrics.agreement import (
     ICC,
     BlandAltman,
@@ -23,7 +26,7 @@ from hqm.psychometrics.agreement import (
 )
 from hqm.psychometrics.bootstrap import Interval, resample, stream
 from hqm.psychometrics.compare_reliability import (
-    LeftOutScores,
+    LeaveOneOutScores,
     ReliabilityDifference,
     difference_over_clusters,
     reliability_difference,
@@ -53,7 +56,7 @@ from hqm.psychometrics.correlation import (
     Multitrait,
     RepeatedMeasures,
     htmt,
-    htmt_of,
+    htmt_from_correlations,
     kendall_tau_b,
     multitrait_multimethod,
     partial_pearson,
@@ -100,10 +103,10 @@ from hqm.psychometrics.families import (
     Influence,
     RangeRestriction,
     Relatives,
-    at_least,
+    add_lower_bound,
+    cover_fixed_interval,
     family_dependence,
     leave_one_out,
-    never_narrower,
     range_restriction,
     too_few_families,
     too_few_respondents,
@@ -120,7 +123,7 @@ from hqm.psychometrics.form_effect import (
     form_reliability,
     mean_shift,
     older_advantages,
-    own_shifts,
+    respondent_shifts,
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
 )
@@ -199,9 +202,9 @@ from hqm.psychometrics.raters import (
 )
 from hqm.psychometrics.resampling import (
     aggregate,
-    agreement_left_out,
+    agreement_coefficients,
     jackknife_interval,
-    left_out_bounds,
+    reliability_jackknife_interval,
 )
 from hqm.psychometrics.response_bias import (
     BalancedScore,
@@ -218,7 +221,15 @@ from hqm.psychometrics.response_bias import (
     signal_detection,
     signal_detection_from_rates,
 )
-from hqm.psychometrics.result import Array, ArrayLike, Bounds, Coefficient, Flags, Numbers, Places
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    Coefficient,
+    ConfidenceInterval,
+    Indices,
+    IntArray,
+)
 from hqm.psychometrics.retest import (
     GeneralizedRetest,
     drift_test,
@@ -241,7 +252,7 @@ from hqm.psychometrics.solvability import (
     Solvability,
     blind_solvability,
     length_cue,
-    own_words,
+    unshared_word_counts,
 )
 from hqm.psychometrics.study_forecast import (
     Contest,
@@ -250,9 +261,9 @@ from hqm.psychometrics.study_forecast import (
     StudySize,
     compare_studies,
     forecast,
-    forecast_bounds,
+    forecast_interval,
 )
-from hqm.psychometrics.study_variance import StudyParts, study_parts
+from hqm.psychometrics.study_variance import StudyComponents, study_variance_components
 from hqm.psychometrics.table_integrity import Grim, TableCheck, Violation, check_table, grim
 from hqm.psychometrics.type_strengths import (
     DifferentialFunctioning,
@@ -262,7 +273,7 @@ from hqm.psychometrics.type_strengths import (
 )
 from hqm.psychometrics.variance_components import (
     Moments,
-    agreement_bounds,
+    agreement_interval,
     crossed_components,
 )
 from hqm.psychometrics.wrong_keys import (
@@ -287,12 +298,13 @@ __all__ = [
     "BenchmarkAgreement",
     "BlandAltman",
     "BlindType",
-    "Bounds",
+    "BoolArray",
     "ChanceCorrected",
     "Coefficient",
     "Component",
     "Concordance",
     "ConditionalErrors",
+    "ConfidenceInterval",
     "Contest",
     "Contradictions",
     "CorrectedScores",
@@ -308,13 +320,14 @@ __all__ = [
     "Equivalence",
     "ExpectedRetest",
     "FamilyDependence",
-    "Flags",
     "FormReliability",
     "GStudy",
     "GeneralizedRetest",
     "Giveaway",
     "Grim",
+    "Indices",
     "Influence",
+    "IntArray",
     "Interval",
     "ItemAgreement",
     "ItemAnalysis",
@@ -328,7 +341,7 @@ __all__ = [
     "LabelErrors",
     "LabelRandomness",
     "Leakage",
-    "LeftOutScores",
+    "LeaveOneOutScores",
     "LengthCue",
     "LengthElasticity",
     "LengthRule",
@@ -336,11 +349,9 @@ __all__ = [
     "MetricsBesidePeople",
     "Moments",
     "Multitrait",
-    "Numbers",
     "PairCoherence",
     "PairOrder",
     "PairwiseDifferences",
-    "Places",
     "Plan",
     "PlantedFaults",
     "PositionBias",
@@ -365,7 +376,7 @@ __all__ = [
     "StageAgreement",
     "Stratum",
     "StudiesCompared",
-    "StudyParts",
+    "StudyComponents",
     "StudySize",
     "Subscore",
     "SubsetAgreement",
@@ -376,12 +387,12 @@ __all__ = [
     "WeightedAgreement",
     "acquiescence",
     "active_probabilities",
+    "add_lower_bound",
     "advantages",
     "aggregate",
-    "agreement_bounds",
-    "agreement_left_out",
+    "agreement_coefficients",
+    "agreement_interval",
     "answer_correlations",
-    "at_least",
     "balanced_score",
     "benchmark_agreement",
     "benjamini_hochberg",
@@ -395,6 +406,7 @@ __all__ = [
     "concordance",
     "conditional_errors",
     "contradicted_items",
+    "cover_fixed_interval",
     "criterion_validity",
     "cronbach_alpha",
     "crossed_components",
@@ -416,7 +428,7 @@ __all__ = [
     "fleiss_kappa",
     "flip_rate",
     "forecast",
-    "forecast_bounds",
+    "forecast_interval",
     "form_reliability",
     "g_and_phi",
     "g_study",
@@ -426,7 +438,7 @@ __all__ = [
     "holm_in_order",
     "holm_tests",
     "htmt",
-    "htmt_of",
+    "htmt_from_correlations",
     "icc",
     "icc_of_mean",
     "independent_differences",
@@ -447,7 +459,6 @@ __all__ = [
     "lambda2",
     "leakage_cues",
     "leave_one_out",
-    "left_out_bounds",
     "length_cue",
     "length_elasticity",
     "mean_shift",
@@ -455,13 +466,10 @@ __all__ = [
     "minimum_detectable_difference",
     "minres_loadings",
     "multitrait_multimethod",
-    "never_narrower",
     "noise_floor",
     "older_advantages",
     "omega_of_types",
     "omega_t",
-    "own_shifts",
-    "own_words",
     "pair_coherence",
     "pair_order",
     "paired_differences",
@@ -479,8 +487,10 @@ __all__ = [
     "rater_share",
     "reading_list",
     "reliability_difference",
+    "reliability_jackknife_interval",
     "repeated_measures",
     "resample",
+    "respondent_shifts",
     "rho_g",
     "rho_g_of_scores",
     "rogan_gladen",
@@ -500,7 +510,7 @@ __all__ = [
     "standardized_reliability",
     "stratified_alpha",
     "stream",
-    "study_parts",
+    "study_variance_components",
     "subscore_value",
     "systematic_sample",
     "table_agreement",
@@ -508,6 +518,7 @@ __all__ = [
     "too_few_respondents",
     "top_k_overlap",
     "type_coverage",
+    "unshared_word_counts",
     "weighted_agreement",
     "weighted_reliability",
     "williams_test",
@@ -515,3 +526,35 @@ __all__ = [
     "with_wrong_keys",
     "wordings_needed",
 ]
+
+_RENAMED = {
+    "Bounds": "ConfidenceInterval",
+    "Flags": "BoolArray",
+    "LeftOutScores": "LeaveOneOutScores",
+    "Numbers": "IntArray",
+    "Places": "Indices",
+    "StudyParts": "StudyComponents",
+    "agreement_bounds": "agreement_interval",
+    "agreement_left_out": "agreement_coefficients",
+    "at_least": "add_lower_bound",
+    "forecast_bounds": "forecast_interval",
+    "htmt_of": "htmt_from_correlations",
+    "left_out_bounds": "reliability_jackknife_interval",
+    "never_narrower": "cover_fixed_interval",
+    "own_shifts": "respondent_shifts",
+    "own_words": "unshared_word_counts",
+    "study_parts": "study_variance_components",
+}
+"""Name of version 0.2.0 -> name of today; the old one is found until 0.4.0."""
+
+
+def __getattr__(name: str) -> _Any:
+    """Return the value of a name that version 0.2.0 exported."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _warnings.warn(
+        f"{__name__}.{name} is {_RENAMED[name]} since 0.3.0; the old name goes in 0.4.0",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return globals()[_RENAMED[name]]

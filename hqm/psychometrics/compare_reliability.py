@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from hqm.psychometrics.resampling import FEWEST, multiplicities
-from hqm.psychometrics.result import Array, ArrayLike, Flags, Outcome, Status, is_constant
+from hqm.psychometrics.resampling import MIN_UNITS, bootstrap_counts
+from hqm.psychometrics.result import Array, ArrayLike, BoolArray, Outcome, Status, is_constant
 
 Statistic = Literal["pearson", "icc_a1", "rho_g"]
-_EDGE = 1 - 1e-12
+_MAX_CORRELATION = 1 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,37 @@ def weighted_reliability(
     statistic: Statistic = "pearson",
     noise: ArrayLike | None = None,
 ) -> Array:
-    """A reliability for many resamples of the respondents at once.
+    """Compute a reliability for many resamples of the respondents at once.
 
+    Parameters
+    ----------
+    weights : array_like, shape (replicates, respondents)
+        How often each respondent is drawn.
+    scores : array_like, shape (administrations, respondents)
+        Scores of the respondents.
+    statistic : {'pearson', 'icc_a1', 'rho_g'}, default 'pearson'
+        Which reliability.
+    noise : array_like, shape (respondents,), optional
+        For `rho_g`, the variance of one run's score over seeds.
+
+    Returns
+    -------
+    ndarray
+        (replicates,); NaN where a replicate does not vary.
+
+    Raises
+    ------
+    ValueError
+        The scores have another shape, or `rho_g` lacks the noise.
+
+    Notes
+    -----
         pearson   the correlation of the first two administrations
         icc_a1    (MSR - MSE) / (MSR + (k - 1) MSE + k (MSC - MSE) / n), all k administrations
         rho_g     1 - mean noise / mean over administrations of the variance of the scores
 
-    - `weights`: (replicates, respondents): how often each respondent is drawn.
-    - `scores`: (administrations, respondents).
-    - `noise`: (respondents,): for `rho_g`, the variance of one run's score over seeds.
-
-    (replicates,) array; NaN where a replicate does not vary.
-
+    Examples
+    --------
     >>> scores = [[9.0, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> round(float(weighted_reliability([[1] * 6], scores, "icc_a1")[0]),
     ...     4)  # Shrout and Fleiss 1979
@@ -74,19 +93,23 @@ def weighted_reliability(
     x = x - x.mean()
     mean = x @ w.T / n
     square = (x * x) @ w.T
-    spread = square - n * mean**2
-    rows = w @ x.sum(axis=0) ** 2 - n * mean.sum(axis=0) ** 2
-    flat = (spread <= 1e-12 * np.maximum(square, 1e-300)).any(axis=0)
-    of_noise = None if noise is None else w @ np.asarray(noise, dtype=np.float64) / n
-    reliability = _of_moments(statistic, n, mean, spread, rows, of_noise)
+    sum_squares = square - n * mean**2
+    respondent_squares = w @ x.sum(axis=0) ** 2 - n * mean.sum(axis=0) ** 2
+    constant = (sum_squares <= 1e-12 * np.maximum(square, 1e-300)).any(axis=0)
+    mean_noise = None if noise is None else w @ np.asarray(noise, dtype=np.float64) / n
+    reliability = _reliability_from_moments(
+        statistic, n, mean, sum_squares, respondent_squares, mean_noise
+    )
     # what is left of a perfect repetition after subtraction is rounding
-    reliability = np.where(np.abs(reliability) > _EDGE, np.sign(reliability), reliability)
-    return np.asarray(np.where(flat, np.nan, reliability), dtype=np.float64)
+    reliability = np.where(
+        np.abs(reliability) > _MAX_CORRELATION, np.sign(reliability), reliability
+    )
+    return np.asarray(np.where(constant, np.nan, reliability), dtype=np.float64)
 
 
 def reliability_difference(
     measure: ArrayLike,
-    other: ArrayLike,
+    other_measure: ArrayLike,
     rng: np.random.Generator,
     *,
     statistic: Statistic = "pearson",
@@ -95,42 +118,74 @@ def reliability_difference(
     families: Sequence[str] | None = None,
     n_effective: float | None = None,
     shared: float = 0.0,
-    least: float = 0.0,
+    min_error: float = 0.0,
     replicates: int = 2000,
     level: float = 0.95,
 ) -> ReliabilityDifference:
-    """By how much one measure is more reliable than another, for other respondents (random facet).
+    """Test whether two measures are equally reliable, over another sample of respondents.
 
     Strong respondents are strong in both measures, so the two reliabilities go up and down
     together, and whether their intervals overlap says nothing. Here each replicate draws the same
     respondents (or families) for both.
 
+    Parameters
+    ----------
+    measure, other_measure : array_like, shape (administrations, respondents)
+        Each measure's scores; respondents that lack one are left out.
+    rng : numpy.random.Generator
+        Draws the respondents.
+    statistic : {'pearson', 'icc_a1', 'rho_g'}, default 'pearson'
+        Which reliability, as in `weighted_reliability`.
+    noise : pair of array_like, optional
+        For `rho_g`, the noise of each measure, as in `weighted_reliability`.
+    factors : pair of float, default (1.0, 1.0)
+        Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so that a long
+        test and a short one compare as if equally long.
+    families : sequence of str, shape (respondents,), optional
+        Relatives are drawn together. With fewer than 10 families respondents are drawn and the
+        error is widened by sqrt(n / n_effective).
+    n_effective : float, optional
+        Number of independent respondents, for that case.
+    shared : float, default 0.0
+        Variance of T over items that all respondents share (`shared_variance`), where it is known.
+    min_error : float, default 0.0
+        Standard error of T over items for these respondents, where it is known.
+    replicates : int, default 2000
+        Number of bootstrap replicates.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    ReliabilityDifference
+        The status is `insufficient` without a test below 10 independent respondents, and where all
+        are of one family; below 3 respondents there are no values either. The status is
+        `degenerate` where scores do not vary, a reliability is 1 by construction, or both measures
+        give the same scores.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
         SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T,
             taken back around the
         mean of both
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap.
     docs/psychometrics_compare.md has the rates of false alarms, which
     `tests/perf/compare_errors.py` measures. Other respondents meet other items too, so the error
     contains what the items do to all respondents alike, and is never smaller than the error over
     items.
 
-    - `measure, other`: (administrations, respondents): each measure's scores; respondents that lack
-      one are left out.
-    - `statistic, noise`: As in `weighted_reliability`; the noise of each measure.
-    - `factors`: Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so
-      that a long test and a short one compare as if equally long.
-    - `families`: (respondents,): relatives are drawn together. With fewer than 10 families
-      respondents are drawn and the error is widened by sqrt(n / n_effective).
-    - `n_effective`: The number of independent respondents, for that case.
-    - `shared, least`: The variance of T over items that all respondents share (`shared_variance`),
-      and the standard error of T over items for these respondents; where known.
+    References
+    ----------
+    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap.
 
-    The status is `insufficient` without a test below 10 independent respondents, and where all are
-    of one family; below 3 respondents there are no values either. The status is `degenerate` where
-    scores do not vary, a reliability is 1 by construction, or both measures give the same scores.
-
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=40)
     >>> good, poor = trait + 0.2 * rng.normal(size=(2, 40)), trait + rng.normal(size=(2, 40))
@@ -138,135 +193,153 @@ def reliability_difference(
     >>> result.difference > 0.2, result.p < 0.01
     (True, True)
     """
-    a, b = np.asarray(measure, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    a, b = np.asarray(measure, dtype=np.float64), np.asarray(other_measure, dtype=np.float64)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
         raise ValueError(
             f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and"
             f" {b.shape}"
         )
-    va, vb = (None, None) if noise is None else (np.asarray(v, dtype=np.float64) for v in noise)
-    known = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
-    for v in (va, vb):
-        known = known if v is None else known & np.isfinite(v)
-    a, b = a[:, known], b[:, known]
-    va, vb = (None if v is None else v[known] for v in (va, vb))
+    complete = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
+    noises: Sequence[Array | None] = (None, None)
+    if noise is not None:
+        noise_table = np.array([np.asarray(v, dtype=np.float64) for v in noise])
+        complete = complete & np.isfinite(noise_table).all(axis=0)
+        noises = tuple(noise_table[:, complete])
+    a, b = a[:, complete], b[:, complete]
     n = a.shape[1]
-    none = partial(_none, n, level)
+    undefined = partial(_undefined_difference, n, level)
     if n < 3:
-        return none("insufficient", _FEW.format(n=n))
+        return undefined("insufficient", _TOO_FEW_RESPONDENTS.format(n=n))
     if any(is_constant(row) for row in (*a, *b)):
-        return none("degenerate", "all respondents have the same score in an administration")
+        return undefined("degenerate", "all respondents have the same score in an administration")
 
-    def both(weights: Array) -> tuple[Array, Array]:
-        pair = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
-        first, second = (lengthened(r, f) for r, f in zip(pair, factors, strict=True))
-        return first, second
+    def reliabilities(weights: Array) -> tuple[Array, Array]:
+        first = weighted_reliability(weights, a, statistic, noises[0])
+        second = weighted_reliability(weights, b, statistic, noises[1])
+        return spearman_brown_array(first, factors[0]), spearman_brown_array(second, factors[1])
 
-    x, y = (float(v[0]) for v in both(np.ones((1, n))))
-    if not (abs(x) < _EDGE and abs(y) < _EDGE):
+    x, y = (float(v[0]) for v in reliabilities(np.ones((1, n))))
+    if not (abs(x) < _MAX_CORRELATION and abs(y) < _MAX_CORRELATION):
         reason = "a reliability is 1 by construction, or has no value at this length"
-        return none("degenerate", reason, x, y)
-    included = (
-        None
-        if families is None
-        else [f for f, k in zip(families, known.tolist(), strict=True) if k]
+        return undefined("degenerate", reason, x, y)
+    kept_families = None
+    if families is not None:
+        kept_families = [f for f, kept in zip(families, complete.tolist(), strict=True) if kept]
+    n_units, resampled_families, inflation, unit_name = _resampling_units(
+        n, kept_families, n_effective
     )
-    units, drawn, widen, what = _units(n, included, n_effective)
-    if not widen:
-        return none("insufficient", what, x, y)
-    first, second = both(multiplicities(n, rng, replicates, drawn))
+    if not inflation:
+        return undefined("insufficient", unit_name, x, y)
+    z_differences = _z_differences(
+        *reliabilities(bootstrap_counts(n, rng, replicates, resampled_families))
+    )
+    if len(z_differences) < replicates // 2:
+        return undefined(
+            "degenerate", "most resamples of the respondents have no reliability", x, y
+        )
+    error = max(math.sqrt((float(z_differences.std(ddof=1)) * inflation) ** 2 + shared), min_error)
+    if error < _MIN_STANDARD_ERROR:
+        return undefined("degenerate", "both measures give the same scores", x, y)
+    return fisher_z_test(
+        x, y, error, n_units - 1, n, f"bootstrap over {unit_name}, {replicates}", level
+    )
+
+
+def _z_differences(first: Array, second: Array) -> Array:
+    """Differences of Fisher's z, of the replicates in which both reliabilities exist."""
     finite = np.isfinite(first) & np.isfinite(second)
-    if finite.sum() < replicates // 2:
-        return none("degenerate", "most resamples of the respondents have no reliability", x, y)
-    distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(
-        np.clip(second[finite], -_EDGE, _EDGE)
-    )
-    error = max(math.sqrt((float(distance.std(ddof=1)) * widen) ** 2 + shared), least)
-    if error < _SAME:
-        return none("degenerate", "both measures give the same scores", x, y)
-    return on_fisher_scale(x, y, error, units - 1, n, f"bootstrap over {what}, {replicates}", level)
+    return _fisher_z(first[finite]) - _fisher_z(second[finite])
 
 
-_FEW = "a comparison needs 3 respondents in both, there are {n}"
-_SAME = 1e-6
+_TOO_FEW_RESPONDENTS = "a comparison needs 3 respondents in both, there are {n}"
+_MIN_STANDARD_ERROR = 1e-6
 """Below this standard error two measures give the same scores, up to rounding."""
 
 
-def _none(
+def _undefined_difference(
     n: int, level: float, status: Status, reason: str, x: float = math.nan, y: float = math.nan
 ) -> ReliabilityDifference:
     return ReliabilityDifference(x, y, x - y, n=n, level=level, status=status, reason=reason)
 
 
-def lengthened(reliability: Array, factor: float) -> Array:
+def spearman_brown_array(reliability: Array, factor: float) -> Array:
     """`spearman_brown` of an array; NaN where it has no value.
 
-    >>> lengthened(np.array([0.6, -1.5]), 2).round(2)
+    >>> spearman_brown_array(np.array([0.6, -1.5]), 2).round(2)
     array([0.75,  nan])
     """
-    below = 1 + (factor - 1) * reliability
-    return np.where(below > 0, factor * reliability / np.where(below > 0, below, 1.0), np.nan)
+    denominator = 1 + (factor - 1) * reliability
+    return np.where(
+        denominator > 0, factor * reliability / np.where(denominator > 0, denominator, 1.0), np.nan
+    )
 
 
-def _units(
+def _resampling_units(
     n: int, families: Sequence[str] | None, n_effective: float | None
 ) -> tuple[float, Sequence[str] | None, float, str]:
-    """How many units are drawn, which, by how much the error is widened (0: no test), and in words,
-    or why not.
+    """The number of units, their families (None for respondents), the factor of the standard error
+    (0 where there is no test), and the units' name or the reason.
     """
-    related = len(set(families)) if families is not None else n
-    if related == n:
-        few = f"a test over respondents needs {FEWEST} in both, there are {n}"
-        return (n, None, 1.0, "respondents") if n >= FEWEST else (n, None, 0.0, few)
-    if related == 1:
+    n_families = len(set(families)) if families is not None else n
+    if n_families == n:
+        if n >= MIN_UNITS:
+            return n, None, 1.0, "respondents"
+        return n, None, 0.0, f"a test over respondents needs {MIN_UNITS} in both, there are {n}"
+    if n_families == 1:
         return 1, None, 0.0, "all respondents are of one family"
-    if related >= FEWEST:
-        return related, families, 1.0, "families"
-    size = n_effective if n_effective is not None and math.isfinite(n_effective) else related
-    if size < FEWEST:
-        counted = f"{n} of {related} families, which count as {size:.3g}"
-        return (
-            size,
-            None,
-            0.0,
-            f"a test over respondents needs {FEWEST} independent ones, there are {counted}",
+    if n_families >= MIN_UNITS:
+        return n_families, families, 1.0, "families"
+    size = n_effective if n_effective is not None and math.isfinite(n_effective) else n_families
+    if size < MIN_UNITS:
+        reason = (
+            f"a test over respondents needs {MIN_UNITS} independent ones, there are {n} of"
+            f" {n_families} families, which count as {size:.3g}"
         )
+        return size, None, 0.0, reason
     return min(size, n), None, math.sqrt(n / min(size, n)), f"respondents, n_eff {size:.4g}"
 
 
-def on_fisher_scale(
+def fisher_z_test(
     x: float, y: float, error: float, df: float, n: int, method: str, level: float
 ) -> ReliabilityDifference:
     """The test that two reliabilities are equal, from the standard error of the difference of their
     atanh.
 
-    >>> result = on_fisher_scale(0.9, 0.8, 0.2, 99, 20, "known", 0.95)
+    >>> result = fisher_z_test(0.9, 0.8, 0.2, 99, 20, "known", 0.95)
     >>> round(result.p, 3), result.low < 0 < result.high
     (0.065, True)
     """
-    gap, middle = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
-    half = float(stdtrit(df, 0.5 + level / 2)) * error
+    z_difference, mean_z = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
+    half_width = float(stdtrit(df, 0.5 + level / 2)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
     low, high = (
-        math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half)
+        math.tanh(mean_z + t / 2) - math.tanh(mean_z - t / 2)
+        for t in (z_difference - half_width, z_difference + half_width)
     )
-    p = 2 * float(stdtr(df, -abs(gap) / error))
+    p = 2 * float(stdtr(df, -abs(z_difference) / error))
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOutScores:
+class LeaveOneOutScores:
     """A measure's scores in two or more administrations, and with each cluster of items left out.
 
-    - `scores`: (administrations, respondents).
-    - `without`: (administrations, respondents, clusters): the scores without each cluster.
-    - `clusters`: (clusters,): their names. Clusters of one name in two measures are one picture.
-    - `noise`: (respondents,): for `rho_g`, the variance of one run's score over seeds.
-    - `sizes`: (clusters,): how many items each cluster has; equally many unless given.
+    Attributes
+    ----------
+    scores
+        (administrations, respondents).
+    replicates
+        (administrations, respondents, clusters): the scores without each cluster.
+    clusters
+        (clusters,): their names. Clusters of one name in two measures are one picture.
+    noise
+        (respondents,): for `rho_g`, the variance of one run's score over seeds.
+    sizes
+        (clusters,): how many items each cluster has; equally many unless given.
     """
 
     scores: Array
-    without: Array
+    replicates: Array
     clusters: Sequence[str]
     noise: Array | None = None
     sizes: Array | None = None
@@ -276,14 +349,14 @@ class LeftOutScores:
         """(administrations, respondents, clusters): what each cluster adds; their squares sum to
         the jackknife's variance.
         """
-        count = len(self.clusters)
+        n_clusters = len(self.clusters)
         return np.asarray(
-            math.sqrt((count - 1) / count)
-            * (self.without.mean(axis=2, keepdims=True) - self.without)
+            math.sqrt((n_clusters - 1) / n_clusters)
+            * (self.replicates.mean(axis=2, keepdims=True) - self.replicates)
         )
 
     @property
-    def noise_without(self) -> Array:
+    def noise_replicates(self) -> Array:
         """(respondents, clusters): the noise of the score without each cluster, at the same number
         of items.
 
@@ -293,15 +366,18 @@ class LeftOutScores:
         if self.noise is None:
             raise ValueError("rho_g needs the noise of the scores")
         size = np.ones(len(self.clusters)) if self.sizes is None else self.sizes
-        left = size.sum() - size
+        remaining_size = size.sum() - size
         # of a mean this is what each cluster itself scored
-        totals = size.sum() * self.scores[:, :, None] - left * self.without
-        changes = totals.var(axis=0)
-        total = changes.sum(axis=1, keepdims=True)
+        cluster_scores = size.sum() * self.scores[:, :, None] - remaining_size * self.replicates
+        cluster_variances = cluster_scores.var(axis=0)
+        total = cluster_variances.sum(axis=1, keepdims=True)
         share = np.divide(
-            changes, total, out=np.tile(size / size.sum(), (len(changes), 1)), where=total > 1e-20
+            cluster_variances,
+            total,
+            out=np.tile(size / size.sum(), (len(cluster_variances), 1)),
+            where=total > 1e-20,
         )
-        return np.asarray(self.noise[:, None] * (1 - share) * size.sum() / left)
+        return np.asarray(self.noise[:, None] * (1 - share) * size.sum() / remaining_size)
 
 
 def reliability_of_sets(
@@ -322,42 +398,48 @@ def reliability_of_sets(
     x = x - x.mean(axis=(0, 1))
     mean = x.mean(axis=1)
     centred = x - mean[:, None]
-    rows = (centred.sum(axis=0) ** 2).sum(axis=0)
-    of_noise = None if noise is None else np.asarray(noise, dtype=np.float64).mean(axis=0)
-    return _of_moments(statistic, x.shape[1], mean, (centred**2).sum(axis=1), rows, of_noise)
+    respondent_squares = (centred.sum(axis=0) ** 2).sum(axis=0)
+    mean_noise = None if noise is None else np.asarray(noise, dtype=np.float64).mean(axis=0)
+    return _reliability_from_moments(
+        statistic, x.shape[1], mean, (centred**2).sum(axis=1), respondent_squares, mean_noise
+    )
 
 
-def _of_moments(
+def _reliability_from_moments(
     statistic: Statistic,
     n: Array | int,
     mean: Array,
-    spread: Array,
-    rows: Array,
-    noise: Array | None,
+    sum_squares: Array,
+    respondent_squares: Array,
+    mean_noise: Array | None,
 ) -> Array:
     """(sets,): the reliability of sets of scores.
 
-    - `mean, spread`: (administrations, sets): the mean, and the sum of squares about it.
-    - `rows`: (sets,): the sum of squares of respondents' sums about their mean.
-    - `noise`: (sets,): for `rho_g`, the mean noise.
+    - `mean, sum_squares`: (administrations, sets): the mean, and the sum of squares about it.
+    - `respondent_squares`: (sets,): the sum of squares of respondents' sums about their mean.
+    - `mean_noise`: (sets,): for `rho_g`, the mean noise.
     """
     k = len(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "pearson":
-            return np.asarray((rows - spread.sum(axis=0)) / 2 / np.sqrt(spread[0] * spread[1]))
+            return np.asarray(
+                (respondent_squares - sum_squares.sum(axis=0))
+                / 2
+                / np.sqrt(sum_squares[0] * sum_squares[1])
+            )
         if statistic == "icc_a1":
-            msr = rows / k / (n - 1)
+            msr = respondent_squares / k / (n - 1)
             msc = n * ((mean - mean.mean(axis=0)) ** 2).sum(axis=0) / (k - 1)
-            mse = (spread.sum(axis=0) - rows / k) / ((n - 1) * (k - 1))
+            mse = (sum_squares.sum(axis=0) - respondent_squares / k) / ((n - 1) * (k - 1))
             return np.asarray((msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n))
-        if noise is None:
+        if mean_noise is None:
             raise ValueError("rho_g needs the noise of the scores")
-        return np.asarray(1 - noise / (spread / (n - 1)).mean(axis=0))
+        return np.asarray(1 - mean_noise / (sum_squares / (n - 1)).mean(axis=0))
 
 
 def difference_over_clusters(
-    measure: LeftOutScores,
-    other: LeftOutScores,
+    measure: LeaveOneOutScores,
+    other_measure: LeaveOneOutScores,
     rng: np.random.Generator,
     *,
     statistic: Statistic = "pearson",
@@ -365,12 +447,35 @@ def difference_over_clusters(
     draws: int = 2000,
     level: float = 0.95,
 ) -> ReliabilityDifference:
-    """By how much one measure is more reliable than another for these respondents (fixed facet),
-    over other pictures.
+    """Test whether two measures are equally reliable for these respondents, over other pictures.
 
     Each picture is left out once from both measures, so that what they share cancels. The test
     needs no minimum of respondents beyond 3, and says nothing of other respondents.
 
+    Parameters
+    ----------
+    measure, other_measure : LeaveOneOutScores
+        The same respondents in the same order; respondents that lack a score are left out.
+    rng : numpy.random.Generator
+        Draws the sets of scores.
+    statistic : {'pearson', 'icc_a1', 'rho_g'}, default 'pearson'
+        Which reliability, as in `weighted_reliability`.
+    factors : pair of float, default (1.0, 1.0)
+        Lengths to bring the measures to, as in `reliability_difference`.
+    draws : int, default 2000
+        How many sets of scores are drawn.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    ReliabilityDifference
+        The status is `insufficient` below 3 respondents or 10 clusters, `degenerate` where scores
+        do not vary, a score is undefined without a cluster, a reliability is 1 by construction, or
+        both measures give the same scores.
+
+    Notes
+    -----
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with C - 1 df
         rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c
         others:  SE = standard deviation of T over scores  S + sum_c g_c h_c,
@@ -382,156 +487,197 @@ def difference_over_clusters(
     S are the scores whose differences between administrations and between respondents are shrunk by
     what the noise adds to their squares.
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11. Mammen, E.
-    (1992). When Does Bootstrap Work? Springer.
+    References
+    ----------
+    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11.
+    .. [2] Mammen, E. (1992). When Does Bootstrap Work? Springer.
 
-    - `measure, other`: The same respondents in the same order; respondents that lack a score are
-      left out.
-    - `factors`: Lengths to bring the measures to, as in `reliability_difference`.
-    - `draws`: How many sets of scores are drawn.
-
-    The status is `insufficient` below 3 respondents or 10 clusters, `degenerate` where scores do
-    not vary, a score is undefined without a cluster, a reliability is 1 by construction, or both
-    measures give the same scores.
-
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> def scored(noise):
     ...     items = np.arange(5.0)[:,
     ...         None] + rng.normal(size=(1, 5, 100)) + noise * rng.normal(size=(2, 5, 100))
     ...     total = items.sum(axis=2, keepdims=True)
-    ...     return LeftOutScores(total[:, :, 0] / 100, (total - items) / 99,
+    ...     return LeaveOneOutScores(total[:, :, 0] / 100, (total - items) / 99,
     ...         [str(rng.random()) for _ in range(100)])
     >>> difference_over_clusters(scored(1.0), scored(8.0), rng).p < 0.05
     True
     """
-    included = _complete(measure) & _complete(other)
+    included = _complete_respondents(measure) & _complete_respondents(other_measure)
     n = int(included.sum())
-    counts = len(measure.clusters), len(other.clusters)
-    none = partial(_none, n, level)
+    cluster_counts = len(measure.clusters), len(other_measure.clusters)
+    undefined = partial(_undefined_difference, n, level)
     if n < 3:
-        return none("insufficient", _FEW.format(n=n))
-    if min(counts) < FEWEST:
-        return none(
-            "insufficient", f"a test over pictures needs {FEWEST} of them, there are {min(counts)}"
+        return undefined("insufficient", _TOO_FEW_RESPONDENTS.format(n=n))
+    if min(cluster_counts) < MIN_UNITS:
+        return undefined(
+            "insufficient",
+            f"a test over pictures needs {MIN_UNITS} of them, there are {min(cluster_counts)}",
         )
-    a, b = _only(measure, included), _only(other, included)
+    a, b = _select_respondents(measure, included), _select_respondents(other_measure, included)
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (float(_at(m, statistic, f)) for m, f in zip((a, b), factors, strict=True))
-    if not (abs(x) < _EDGE and abs(y) < _EDGE):
-        return none(
+        x, y = (
+            float(_projected_reliability(m, statistic, f))
+            for m, f in zip((a, b), factors, strict=True)
+        )
+    if not (abs(x) < _MAX_CORRELATION and abs(y) < _MAX_CORRELATION):
+        return undefined(
             "degenerate",
             "a reliability is 1 by construction, has no value at this length, or the scores do not"
             " vary",
             x,
             y,
         )
-    if not (np.isfinite(a.without).all() and np.isfinite(b.without).all()):
-        return none("degenerate", "a score is undefined where a picture is left out", x, y)
+    if not (np.isfinite(a.replicates).all() and np.isfinite(b.replicates).all()):
+        return undefined("degenerate", "a score is undefined where a picture is left out", x, y)
     if statistic == "rho_g":
-        error = _jackknifed(a, b, factors)
-        how = f"pictures left out one by one, {min(counts)}"
+        error = _jackknife_error(a, b, factors)
+        method = f"pictures left out one by one, {min(cluster_counts)}"
     else:
-        error = _drawn(a, b, statistic, factors, rng, draws)
-        how = f"influences of pictures, {min(counts)}, {draws} draws"
+        error = _bootstrap_error(a, b, statistic, factors, rng, draws)
+        method = f"influences of pictures, {min(cluster_counts)}, {draws} draws"
     if not math.isfinite(error):
-        return none("degenerate", "the reliability is undefined for most sets of pictures", x, y)
-    if error < _SAME:
-        return none("degenerate", "both measures give the same scores", x, y)
-    return on_fisher_scale(x, y, error, min(counts) - 1.0, n, how, level)
+        return undefined(
+            "degenerate", "the reliability is undefined for most sets of pictures", x, y
+        )
+    if error < _MIN_STANDARD_ERROR:
+        return undefined("degenerate", "both measures give the same scores", x, y)
+    return fisher_z_test(x, y, error, min(cluster_counts) - 1.0, n, method, level)
 
 
 def shared_variance(
-    measure: LeftOutScores,
-    other: LeftOutScores,
+    measure: LeaveOneOutScores,
+    other_measure: LeaveOneOutScores,
     *,
     statistic: Statistic = "pearson",
     factors: tuple[float, float] = (1.0, 1.0),
 ) -> float:
-    """The part of the variance of T over pictures that all respondents share, and that drawing
-    respondents does not see.
+    """Compute the variance of T over pictures that all respondents share.
 
     Drawing respondents carries along the noise that each has for itself. What a picture does to all
     of them at once (a wording that everybody misunderstands) is the same in every draw, and is
     added here.
 
+    Parameters
+    ----------
+    measure : LeaveOneOutScores
+        Scores of one measure, in two or more administrations.
+    other_measure : LeaveOneOutScores
+        Scores of the other measure, for the same respondents.
+    statistic : {'pearson', 'icc_a1', 'rho_g'}, default 'pearson'
+        Which reliability, as in `weighted_reliability`.
+    factors : pair of float, default (1.0, 1.0)
+        Lengths to bring the measures to, as in `reliability_difference`.
+
+    Returns
+    -------
+    float
+        The variance; 0 below 3 respondents or where a score is undefined.
+
+    Notes
+    -----
         sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;
         0 where negative
 
-    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1, 386-411 (why both
-    ways count, and why their sum counts the noise twice). NaN scores as in
-    `difference_over_clusters`.
+    NaN scores as in `difference_over_clusters`.
 
+    References
+    ----------
+    .. [1] Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1,
+       386-411 (why both ways count, and why their sum counts the noise twice).
+
+    Examples
+    --------
     >>> x = np.random.default_rng(0).normal(size=(2, 5, 20))
-    >>> scores = LeftOutScores(x.mean(axis=2), (x.sum(axis=2, keepdims=True) - x) / 19,
+    >>> scores = LeaveOneOutScores(x.mean(axis=2), (x.sum(axis=2, keepdims=True) - x) / 19,
     ...     [str(c) for c in range(20)])
     >>> shared_variance(scores, scores)
     0.0
     """
-    included = _complete(measure) & _complete(other)
+    included = _complete_respondents(measure) & _complete_respondents(other_measure)
     if int(included.sum()) < 3:
         return 0.0
-    parts = [
-        _slope(_only(m, included), statistic, f)
-        for m, f in zip((measure, other), factors, strict=True)
+    contributions = [
+        _fisher_z_influence(_select_respondents(m, included), statistic, f)
+        for m, f in zip((measure, other_measure), factors, strict=True)
     ]
-    if not all(np.isfinite(part).all() for part in parts):
+    if not all(np.isfinite(contribution).all() for contribution in contributions):
         return 0.0
-    joint = _joined(parts[0], parts[1], measure.clusters, other.clusters)
-    return max(0.0, float((joint.sum(axis=0) ** 2 - (joint**2).sum(axis=0)).sum()))
+    contrast = _cluster_contrast(
+        contributions[0], contributions[1], measure.clusters, other_measure.clusters
+    )
+    return max(0.0, float((contrast.sum(axis=0) ** 2 - (contrast**2).sum(axis=0)).sum()))
 
 
-def _complete(measure: LeftOutScores) -> Flags:
-    known = np.isfinite(measure.scores).all(axis=0)
-    return np.asarray(known if measure.noise is None else known & np.isfinite(measure.noise))
+def _complete_respondents(measure: LeaveOneOutScores) -> BoolArray:
+    complete = np.isfinite(measure.scores).all(axis=0)
+    return np.asarray(complete if measure.noise is None else complete & np.isfinite(measure.noise))
 
 
-def _only(measure: LeftOutScores, included: Flags) -> LeftOutScores:
+def _select_respondents(measure: LeaveOneOutScores, included: BoolArray) -> LeaveOneOutScores:
     noise = None if measure.noise is None else measure.noise[included]
-    return LeftOutScores(
+    return LeaveOneOutScores(
         measure.scores[:, included],
-        measure.without[:, included],
+        measure.replicates[:, included],
         measure.clusters,
         noise,
         measure.sizes,
     )
 
 
-def _at(measure: LeftOutScores, statistic: Statistic, factor: float) -> float:
+def _projected_reliability(
+    measure: LeaveOneOutScores, statistic: Statistic, factor: float
+) -> float:
     noise = None if measure.noise is None else measure.noise[:, None]
     return float(
-        lengthened(reliability_of_sets(measure.scores[:, :, None], statistic, noise), factor)[0]
+        spearman_brown_array(
+            reliability_of_sets(measure.scores[:, :, None], statistic, noise), factor
+        )[0]
     )
 
 
-def _fisher(reliability: Array) -> Array:
-    return np.asarray(np.arctanh(np.clip(reliability, -_EDGE, _EDGE)))
+def _fisher_z(reliability: Array) -> Array:
+    return np.asarray(np.arctanh(np.clip(reliability, -_MAX_CORRELATION, _MAX_CORRELATION)))
 
 
-def _joined(first: Array, other: Array, names: Sequence[str], others: Sequence[str]) -> Array:
-    """The contributions of one measure less those of the other, over the clusters of both; the last
-    axis is clusters.
+def _cluster_contrast(
+    first: Array, second: Array, first_clusters: Sequence[str], second_clusters: Sequence[str]
+) -> Array:
+    """(..., clusters): the contributions of one measure less those of the other, over the clusters
+    of both.
     """
-    position = {name: i for i, name in enumerate(dict.fromkeys((*names, *others)))}
-    joint = np.zeros((*first.shape[:-1], len(position)))
-    joint[..., [position[name] for name in names]] += first
-    joint[..., [position[name] for name in others]] -= other
-    return joint
+    position = {
+        name: i for i, name in enumerate(dict.fromkeys((*first_clusters, *second_clusters)))
+    }
+    contrast = np.zeros((*first.shape[:-1], len(position)))
+    contrast[..., [position[name] for name in first_clusters]] += first
+    contrast[..., [position[name] for name in second_clusters]] -= second
+    return contrast
 
 
-def _jackknifed(a: LeftOutScores, b: LeftOutScores, factors: tuple[float, float]) -> float:
-    parts = []
+def _jackknife_error(
+    a: LeaveOneOutScores, b: LeaveOneOutScores, factors: tuple[float, float]
+) -> float:
+    deviations = []
     for measure, factor in zip((a, b), factors, strict=True):
-        count = len(measure.clusters)
-        left = _fisher(
-            lengthened(reliability_of_sets(measure.without, "rho_g", measure.noise_without), factor)
+        n_clusters = len(measure.clusters)
+        z_replicates = _fisher_z(
+            spearman_brown_array(
+                reliability_of_sets(measure.replicates, "rho_g", measure.noise_replicates), factor
+            )
         )
-        parts.append(math.sqrt((count - 1) / count) * (left - left.mean()))
-    return math.sqrt(float((_joined(parts[0], parts[1], a.clusters, b.clusters) ** 2).sum()))
+        deviations.append(
+            math.sqrt((n_clusters - 1) / n_clusters) * (z_replicates - z_replicates.mean())
+        )
+    return math.sqrt(
+        float((_cluster_contrast(deviations[0], deviations[1], a.clusters, b.clusters) ** 2).sum())
+    )
 
 
-def _drawn(
-    a: LeftOutScores,
-    b: LeftOutScores,
+def _bootstrap_error(
+    a: LeaveOneOutScores,
+    b: LeaveOneOutScores,
     statistic: Statistic,
     factors: tuple[float, float],
     rng: np.random.Generator,
@@ -541,57 +687,61 @@ def _drawn(
     sizes = [math.prod(shape) for shape in shapes]
     flat = [m.influence.reshape(size, -1) for m, size in zip((a, b), sizes, strict=True)]
     # both measures' influences over the clusters of either, so that a shared picture moves both
-    rows = _joined(
+    influences = _cluster_contrast(
         np.vstack([flat[0], np.zeros((sizes[1], flat[0].shape[1]))]),
         np.vstack([np.zeros((sizes[0], flat[1].shape[1])), -flat[1]]),
         a.clusters,
         b.clusters,
     )
-    values, vectors = np.linalg.eigh(rows @ rows.T)
-    moved = (vectors * np.sqrt(np.maximum(values, 0.0))) @ rng.standard_normal((len(values), draws))
+    # a square root of the covariance of all scores; rounding makes tiny negative eigenvalues
+    values, vectors = np.linalg.eigh(influences @ influences.T)
+    deviations = (vectors * np.sqrt(np.maximum(values, 0.0))) @ rng.standard_normal(
+        (len(values), draws)
+    )
     z = []
-    for measure, factor, part in zip(
-        (a, b), factors, (moved[: sizes[0]], moved[sizes[0] :]), strict=True
+    for measure, factor, deviation in zip(
+        (a, b), factors, (deviations[: sizes[0]], deviations[sizes[0] :]), strict=True
     ):
-        scores = _shrunk(measure.scores, measure.influence)[:, :, None] + part.reshape(
+        scores = _shrink_scores(measure.scores, measure.influence)[:, :, None] + deviation.reshape(
             *measure.scores.shape, draws
         )
-        z.append(_fisher(lengthened(reliability_of_sets(scores, statistic), factor)))
-    distance = z[0] - z[1]
-    distance = distance[np.isfinite(distance)]
-    return float(distance.std(ddof=1)) if len(distance) >= draws // 2 else math.nan
+        z.append(_fisher_z(spearman_brown_array(reliability_of_sets(scores, statistic), factor)))
+    z_differences = z[0] - z[1]
+    z_differences = z_differences[np.isfinite(z_differences)]
+    return float(z_differences.std(ddof=1)) if len(z_differences) >= draws // 2 else math.nan
 
 
-def _shrunk(scores: Array, influence: Array) -> Array:
-    """Scores whose squared differences are what they would be without the noise of the pictures."""
+def _shrink_scores(scores: Array, influence: Array) -> Array:
+    """Scores whose effects are shrunk by what the noise of the pictures adds to their squares."""
 
-    def parts(x: Array) -> tuple[Array, Array, Array, Array]:
+    def decompose(x: Array) -> tuple[Array, Array, Array, Array]:
         grand = x.mean(axis=(0, 1), keepdims=True)
         rows, columns = x.mean(axis=0, keepdims=True) - grand, x.mean(axis=1, keepdims=True) - grand
         return grand, rows, columns, x - grand - rows - columns
 
-    grand, *own = parts(scores[:, :, None])
-    _, *noise = parts(influence)
-    total = grand
-    for part, of_noise in zip(own, noise, strict=True):
-        square = float((part**2).sum())
-        included = max(0.0, 1 - float((of_noise**2).sum()) / square) if square > 0 else 0.0
-        total = total + math.sqrt(included) * part
-    return np.asarray(total[:, :, 0])
+    grand, *effects = decompose(scores[:, :, None])
+    _, *noise_effects = decompose(influence)
+    shrunk_scores = grand
+    for effect, noise_effect in zip(effects, noise_effects, strict=True):
+        square = float((effect**2).sum())
+        shrinkage = max(0.0, 1 - float((noise_effect**2).sum()) / square) if square > 0 else 0.0
+        shrunk_scores = shrunk_scores + math.sqrt(shrinkage) * effect
+    return np.asarray(shrunk_scores[:, :, 0])
 
 
-def _slope(measure: LeftOutScores, statistic: Statistic, factor: float) -> Array:
-    """(respondents, clusters): what each respondent's part of each cluster does to atanh of the
-    reliability.
+def _fisher_z_influence(measure: LeaveOneOutScores, statistic: Statistic, factor: float) -> Array:
+    """(respondents, clusters): the influence of each respondent's items of a cluster on atanh of
+    the reliability.
     """
     k, n = measure.scores.shape
+    # central differences: a step far above rounding and far below the spread of the scores
     step = 1e-4 * float(measure.scores.std())
-    moves = np.concatenate([np.eye(k * n), -np.eye(k * n)], axis=1).reshape(k, n, -1) * step
+    steps = np.concatenate([np.eye(k * n), -np.eye(k * n)], axis=1).reshape(k, n, -1) * step
     noise = None if measure.noise is None else measure.noise[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = _fisher(
-            lengthened(
-                reliability_of_sets(measure.scores[:, :, None] + moves, statistic, noise), factor
+        z = _fisher_z(
+            spearman_brown_array(
+                reliability_of_sets(measure.scores[:, :, None] + steps, statistic, noise), factor
             )
         )
         gradient = ((z[: k * n] - z[k * n :]) / (2 * step)).reshape(k, n)

@@ -1,4 +1,4 @@
-"""Which hallucination types a benchmark measures, and which it only names."""
+"""Which hallucination types a benchmark measures, and which it names without measuring them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from typing import Literal
 
 import numpy as np
 
-from hqm.psychometrics.resampling import jackknife_error
+from hqm.psychometrics.resampling import jackknife_standard_error
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
     Coefficient,
+    Indices,
     Outcome,
-    Places,
     Status,
     normal_quantile,
 )
 
 _FORECAST = "rate .5, independent items"
-FEWEST_CLUSTERS = 10
-"""Below so many pictures a type's error cannot be told from its answers; the number of items
-forecasts it.
-"""
+MIN_CLUSTERS = 10
+"""With fewer pictures a type's error is forecast from the number of items, not estimated."""
 
 State = Literal["measurable", "labelled, not measurable", "claimed, no evidence", "absent"]
 
@@ -34,16 +32,25 @@ State = Literal["measurable", "labelled, not measurable", "claimed, no evidence"
 class TypeCoverage:
     """One type of the taxonomy.
 
-    - `items, images, wordings`: Items labelled with it, distinct pictures and distinct questions
-      (letter case, spaces and punctuation apart).
-    - `share`: Share of all labels.
-    - `sem`: Standard error of a respondent's score on this type, over other items of the kind.
-    - `sem_high`: Its one-sided 95 % upper end, which decides; of a forecast, which is the worst
-      case, the error itself.
-    - `measured`: Whether that error is of answers, and no forecast from the number of items.
-    - `missing_items`: How many more items the type needs to be measurable, by the root-n law.
-    - `state`: `measurable`; `labelled, not measurable` (the error is too large); `claimed, no
-      evidence` (named by the benchmark, on no item); `absent`.
+    Attributes
+    ----------
+    items, images, wordings
+        Items labelled with it, distinct pictures and distinct questions (letter case, spaces
+        and punctuation apart).
+    share
+        Share of all labels.
+    sem
+        Standard error of a respondent's score on this type, over other items of the kind.
+    sem_high
+        Its one-sided 95 % upper end, which decides; of a forecast, which is the worst case, the
+        error itself.
+    measured
+        Whether that error is of answers, and no forecast from the number of items.
+    missing_items
+        How many more items the type needs to be measurable, by the root-n law.
+    state
+        `measurable`; `labelled, not measurable` (the error is too large); `claimed, no
+        evidence` (named by the benchmark, on no item); `absent`.
     """
 
     name: str
@@ -62,9 +69,14 @@ class TypeCoverage:
 class Coverage(Outcome):
     """The types of a benchmark against a taxonomy.
 
-    - `index`: Share of the taxonomy's types that are measurable.
-    - `evenness, effective`: Entropy over ln of the number of types, and exp(entropy).
-    - `unlabelled`: Items without a label.
+    Attributes
+    ----------
+    index
+        Share of the taxonomy's types that are measurable.
+    evenness, effective
+        Entropy over ln of the number of types, and exp(entropy).
+    unlabelled
+        Items without a label.
     """
 
     types: tuple[TypeCoverage, ...]
@@ -77,10 +89,27 @@ class Coverage(Outcome):
 
 
 def items_for_error(sem: float, rate: float = 0.5) -> int:
-    """How many independent items give a score this standard error: n = p (1 - p) / sem^2.
+    """Compute how many independent items give a score this standard error.
 
-    - `sem, rate`: The standard error, and the expected score p, of which .5 is the worst case.
+    Parameters
+    ----------
+    sem : float
+        The standard error wanted.
+    rate : float, default 0.5
+        The expected score p, of which .5 is the worst case.
 
+    Returns
+    -------
+    int
+        n = p (1 - p) / sem^2, rounded up.
+
+    Raises
+    ------
+    ValueError
+        The error is not positive, or the rate is no share.
+
+    Examples
+    --------
     >>> items_for_error(0.03)
     278
     """
@@ -99,38 +128,61 @@ def type_coverage(
     questions: Sequence[str] | None = None,
     claimed: Collection[str] = (),
     scores: ArrayLike | None = None,
-    errors: Mapping[str, ErrorOfType] | None = None,
+    errors: Mapping[str, StandardError] | None = None,
     sem: float = 0.03,
     n_min: int | None = None,
 ) -> Coverage:
-    """How many items, pictures and wordings stand behind every type, and whether that measures it.
+    """Count the items, pictures and wordings of every type, and decide which types are measurable.
 
     A type that a paper names but no item carries counts 0. A type is measurable when the standard
     error of its score, in these answers, is at most `sem` at its upper end. Without answers the
     number of items forecasts it: a dozen items have an error of .14. Five hundred copies of one
     sentence are one wording.
 
+    Parameters
+    ----------
+    labels : sequence of str or collection of str or None, shape (items,)
+        A type, several types, or None.
+    taxonomy : sequence of str
+        The types asked for, distinct.
+    images : sequence of hashable, shape (items,), optional
+        What each item shows. Items of one picture count as one cluster in the standard error.
+    questions : sequence of str, shape (items,), optional
+        What each item asks.
+    claimed : collection of str, optional
+        Types the benchmark says it covers.
+    scores : array_like, shape (respondents, items), optional
+        Binary or between 0 and 1: the standard error is then that of these respondents, root mean
+        square over them; else it is that of a rate of .5 with independent items. A respondent with
+        fewer than five right or wrong answers of a type counts with Agresti and Coull's error where
+        that is larger (1998, The American Statistician, 52, 119-126): the plain one is 0 when all
+        are right.
+    errors : mapping of str to StandardError, optional
+        Type -> its standard error in these answers and the upper end of that, where its score is no
+        mean of item scores (`cluster_standard_error`).
+    sem : float, default 0.03
+        The standard error that makes a type measurable.
+    n_min : int, optional
+        A number of items that makes a type measurable, in place of `sem`.
+
+    Returns
+    -------
+    Coverage
+        The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives
+        are then `insufficient`.
+
+    Raises
+    ------
+    ValueError
+        The taxonomy is empty or repeats a type, or the lengths do not fit.
+
+    Notes
+    -----
         index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,
         effective = exp(H)
 
-    - `labels`: (items,): a type, several types, or None.
-    - `taxonomy`: The types asked for, distinct.
-    - `images, questions`: (items,): what each item shows and asks. Items of one picture count as
-      one cluster in the standard error.
-    - `claimed`: Types the benchmark says it covers.
-    - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of
-      these respondents, root mean square over them; else it is that of a rate of .5 with
-      independent items. A respondent with fewer than five right or wrong answers of a type counts
-      with Agresti and Coull's error where that is larger (1998, The American Statistician, 52,
-      119-126): the plain one is 0 when all are right.
-    - `errors`: Type -> its standard error in these answers and the upper end of that, where its
-      score is no mean of item scores (`error_of_parts`).
-    - `sem`: The standard error that makes a type measurable; `n_min` is a number of items in its
-      place.
-
-    The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are
-    then `insufficient`.
-
+    Examples
+    --------
     >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"],
     ...     claimed=["text"])
     >>> [kind.state for kind in result.types]
@@ -141,49 +193,48 @@ def type_coverage(
     count, names = len(labels), list(taxonomy)
     if len(set(names)) < len(names) or not names:
         raise ValueError("the taxonomy must have types, each once")
-    for what, column in (("pictures", images), ("questions", questions)):
-        if column is not None and len(column) != count:
-            raise ValueError(f"{count} items have {len(column)} {what}")
-    x = None if scores is None else np.asarray(scores, dtype=np.float64)
-    if x is not None and (x.ndim != 2 or x.shape[1] != count):
-        raise ValueError(f"scores must have shape (respondents, {count}), got {x.shape}")
-    least = items_for_error(sem) if n_min is None else n_min
-    of_item = [_set(label) for label in labels]
-    asked = [normal(question) for question in questions] if questions is not None else None
-    total = sum(len(types) for types in of_item)
+    _check_length("pictures", images, count)
+    _check_length("questions", questions, count)
+    x = None
+    if scores is not None:
+        x = np.asarray(scores, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != count:
+            raise ValueError(f"scores must have shape (respondents, {count}), got {x.shape}")
+    min_items = items_for_error(sem) if n_min is None else n_min
+    item_types = [_type_set(label) for label in labels]
+    wordings = None
+    if questions is not None:
+        wordings = list(map(normalised_wording, questions))
+    n_labels = sum(map(len, item_types))
     rows = []
     for name in names:
-        members = [i for i, types in enumerate(of_item) if name in types]
+        members = [i for i, types in enumerate(item_types) if name in types]
         n = len(members)
-        error = _error(x, members, images)
-        if errors and n and name in errors:
-            error = errors[name]
-        method = error.method
-        measured = n > 0 and method != _FORECAST and n_min is None
-        missing = (
-            max(0, math.ceil(n * (error.high / sem) ** 2 - 1e-9) - n)
-            if measured
-            else max(0, least - n)
-        )
-        state: State = "measurable" if missing == 0 else "labelled, not measurable"
-        if n == 0:
-            state = "claimed, no evidence" if name in claimed else "absent"
+        error = _type_error(x, members, images)
+        if errors and n:
+            error = errors.get(name, error)
+        is_measured = n > 0 and error.method != _FORECAST and n_min is None
+        n_needed = min_items
+        if is_measured:
+            # the squared error shrinks with the number of items; 1e-9 is rounding
+            n_needed = math.ceil(n * (error.high / sem) ** 2 - 1e-9)
+        n_missing = max(0, n_needed - n)
         rows.append(
             TypeCoverage(
                 name,
                 n,
-                len({images[i] for i in members}) if images is not None else n,
-                len({asked[i] for i in members}) if asked is not None else n,
-                n / total if total else 0.0,
+                _count_distinct(images, members),
+                _count_distinct(wordings, members),
+                n / max(n_labels, 1),
                 error.value,
                 error.high,
-                missing,
-                state,
-                measured,
+                n_missing,
+                _type_state(n, n_missing, name in claimed),
+                is_measured,
             )
         )
     index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count)
-    unlabelled = sum(not types for types in of_item)
+    unlabelled = sum(not types for types in item_types)
     evenness, effective = _indices(rows, count)
     return Coverage(
         tuple(rows),
@@ -191,31 +242,50 @@ def type_coverage(
         evenness,
         effective,
         count,
-        least,
+        min_items,
         unlabelled,
         status=effective.status,
         reason=effective.reason,
     )
 
 
-def normal(text: str) -> str:
+def _check_length(name: str, column: Sequence[Hashable] | None, count: int) -> None:
+    if column is not None and len(column) != count:
+        raise ValueError(f"{count} items have {len(column)} {name}")
+
+
+def _type_state(n: int, n_missing: int, is_claimed: bool) -> State:
+    """The state of a type with `n` items that needs `n_missing` more."""
+    if n:
+        return "labelled, not measurable" if n_missing else "measurable"
+    return "claimed, no evidence" if is_claimed else "absent"
+
+
+def _count_distinct(column: Sequence[Hashable] | None, members: Sequence[int]) -> int:
+    """The number of distinct values of some items; without a column every item has its own."""
+    if column is None:
+        return len(members)
+    return len({column[i] for i in members})
+
+
+def normalised_wording(text: str) -> str:
     """A question without letter case, punctuation and spare spaces, so that equal wordings are
     equal.
 
-    >>> normal("Is  the sky sunny?") == normal("is the sky sunny")
+    >>> normalised_wording("Is  the sky sunny?") == normalised_wording("is the sky sunny")
     True
     """
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _set(label: str | Collection[str] | None) -> frozenset[str]:
+def _type_set(label: str | Collection[str] | None) -> frozenset[str]:
     if label is None:
         return frozenset()
     return frozenset([label]) if isinstance(label, str) else frozenset(label)
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorOfType:
+class StandardError:
     """A standard error, its one-sided 95 % upper end, and how it was computed."""
 
     value: float
@@ -223,88 +293,98 @@ class ErrorOfType:
     method: str
 
 
-def error_of_parts(parts: ArrayLike, method: str, *, squared: float | None = None) -> ErrorOfType:
+def cluster_standard_error(
+    contributions: ArrayLike, method: str, *, squared: float | None = None
+) -> StandardError:
     """A standard error from what each cluster adds to its square, with the upper end of it.
 
         SE^2 = sum_c q_c,   upper end: SE^2 exp(1.645 s(q) sqrt(C) / sum_c q_c)
 
-    - `parts`: (clusters,): q. `squared`: Another SE^2, with the same relative uncertainty.
+    - `contributions`: (clusters,): q. `squared`: Another SE^2, with the same relative uncertainty.
 
-    >>> error = error_of_parts([0.0001, 0.0002, 0.0003, 0.0002], "clusters left out")
+    >>> error = cluster_standard_error([0.0001, 0.0002, 0.0003, 0.0002], "clusters left out")
     >>> round(error.value, 4), round(error.high, 4)
     (0.0283, 0.0335)
     """
-    q = np.asarray(parts, dtype=np.float64)
+    q = np.asarray(contributions, dtype=np.float64)
     total = float(q.sum())
     value = total if squared is None else squared
-    relative = float(q.std(ddof=1)) * math.sqrt(len(q)) / total if len(q) > 1 and total > 0 else 0.0
-    return ErrorOfType(
-        math.sqrt(value), math.sqrt(value * math.exp(normal_quantile(0.9) * relative)), method
+    relative_error = (
+        float(q.std(ddof=1)) * math.sqrt(len(q)) / total if len(q) > 1 and total > 0 else 0.0
+    )
+    return StandardError(
+        math.sqrt(value), math.sqrt(value * math.exp(normal_quantile(0.9) * relative_error)), method
     )
 
 
-def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> ErrorOfType:
+def _type_error(
+    x: Array | None, members: list[int], images: Sequence[Hashable] | None
+) -> StandardError:
     """The standard error of a type's mean score, from its items' scores; the largest possible one
     where too few pictures were answered.
     """
     if not members:
-        return ErrorOfType(math.nan, math.nan, "no items")
+        return StandardError(math.nan, math.nan, "no items")
     size = math.sqrt(0.25 / len(members))
-    worst = ErrorOfType(size, size, _FORECAST)
+    largest_error = StandardError(size, size, _FORECAST)
     if x is None or len(x) == 0:
-        return worst
-    part = x[:, members]
-    seen = np.isfinite(part)
-    shown: Sequence[Hashable] = [images[i] for i in members] if images is not None else members
-    position = {image: c for c, image in enumerate(dict.fromkeys(shown))}
-    cluster = np.array([position[image] for image in shown])
+        return largest_error
+    type_scores = x[:, members]
+    scored = np.isfinite(type_scores)
+    item_images: Sequence[Hashable] = (
+        [images[i] for i in members] if images is not None else members
+    )
+    position = {image: c for c, image in enumerate(dict.fromkeys(item_images))}
+    cluster = np.array([position[image] for image in item_images])
 
-    def by_image(values: Array) -> Array:
+    def image_sums(values: Array) -> Array:
         """(respondents, images): the sum over each image's items."""
         return np.stack(
             [np.bincount(cluster, weights=row, minlength=len(position)) for row in values]
         )
 
-    n = by_image(seen.astype(np.float64))
-    asked, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
-    usable = clusters >= FEWEST_CLUSTERS
+    n = image_sums(scored.astype(np.float64))
+    n_scored, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
+    usable = clusters >= MIN_CLUSTERS
     if not usable.any():
-        return worst
-    tally, n = by_image(np.where(seen, part, 0.0))[usable], n[usable]
-    asked, clusters, total = asked[usable], clusters[usable], tally.sum(axis=1)
+        return largest_error
+    tally, n = image_sums(np.where(scored, type_scores, 0.0))[usable], n[usable]
+    n_scored, clusters, total = n_scored[usable], clusters[usable], tally.sum(axis=1)
 
     # a mean is a ratio of sums over pictures; each picture's deviation from it is squared
-    weight = clusters / (clusters - 1) / asked**2
-    parts = (tally - (total / asked)[:, None] * n) ** 2 * weight[:, None]
-    squared = parts.sum(axis=1)
+    weight = clusters / (clusters - 1) / n_scored**2
+    contributions = (tally - (total / n_scored)[:, None] * n) ** 2 * weight[:, None]
+    squared = contributions.sum(axis=1)
 
     # nearly all right or wrong answers show too little of their error: then at least that of two
     # more right and two more wrong ones (Agresti and Coull 1998)
-    extreme = np.minimum(total, asked - total) < 5
-    shrunk = (total + 2) / (asked + 4)
-    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)
-    return error_of_parts(
-        parts.mean(axis=0),
+    extreme = np.minimum(total, n_scored - total) < 5
+    shrunk = (total + 2) / (n_scored + 4)
+    squared = np.where(
+        extreme, np.maximum(squared, shrunk * (1 - shrunk) / (n_scored + 4)), squared
+    )
+    return cluster_standard_error(
+        contributions.mean(axis=0),
         "clustered by picture, root mean square over respondents",
         squared=float(squared.mean()),
     )
 
 
 def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient]:
-    """How evenly the items are spread over the types, and how many equally frequent types would be
-    spread alike; both from Shannon's entropy.
+    """Evenness of the items over the types, and the effective number of types; both from Shannon's
+    entropy.
     """
     n = sum(row.items for row in rows)
     if n == 0:
-        none = Coefficient.absent(
+        absent = Coefficient.absent(
             "insufficient", "no item is labelled with a type of the taxonomy", count
         )
-        return none, none
+        return absent, absent
     p = np.array([row.items / n for row in rows])
     entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())
-    even = Coefficient(entropy / math.log(len(p)), n=n) if len(p) > 1 else None
+    evenness = Coefficient(entropy / math.log(len(p)), n=n) if len(p) > 1 else None
     return (
-        even or Coefficient.absent("degenerate", "one type cannot be uneven", n),
+        evenness or Coefficient.absent("degenerate", "one type cannot be uneven", n),
         Coefficient(math.exp(entropy), n=n),
     )
 
@@ -313,11 +393,16 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
 class Subscore(Outcome):
     """One subscore against the total.
 
-    - `by_subscore, by_total`: Share of the true subscore's variance that the observed subscore, or
-      the observed total, explains (PRMSE).
-    - `gain`: Their difference, with a jackknife interval over respondents.
-    - `adds`: Whether the subscore is worth reporting: the gain is positive. `certain` when its
-      whole interval is.
+    Attributes
+    ----------
+    by_subscore, by_total
+        Share of the true subscore's variance that the observed subscore, or the observed total,
+        explains (PRMSE).
+    gain
+        Their difference, with a jackknife interval over respondents.
+    adds
+        Whether the subscore is worth reporting: the gain is positive. `certain` when its whole
+        interval is.
     """
 
     name: str
@@ -330,9 +415,28 @@ class Subscore(Outcome):
 
 
 def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, float], ...]:
-    """Haberman's (2008) proportional reductions of mean squared error, as pairs (by subscore, by
-    total).
+    """Compute Haberman's proportional reductions of mean squared error, by subscore and by total.
 
+    Parameters
+    ----------
+    covariance : array_like, shape (subscores, subscores)
+        Observed; the total is the sum of the subscores.
+    reliability : array_like, shape (subscores,)
+        Each subscore's reliability.
+
+    Returns
+    -------
+    tuple of pairs of float
+        A pair (by subscore, by total) for each subscore; NaN where the true subscore has no
+        variance.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),
         cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
 
@@ -340,8 +444,13 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
     different subscores are taken as uncorrelated. A pair is NaN where the true subscore has no
     variance.
 
-    - `covariance`: (subscores, subscores): observed; the total is the sum of the subscores.
-    - `reliability`: (subscores,): each subscore's reliability.
+    References
+    ----------
+    .. [1] Haberman, S. J. (2008). When can subscores have value? Journal of Educational and
+       Behavioral Statistics, 33, 204-229.
+
+    Examples
+    --------
     >>> [tuple(round(v, 4) for v in pair) for pair in prmse([[4, 3], [3, 9]], [0.8, 0.9])]
     [(0.8, 0.6322), (0.9, 0.8006)]
     """
@@ -351,11 +460,13 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
             f"a square covariance and one reliability each are needed, got {c.shape}, {rel.shape}"
         )
     variance, total = np.diag(c), float(c.sum())
-    true = variance * rel
-    shared = c.sum(axis=1) - variance * (1 - rel)
+    true_variance = variance * rel
+    true_covariance = c.sum(axis=1) - variance * (1 - rel)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_total = np.where((true > 0) & (total > 0), shared**2 / (true * total), np.nan)
-    by_sub = np.where(true > 0, rel, np.nan)
+        by_total = np.where(
+            (true_variance > 0) & (total > 0), true_covariance**2 / (true_variance * total), np.nan
+        )
+    by_sub = np.where(true_variance > 0, rel, np.nan)
     return tuple(
         (float(a), min(1.0, float(b)) if not math.isnan(b) else math.nan)
         for a, b in zip(by_sub, by_total, strict=True)
@@ -365,22 +476,39 @@ def prmse(covariance: ArrayLike, reliability: ArrayLike) -> tuple[tuple[float, f
 def subscore_value(
     scores: ArrayLike, labels: Sequence[Hashable], *, level: float = 0.95
 ) -> tuple[Subscore, ...]:
-    """Whether each type's score adds to the total score.
+    """Decide whether each type's score adds to the total score.
 
     Types that rank the respondents as the total does are better estimated from the total: their own
     score is the total with more noise. Printing it as a profile of strengths invites reading noise.
 
+    Parameters
+    ----------
+    scores : array_like, shape (respondents, items)
+        An item that a respondent lacks is left out for all.
+    labels : sequence of hashable, shape (items,)
+        Each item's type.
+    level : float, default 0.95
+        Confidence level of the gain.
+
+    Returns
+    -------
+    tuple of Subscore
+        There is one entry for each type, in the order of first appearance. The status is
+        `insufficient` for fewer than 4 respondents, fewer than 2 types or fewer than 2 items of the
+        type; `degenerate` when a type's scores do not vary, or vary less than their noise.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
     Reliability is Cronbach's alpha of the type's items (a lower bound: types of mixed content are
     judged strictly).
 
-    - `scores`: (respondents, items); an item that a respondent lacks is left out for all.
-    - `labels`: (items,): each item's type.
-    - `level`: Confidence level of the gain.
-
-    There is one entry for each type, in the order of first appearance. The status is `insufficient`
-    for fewer than 4 respondents, fewer than 2 types or fewer than 2 items of the type; `degenerate`
-    when a type's scores do not vary, or vary less than their noise.
-
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> ability = rng.normal(size=(200, 2))[:, [0] * 30 + [1] * 30]
     >>> result = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float),
@@ -396,20 +524,20 @@ def subscore_value(
         )
     names = list(dict.fromkeys(labels))
     usable = np.isfinite(x).all(axis=0) if len(x) else np.zeros(x.shape[1], dtype=bool)
-    members = [
-        np.flatnonzero(usable & np.array([label == name for label in labels], dtype=bool))
-        for name in names
-    ]
+    members = []
+    for name in names:
+        has_type = np.array([label == name for label in labels], dtype=bool)
+        members.append(np.flatnonzero(usable & has_type))
     n = len(x)
 
     def absent(i: int, status: Status, reason: str) -> Subscore:
-        none = Coefficient.absent(status, reason, n)
+        gain = Coefficient.absent(status, reason, n)
         return Subscore(
             str(names[i]),
             len(members[i]),
             math.nan,
             math.nan,
-            none,
+            gain,
             False,
             False,
             status=status,
@@ -423,14 +551,16 @@ def subscore_value(
         return tuple(absent(i, "insufficient", reason) for i in range(len(names)))
     sums = np.stack([x[:, m].sum(axis=1) for m in members], axis=1)
     squares = [(x[:, m].sum(axis=0), (x[:, m] ** 2).sum(axis=0)) for m in members]
-    whole = _both(sums, np.array([_within(s, q, n) for s, q in squares]), members)
-    left = np.full((n, len(names), 2), np.nan)
+    estimates = _type_prmse(
+        sums, np.array([_item_variance_sum(s, q, n) for s, q in squares]), members
+    )
+    replicates = np.full((n, len(names), 2), np.nan)
     for m in range(n):
-        within = [
-            _within(s - x[m, k], q - x[m, k] ** 2, n - 1)
+        item_variances = [
+            _item_variance_sum(s - x[m, k], q - x[m, k] ** 2, n - 1)
             for (s, q), k in zip(squares, members, strict=True)
         ]
-        left[m] = _both(np.delete(sums, m, axis=0), np.array(within), members)
+        replicates[m] = _type_prmse(np.delete(sums, m, axis=0), np.array(item_variances), members)
 
     z = normal_quantile(level)
     subscores = []
@@ -444,17 +574,17 @@ def subscore_value(
                 )
             )
             continue
-        by_sub, by_total = (float(v) for v in whole[i])
+        by_sub, by_total = (float(v) for v in estimates[i])
         if math.isnan(by_sub) or math.isnan(by_total):
             reason = "the respondents' scores on this type vary no more than noise does"
             subscores.append(absent(i, "degenerate", reason))
             continue
         value = by_sub - by_total
-        without = left[:, i, 0] - left[:, i, 1]
+        gain_replicates = replicates[:, i, 0] - replicates[:, i, 1]
         low = high = math.nan
-        if np.isfinite(without).all():
-            half = z * jackknife_error(without)
-            low, high = value - half, value + half
+        if np.isfinite(gain_replicates).all():
+            half_width = z * jackknife_standard_error(gain_replicates)
+            low, high = value - half_width, value + half_width
         gain = Coefficient(value, low, high, n, level, "jackknife over respondents")
         subscores.append(
             Subscore(str(name), len(members[i]), by_sub, by_total, gain, value > 0, low > 0)
@@ -462,12 +592,12 @@ def subscore_value(
     return tuple(subscores)
 
 
-def _within(sums: Array, squares: Array, n: int) -> float:
+def _item_variance_sum(sums: Array, squares: Array, n: int) -> float:
     """Sum of the items' sample variances, from their sums."""
     return float(((squares - sums**2 / n) / (n - 1)).sum())
 
 
-def _both(sums: Array, within: Array, members: Sequence[Places]) -> Array:
+def _type_prmse(sums: Array, item_variances: Array, members: Sequence[Indices]) -> Array:
     """Haberman's two reductions of every type, from (respondents, types) sums of item scores and
     each type's sum of item variances.
     """
@@ -475,5 +605,5 @@ def _both(sums: Array, within: Array, members: Sequence[Places]) -> Array:
     size = np.array([len(m) for m in members], dtype=np.float64)
     variance = np.diag(c)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alpha = np.where(variance > 1e-12, size / (size - 1) * (1 - within / variance), 0.0)
+        alpha = np.where(variance > 1e-12, size / (size - 1) * (1 - item_variances / variance), 0.0)
     return np.array(prmse(c, alpha))

@@ -18,49 +18,64 @@ from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.families import (
     Influence,
     Relatives,
+    add_disattenuated_bound,
+    cover_fixed_interval,
     leave_one_out,
-    never_narrower,
-    stretched,
 )
-from hqm.psychometrics.resampling import FEWEST, jackknife_error, labels_of, left_out_bounds
+from hqm.psychometrics.resampling import (
+    MIN_UNITS,
+    cluster_labels,
+    jackknife_standard_error,
+    reliability_jackknife_interval,
+)
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Bounds,
+    BoolArray,
     Coefficient,
-    Flags,
+    ConfidenceInterval,
+    IntArray,
     Labels,
-    Numbers,
     Outcome,
+    equal_shape_arrays,
+    float_array,
     is_constant,
     normal_quantile,
-    shaped,
-    shaped_alike,
 )
 from hqm.psychometrics.significance import holm
-from hqm.psychometrics.variance_components import linear_bounds
+from hqm.psychometrics.variance_components import correlation_interval
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionValidity:
     """How the automatic scores of respondents agree with human ones.
 
-    - `full`: Pearson's correlation of the automatic score over all items with the human score over
-      the labelled items.
-    - `same`: The same with both scores over the labelled items.
-    - `disattenuated`: What `full` would be without the sampling error of the items, beside its
-      `raw` value where it was cut at 1.
-    - `ceiling`: The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
-    - `reliability_automatic, reliability_human`: Generalizability over items of both scores.
-    - `influence`: `full` without each respondent in turn.
-    - `n_labelled, n_cells`: labelled items a respondent (their mean where respondents have other
-      items), and pairs of an automatic score and a label that were used.
-    - `residual_human, true_human`: Variance of a human item score within, and of human scores
-      between respondents; `labels_needed` uses them.
+    Attributes
+    ----------
+    full
+        Pearson's correlation of the automatic score over all items with the human score over
+        the labelled items.
+    labelled_only
+        The same with both scores over the labelled items.
+    disattenuated
+        What `full` would be without the sampling error of the items, beside its `raw` value
+        where it was cut at 1.
+    ceiling
+        The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
+    reliability_automatic, reliability_human
+        Generalizability over items of both scores.
+    influence
+        `full` without each respondent in turn.
+    n_labelled, n_cells
+        labelled items a respondent (their mean where respondents have other items), and pairs
+        of an automatic score and a label that were used.
+    residual_human, true_human
+        Variance of a human item score within, and of human scores between respondents;
+        `labels_needed` uses them.
     """
 
     full: Coefficient
-    same: Coefficient
+    labelled_only: Coefficient
     disattenuated: Coefficient
     ceiling: float
     reliability_automatic: float
@@ -85,13 +100,44 @@ def criterion_validity(
     families: Sequence[str] = (),
     level: float = 0.95,
 ) -> CriterionValidity:
-    """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without
-    attenuation.
+    """Compute the agreement of automatic and human scores over respondents.
 
     Over the same labelled items the luck of these items flatters; with the full automatic score the
     few labels weaken. The third value takes the items' sampling error out of both and the shared
     error out of the covariance:
 
+    Parameters
+    ----------
+    automatic : array_like, shape (respondents, items)
+        Automatic item scores; items with a missing one are left out for all.
+    human : array_like, shape (respondents, items)
+        Human item scores, NaN where no person judged; a random sample. Other items for each
+        respondent count as error.
+    clusters : array_like, shape (items,), optional
+        Labels of what items share.
+    weights : array_like, shape (respondents, items), optional
+        1 / probability of being labelled; human means are then those of Hajek.
+    n_eff : float, optional
+        Number of independent respondents, where some are relatives; all unless given.
+    families : sequence of str, shape (respondents,), optional
+        Labels of relatives; none unless given.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    CriterionValidity
+        A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate`
+        where a score is all sampling error. Flags: `ATTENUATION` (human reliability below .95),
+        `DOMINANT_MODEL`, `CAPPED`.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,
         c_AH = MP_AH / n
 
@@ -99,21 +145,13 @@ def criterion_validity(
     For these respondents every cluster of items is left out; for others Pearson's lower end is
     stretched as the value is.
 
-    Spearman (1904). American Journal of Psychology, 15, 72-101; Zimmerman and Williams (1977).
-    BJMSP, 30, 135-147.
+    References
+    ----------
+    .. [1] Spearman (1904). American Journal of Psychology, 15, 72-101.
+    .. [2] Zimmerman and Williams (1977). BJMSP, 30, 135-147.
 
-    - `automatic`: (respondents, items): NaN items are left out for all.
-    - `human`: The same shape: NaN where no person judged; a random sample. Other items for each
-      respondent count as error.
-    - `weights`: The same shape: 1 / probability of being labelled; human means are then Hajek's.
-    - `clusters`: (items,): labels of what items share.
-    - `families, n_eff`: (respondents,): labels of relatives, and how many respondents are
-      independent.
-
-    A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate` where
-    a score is all sampling error. Flags:
-    `ATTENUATION` (human reliability below .95), `DOMINANT_MODEL`, `CAPPED`.
-
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
     >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1 - human)
@@ -122,36 +160,40 @@ def criterion_validity(
     >>> result.full.value < result.disattenuated.value, result.n_labelled
     (True, 60)
     """
-    a, h = shaped_alike(automatic, human, "respondents, items")
-    known = np.isfinite(a).all(axis=0)
-    labels = labels_of(clusters, a.shape[1])[known]
-    a, h = a[:, known], h[:, known]
+    a, h = equal_shape_arrays(automatic, human, "respondents, items")
+    scored = np.isfinite(a).all(axis=0)
+    labels = cluster_labels(clusters, a.shape[1])[scored]
+    a, h = a[:, scored], h[:, scored]
     relatives = Relatives(tuple(families), n_eff)
-    labelled: Flags = np.asarray(np.isfinite(h).all(axis=0))
+    labelled: BoolArray = np.asarray(np.isfinite(h).all(axis=0))
     paired = np.isfinite(h)
     if weights is not None or (paired != labelled).any():
-        w = np.ones(h.shape) if weights is None else np.asarray(weights, dtype=np.float64)[:, known]
-        return _own_items(a, h, np.where(paired, w, 0.0), labels, relatives, level)
+        w = np.ones(h.shape)
+        if weights is not None:
+            w = np.asarray(weights, dtype=np.float64)[:, scored]
+        return _unequal_labels_validity(a, h, np.where(paired, w, 0.0), labels, relatives, level)
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
-        return _none(
+        return _insufficient_validity(
             "criterion validity needs 3 respondents and 2 items that are scored and labelled for"
             f" all of them, there are {m} respondents, {n} scored and {size} labelled items",
             m,
             n,
             size,
         )
-    part, judged = a[:, labelled], h[:, labelled]
+    labelled_scores, judged = a[:, labelled], h[:, labelled]
     moments = _moments(a, judged, labels, labelled)
-    return _study(moments, part.mean(axis=1), (m, n, size, m * size), relatives, level)
+    return _validity_of_moments(
+        moments, labelled_scores.mean(axis=1), (m, n, size, m * size), relatives, level
+    )
 
 
-def _none(reason: str, m: int, n: int, size: int) -> CriterionValidity:
-    none, nan = Coefficient.absent("insufficient", reason, m), math.nan
+def _insufficient_validity(reason: str, m: int, n: int, size: int) -> CriterionValidity:
+    absent, nan = Coefficient.absent("insufficient", reason, m), math.nan
     return CriterionValidity(
-        none,
-        none,
-        none,
+        absent,
+        absent,
+        absent,
         nan,
         nan,
         nan,
@@ -162,28 +204,34 @@ def _none(reason: str, m: int, n: int, size: int) -> CriterionValidity:
     )
 
 
-def _study(
+def _validity_of_moments(
     moments: _Moments,
     same_items: Array,
     counts: tuple[int, int, int, int],
     relatives: Relatives,
     level: float,
 ) -> CriterionValidity:
-    """The study of scores whose error variances are known; `counts` are respondents, items, labels
-    of each, and pairs.
+    """Criterion validity from scores and their error variances; `counts` are respondents, items,
+    labels of each, and pairs.
     """
     m, n, size, cells = counts
     x, y = moments.x[:, -1], moments.y[:, -1]
-    related: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.independent}
-    full = replace(pearson(x, y, level=level, **related), n_items=n)
-    influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
+    sample: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.n_effective}
+    full = replace(pearson(x, y, level=level, **sample), n_items=n)
+    influence = leave_one_out(lambda i: _correlation(x[i], y[i]), m, scores=x)
     if full.status == "ok":
-        full = never_narrower(
-            replace(full, fixed=left_out_bounds(full.value, moments.correlations(), level=level))
+        full = cover_fixed_interval(
+            replace(
+                full,
+                fixed=reliability_jackknife_interval(
+                    full.value, moments.correlations(), level=level
+                ),
+            )
         )
-    s_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
+    variance_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
     rel_a, rel_h = (
-        1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, moments.v_a), (s_h, moments.v_h))
+        1 - v / s if s > 1e-15 else math.nan
+        for s, v in ((variance_a, moments.v_a), (s_h, moments.v_h))
     )
     corrected = _disattenuated(moments, full, level)
     flags = tuple(influence.flags) + corrected.flags
@@ -192,10 +240,10 @@ def _study(
     ceiling = (
         math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
     )
-    same = replace(pearson(same_items, y, level=level, **related), n_items=size)
+    labelled_only = replace(pearson(same_items, y, level=level, **sample), n_items=size)
     return CriterionValidity(
         full,
-        same,
+        labelled_only,
         corrected,
         ceiling,
         rel_a,
@@ -211,7 +259,7 @@ def _study(
     )
 
 
-def _own_items(
+def _unequal_labels_validity(
     a: Array,
     h: Array,
     w: Array,
@@ -219,8 +267,8 @@ def _own_items(
     relatives: Relatives,
     level: float,
 ) -> CriterionValidity:
-    """The study where respondents have other labelled items, or labels other weights: what is
-    paired is used.
+    """Criterion validity where the labelled items, or their weights, differ between respondents:
+    all pairs of a score and a label are used.
     """
     names, number = np.unique(labels, return_inverse=True)
     count = len(names)
@@ -230,12 +278,12 @@ def _own_items(
             [np.bincount(number, weights=row, minlength=count) for row in values]
         ).reshape(len(values), count)
 
-    enough = (by_cluster(w) > 0).sum(axis=1) >= 2
-    a, h, w, relatives = a[enough], h[enough], w[enough], relatives.of(enough)
+    estimable = (by_cluster(w) > 0).sum(axis=1) >= 2
+    a, h, w, relatives = a[estimable], h[estimable], w[estimable], relatives.subset(estimable)
     m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
     size = round(cells / m) if m else 0
     if m < 3:
-        return _none(
+        return _insufficient_validity(
             "criterion validity needs 3 respondents with labels on two pictures each, "
             f"there are {m}, with {n} items that are scored for all of them",
             m,
@@ -246,8 +294,8 @@ def _own_items(
     human = np.nan_to_num(h)  # without a label, and so without weight
     means = (share * human).sum(axis=1, keepdims=True)
     errors = by_cluster(share * (human - means))
-    pictures = (by_cluster(w) > 0).sum(axis=1)
-    unbiased = pictures / (pictures - 1)
+    n_pictures = (by_cluster(w) > 0).sum(axis=1)
+    unbiased = n_pictures / (n_pictures - 1)
     automatic = relative_error(a, number)
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = float((unbiased * (errors**2).sum(axis=1)).mean())
@@ -258,7 +306,7 @@ def _own_items(
     moments = _Moments(
         np.hstack([x, a.mean(axis=1, keepdims=True)]), np.hstack([y, means]), v_a, v_h, shared
     )
-    return _study(
+    return _validity_of_moments(
         moments,
         (share * a).sum(axis=1),
         (m, n, size, cells),
@@ -267,7 +315,7 @@ def _own_items(
     )
 
 
-def _plain(x: Array, y: Array) -> float:
+def _correlation(x: Array, y: Array) -> float:
     return math.nan if is_constant(x) or is_constant(y) else float(np.corrcoef(x, y)[0, 1])
 
 
@@ -288,46 +336,50 @@ class _Moments:
 
     def correlations(self) -> Array:
         """(clusters,): Pearson's correlation with each cluster left out."""
-        return self._over(0.0, 0.0, 0.0)[:-1]
+        return self._corrected_for(0.0, 0.0, 0.0)[:-1]
 
     def disattenuated(self) -> Array:
         """(clusters + 1,): the corrected correlation; NaN where a true variance is not positive."""
-        return self._over(self.v_a, self.v_h, self.shared)
+        return self._corrected_for(self.v_a, self.v_h, self.shared)
 
-    def _over(self, v_a: float, v_h: float, shared: float) -> Array:
-        return _corrected(self.x, self.y, v_a, v_h, shared)
+    def _corrected_for(self, v_a: float, v_h: float, shared: float) -> Array:
+        return _corrected_correlations(self.x, self.y, v_a, v_h, shared)
 
 
-def _corrected(x: Array, y: Array, v_a: float, v_h: float, shared: float) -> Array:
-    """Correlations of (respondents, sets) scores, the error variances and the shared error taken
-    off.
+def _corrected_correlations(x: Array, y: Array, v_a: float, v_h: float, shared: float) -> Array:
+    """(sets,): correlations of (respondents, sets) scores, corrected for attenuation and for the
+    error that both have in common.
     """
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     s_a, s_h, s_ah = ((u * v).sum(axis=0) / (len(x) - 1) for u, v in ((x, x), (y, y), (x, y)))
+    # Spearman (1904): true variances are the observed ones less those of sampling error
     product = np.where((s_a > v_a) & (s_h > v_h), (s_a - v_a) * (s_h - v_h), np.nan)
     return np.asarray((s_ah - shared) / np.sqrt(product))
 
 
-def _moments(a: Array, judged: Array, labels: Labels, labelled: Flags) -> _Moments:
+def _moments(a: Array, judged: Array, labels: Labels, labelled: BoolArray) -> _Moments:
     number = np.unique(labels, return_inverse=True)[1]
     automatic, human = relative_error(a, number), relative_error(judged, number[labelled])
-    where = np.unique(number[labelled])
+    labelled_clusters = np.unique(number[labelled])
     n, size = a.shape[1], judged.shape[1]
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = human.factor * float((human.residuals**2).sum(axis=1).mean()) / size**2
     # a labelled picture's other items share its error; the products have as many degrees of freedom
     # as labelled pictures
-    count, many = len(where), automatic.sums.shape[1]
-    unbiased = math.sqrt(count / (count - 1) * (many - 1) / many)
-    product = unbiased * float((automatic.residuals[:, where] * human.residuals).sum(axis=1).mean())
+    n_labelled_clusters, n_clusters = len(labelled_clusters), automatic.sums.shape[1]
+    unbiased = math.sqrt(
+        n_labelled_clusters / (n_labelled_clusters - 1) * (n_clusters - 1) / n_clusters
+    )
+    product = unbiased * float(
+        (automatic.residuals[:, labelled_clusters] * human.residuals).sum(axis=1).mean()
+    )
     sums, sizes = np.zeros((2, *automatic.sums.shape))
-    sums[:, where], sizes[:, where] = human.sums, human.sizes
+    sums[:, labelled_clusters], sizes[:, labelled_clusters] = human.sums, human.sizes
     x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
     y = (sums.sum(axis=1, keepdims=True) - sums) / (size - sizes)
-    every = a.mean(axis=1, keepdims=True), judged.mean(axis=1, keepdims=True)
     return _Moments(
-        np.hstack([x, every[0]]),
-        np.hstack([y, every[1]]),
+        np.hstack([x, a.mean(axis=1, keepdims=True)]),
+        np.hstack([y, judged.mean(axis=1, keepdims=True)]),
         v_a,
         v_h,
         automatic.factor * product / (n * size),
@@ -346,27 +398,41 @@ def _disattenuated(moments: _Moments, full: Coefficient, level: float) -> Coeffi
             " true is left",
             m,
         )
-    over = abs(value) > 1
-    bare = Coefficient(
-        math.copysign(1.0, value) if over else value,
+    exceeds_one = abs(value) > 1
+    corrected = Coefficient(
+        math.copysign(1.0, value) if exceeds_one else value,
         n=m,
         level=level,
-        raw=value if over else math.nan,
-        fixed=linear_bounds(value, values[:-1], level) if m >= FEWEST else None,
-        flags=("CAPPED",) if over else (),
+        raw=value if exceeds_one else math.nan,
+        fixed=correlation_interval(value, values[:-1], level) if m >= MIN_UNITS else None,
+        flags=("CAPPED",) if exceeds_one else (),
         n_items=full.n_items,
     )
-    return stretched(bare, full)
+    return add_disattenuated_bound(corrected, full)
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:
-    """How many labelled items give human scores a reliability of `target`: h = t / (1 - t) residual
-    / true.
+    """Compute how many labelled items give human scores a target reliability.
 
-    - `residual, true`: Variance of a human item score within respondents, and of true human scores
-      between them.
+    Parameters
+    ----------
+    target : float
+        The reliability wanted, between 0 and 1.
+    residual, true : float
+        Variance of a human item score within respondents, and of true human scores between them.
 
-    The number is not rounded, and infinite where the respondents do not differ.
+    Returns
+    -------
+    float
+        h = t / (1 - t) residual / true, not rounded; infinite where the respondents do not differ.
+
+    Raises
+    ------
+    ValueError
+        The target does not lie between 0 and 1.
+
+    Examples
+    --------
     >>> round(labels_needed(0.9, 0.2, 0.02))
     90
     """
@@ -375,9 +441,9 @@ def labels_needed(target: float, residual: float, true: float) -> float:
     return target / (1 - target) * residual / true if true > 0 else math.inf
 
 
-_GROUPS = 100
-_MOST = 20_000
-_FEWEST = 4
+_MAX_GROUPS = 100
+_MAX_ANSWERS = 20_000
+_MIN_GROUPS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,63 +463,83 @@ def answer_correlations(
     *,
     level: float = 0.95,
 ) -> AnswerCorrelations:
-    """Pearson's, Spearman's and Kendall's correlation (tau-b) over single answers, as FaithScore
-    and Hal-Eval print them.
+    """Compute Pearson's, Spearman's and Kendall's correlation (tau-b) over single answers.
 
     Answers about one picture are not independent: pictures are left out, one by one or in 100
     groups, and the spread of the correlation on Fisher's scale makes the interval, by Student's
     distribution. Differences between respondents' means count in it: with many respondents it is no
     measure of agreement within one.
 
-    - `automatic, human`: (answers,): NaN where there is none. `clusters`: (answers,): the picture
-      of each.
-    - `weights`: (answers,): 1 / probability of being labelled; ranks and pairs are weighted too.
+    Parameters
+    ----------
+    automatic : array_like, shape (answers,)
+        Scores; NaN where there is none.
+    human : array_like, shape (answers,)
+        Labels of people; NaN where there is none.
+    clusters : array_like, shape (answers,), optional
+        The picture of each answer.
+    weights : array_like, shape (answers,), optional
+        1 / probability of being labelled; ranks and pairs are weighted too.
+    level : float, default 0.95
+        Confidence level of the intervals.
 
-    `insufficient` below 3 pairs; no interval below 4 pictures; `degenerate` where one side does not
-    vary.
+    Returns
+    -------
+    AnswerCorrelations
+        `insufficient` below 3 pairs; no interval below 4 pictures; `degenerate` where one side does
+        not vary.
 
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Examples
+    --------
     >>> study = answer_correlations([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
     >>> round(study.pearson.value, 2), round(study.spearman.value, 2), round(study.tau_b.value, 2)
     (0.9, 0.9, 0.8)
     """
-    a, h = shaped_alike(automatic, human, "answers")
-    w = np.ones(len(a)) if weights is None else shaped_alike(a, weights, "answers")[1]
-    labels = labels_of(clusters, len(a))
-    both: Flags = np.isfinite(a) & np.isfinite(h) & np.isfinite(w)
-    a, h, w, labels = a[both], h[both], w[both], labels[both]
+    a, h = equal_shape_arrays(automatic, human, "answers")
+    w = np.ones(len(a)) if weights is None else equal_shape_arrays(a, weights, "answers")[1]
+    labels = cluster_labels(clusters, len(a))
+    labelled: BoolArray = np.isfinite(a) & np.isfinite(h) & np.isfinite(w)
+    a, h, w, labels = a[labelled], h[labelled], w[labelled], labels[labelled]
     n = len(a)
-    if n < 3 or n > _MOST:
+    if n < 3 or n > _MAX_ANSWERS:
         reason = (
-            f"a correlation over answers is made of 3 to {_MOST:,} labelled answers, there are"
-            f" {n:,}"
+            f"a correlation over answers is made of 3 to {_MAX_ANSWERS:,} labelled answers,"
+            f" there are {n:,}"
         )
-        none = Coefficient.absent("insufficient", reason, n)
-        return AnswerCorrelations(none, none, none)
+        absent = Coefficient.absent("insufficient", reason, n)
+        return AnswerCorrelations(absent, absent, absent)
     if np.ptp(a) <= 1e-12 or np.ptp(h) <= 1e-12:
-        none = Coefficient.absent(
+        absent = Coefficient.absent(
             "degenerate", "all labelled answers have one score, or one label", n
         )
-        return AnswerCorrelations(none, none, none)
-    values = _with_left_out(a, h, w, labels)
-    return AnswerCorrelations(*(_with_interval(value, left, n, level) for value, left in values))
+        return AnswerCorrelations(absent, absent, absent)
+    values = _jackknifed_correlations(a, h, w, labels)
+    return AnswerCorrelations(*(_fisher_interval(value, left, n, level) for value, left in values))
 
 
-def _with_left_out(a: Array, h: Array, w: Array, labels: Labels) -> list[tuple[float, Array]]:
+def _jackknifed_correlations(
+    a: Array, h: Array, w: Array, labels: Labels
+) -> list[tuple[float, Array]]:
     """Pearson's, Spearman's and Kendall's correlation, each with its values where pictures are left
     out.
     """
     _, member = np.unique(labels, return_inverse=True)
     pictures = int(member.max()) + 1
-    groups = min(pictures, _GROUPS)
+    groups = min(pictures, _MAX_GROUPS)
     group = member * groups // pictures
-    masks = [group != g for g in range(groups)] if groups >= _FEWEST else []
+    masks = [group != g for g in range(groups)] if groups >= _MIN_GROUPS else []
 
-    def over(statistic: Callable[[Array, Array, Array], float]) -> tuple[float, Array]:
-        left = [statistic(a[included], h[included], w[included]) for included in masks]
-        return statistic(a, h, w), np.array(left)
+    def jackknife(statistic: Callable[[Array, Array, Array], float]) -> tuple[float, Array]:
+        replicates = [statistic(a[included], h[included], w[included]) for included in masks]
+        return statistic(a, h, w), np.array(replicates)
 
-    ranked = over(lambda x, y, v: _pearson(_ranks(x, v), _ranks(y, v), v))
-    return [over(_pearson), ranked, _kendall(a, h, w, group, groups)]
+    spearman = jackknife(lambda x, y, v: _pearson(_ranks(x, v), _ranks(y, v), v))
+    return [jackknife(_pearson), spearman, _kendall(a, h, w, group, groups)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +550,7 @@ class MetricDifference:
 
     statistic: str
     first: str
-    other: str
+    second: str
     difference: Coefficient
     p: float
 
@@ -484,81 +570,114 @@ def metrics_beside_people(
     human: ArrayLike,
     clusters: ArrayLike | None = None,
 ) -> MetricsBesidePeople:
-    """Which of several metrics follows people best over single answers.
+    """Compare how well several metrics agree with people over single answers.
 
+    Parameters
+    ----------
+    metrics : mapping of str to array_like
+        Name of each metric, with its (answers,) scores.
+    human : array_like, shape (answers,)
+        Labels of people; NaN where there is none.
+    clusters : array_like, shape (answers,), optional
+        The picture of each answer.
+
+    Returns
+    -------
+    MetricsBesidePeople
+        The status is `insufficient` below 3 answers that all have, as in `answer_correlations`.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         z = atanh r_1 - atanh r_2,    t = z / SE(z) with pictures left out, G - 1 degrees of freedom
 
     The correlations share people's labels and the answers, so that their difference is tested, and
-    intervals are not laid side by side. Answers that a metric lacks are left out for all. Steiger,
-    J. H. (1980). Psychological Bulletin, 87, 245-251 (one correlation, answers independent).
+    intervals are not laid side by side. Answers that a metric lacks are left out for all.
 
-    - `metrics`: Name -> (answers,). `human`: (answers,). `clusters`: (answers,): the picture of
-      each.
+    References
+    ----------
+    .. [1] Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251 (one correlation, answers
+       independent).
 
-    The status is `insufficient` below 3 answers that all have, as in `answer_correlations`.
-
+    Examples
+    --------
     >>> good, bad = [1, 2, 3, 4, 6, 5], [3, 6, 1, 5, 2, 4]
     >>> study = metrics_beside_people({"good": good, "bad": bad}, [1, 2, 3, 4, 5, 6])
     >>> study.differences[0].first, round(study.differences[0].difference.value, 2)
     ('good', 1.03)
     """
-    h = shaped(human, "answers")
-    columns = {name: shaped_alike(values, h, "answers")[0] for name, values in metrics.items()}
-    both = np.isfinite(np.stack([h, *columns.values()])).all(axis=0)
-    labels = labels_of(clusters, len(h))[both]
-    shared = {name: values[both] for name, values in columns.items()}
-    h, w = h[both], np.ones(int(both.sum()))
-    made = {name: answer_correlations(values, h, labels) for name, values in shared.items()}
+    h = float_array(human, "answers")
+    columns = {
+        name: equal_shape_arrays(values, h, "answers")[0] for name, values in metrics.items()
+    }
+    complete = np.isfinite(np.stack([h, *columns.values()])).all(axis=0)
+    labels = cluster_labels(clusters, len(h))[complete]
+    shared = {name: values[complete] for name, values in columns.items()}
+    h, w = h[complete], np.ones(int(complete.sum()))
+    correlations = {name: answer_correlations(values, h, labels) for name, values in shared.items()}
     pictures = len(np.unique(labels))
-    lacking = next((c.pearson for c in made.values() if c.pearson.status != "ok"), None)
-    if lacking is not None:
+    undefined = next((c.pearson for c in correlations.values() if c.pearson.status != "ok"), None)
+    if undefined is not None:
         return MetricsBesidePeople(
-            made, (), len(h), pictures, status=lacking.status, reason=lacking.reason
+            correlations, (), len(h), pictures, status=undefined.status, reason=undefined.reason
         )
-    left = {name: _with_left_out(values, h, w, labels) for name, values in shared.items()}
+    estimates = {
+        name: _jackknifed_correlations(values, h, w, labels) for name, values in shared.items()
+    }
     rows: list[MetricDifference] = []
     for k, statistic in enumerate(("pearson", "spearman", "tau_b")):
-        order = sorted(left, key=lambda name: -left[name][k][0])
+        order = sorted(estimates, key=lambda name: -estimates[name][k][0])
         pairs = [
-            _closer_by(statistic, first, other, left[first][k], left[other][k])
-            for first, other in combinations(order, 2)
+            _compare_correlations(
+                statistic, first, second, estimates[first][k], estimates[second][k]
+            )
+            for first, second in combinations(order, 2)
         ]
         adjusted = holm([pair.p for pair in pairs]).tolist()
         rows += [replace(pair, p=p) for pair, p in zip(pairs, adjusted, strict=True)]
-    return MetricsBesidePeople(made, tuple(rows), len(h), pictures)
+    return MetricsBesidePeople(correlations, tuple(rows), len(h), pictures)
 
 
-def _closer_by(
+def _compare_correlations(
     statistic: str,
     first: str,
-    other: str,
-    near: tuple[float, Array],
-    far: tuple[float, Array],
+    second: str,
+    first_estimate: tuple[float, Array],
+    second_estimate: tuple[float, Array],
 ) -> MetricDifference:
     """The difference of two correlations with its test on Fisher's scale."""
-    value, groups = near[0] - far[0], len(near[1])
-    ends = np.clip(np.array([near[0], far[0]]), -1 + 1e-12, 1 - 1e-12)
-    left = [np.arctanh(np.clip(each[1], -1 + 1e-12, 1 - 1e-12)) for each in (near, far)]
-    apart = left[0] - left[1]
-    error = jackknife_error(apart) if groups >= _FEWEST and np.isfinite(apart).all() else 0.0
+    value, n_groups = first_estimate[0] - second_estimate[0], len(first_estimate[1])
+    correlations = np.clip(np.array([first_estimate[0], second_estimate[0]]), -1 + 1e-12, 1 - 1e-12)
+    z_replicates = [
+        np.arctanh(np.clip(estimate[1], -1 + 1e-12, 1 - 1e-12))
+        for estimate in (first_estimate, second_estimate)
+    ]
+    z_differences = z_replicates[0] - z_replicates[1]
+    error = 0.0
+    if n_groups >= _MIN_GROUPS and np.isfinite(z_differences).all():
+        error = jackknife_standard_error(z_differences)
     if error == 0:
-        return MetricDifference(statistic, first, other, Coefficient(value), math.nan)
-    z = float(np.arctanh(ends[0]) - np.arctanh(ends[1]))
-    spread = jackknife_error(near[1] - far[1])
-    half = float(stdtrit(groups - 1, 0.975)) * spread
-    p = 2 * float(stdtr(groups - 1, -abs(z) / error))
-    bounds = Coefficient(value, value - half, value + half, method="pictures left out")
-    return MetricDifference(statistic, first, other, bounds, p)
+        return MetricDifference(statistic, first, second, Coefficient(value), math.nan)
+    z = float(np.arctanh(correlations[0]) - np.arctanh(correlations[1]))
+    standard_error = jackknife_standard_error(first_estimate[1] - second_estimate[1])
+    half_width = float(stdtrit(n_groups - 1, 0.975)) * standard_error
+    p = 2 * float(stdtr(n_groups - 1, -abs(z) / error))
+    interval = Coefficient(
+        value, value - half_width, value + half_width, method="pictures left out"
+    )
+    return MetricDifference(statistic, first, second, interval, p)
 
 
 def _pearson(x: Array, y: Array, w: Array) -> float:
     x, y = x - np.average(x, weights=w), y - np.average(y, weights=w)
     squares = float((w * x * x).sum()) * float((w * y * y).sum())
-    return (
-        float(np.clip(float((w * x * y).sum()) / math.sqrt(squares), -1, 1))
-        if squares > 1e-24
-        else math.nan
-    )
+    if squares <= 1e-24:
+        return math.nan
+    return float(np.clip(float((w * x * y).sum()) / math.sqrt(squares), -1, 1))
 
 
 def _ranks(x: Array, w: Array) -> Array:
@@ -568,69 +687,86 @@ def _ranks(x: Array, w: Array) -> Array:
     return np.asarray((np.cumsum(weight) - weight / 2)[member])
 
 
-def _kendall(a: Array, h: Array, w: Array, group: Numbers, groups: int) -> tuple[float, Array]:
+def _kendall(a: Array, h: Array, w: Array, group: IntArray, groups: int) -> tuple[float, Array]:
     """tau-b, and tau-b with each group left out, from sums over pairs of groups."""
-    onto = np.zeros((len(a), groups))
-    onto[np.arange(len(a)), group] = w
+    group_weights = np.zeros((len(a), groups))
+    group_weights[np.arange(len(a)), group] = w
     blocks = np.zeros((3, groups, groups))
+    # the table of all pairs is made in blocks of rows, so that it stays small
     rows = 4_000_000 // len(a)
     for start in range(0, len(a), rows):
-        part = slice(start, start + rows)
-        x, y = np.sign(a[part, None] - a), np.sign(h[part, None] - h)
+        block = slice(start, start + rows)
+        x, y = np.sign(a[block, None] - a), np.sign(h[block, None] - h)
         for k, product in enumerate((x * y, x * x, y * y)):
-            blocks[k] += onto[part].T @ (product @ onto)
-    whole = blocks.sum(axis=(1, 2))
-    without = (
-        whole[:, None]
+            blocks[k] += group_weights[block].T @ (product @ group_weights)
+    # a group is left out with its row and its column, whose common block is subtracted once
+    totals = blocks.sum(axis=(1, 2))
+    replicates = (
+        totals[:, None]
         - blocks.sum(axis=1)
         - blocks.sum(axis=2)
         + np.diagonal(blocks, axis1=1, axis2=2)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        taus = without[0] / np.sqrt(without[1] * without[2])
-    return float(whole[0] / math.sqrt(whole[1] * whole[2])), np.asarray(taus)
+        taus = replicates[0] / np.sqrt(replicates[1] * replicates[2])
+    return float(totals[0] / math.sqrt(totals[1] * totals[2])), np.asarray(taus)
 
 
-def _with_interval(value: float, without: Array, n: int, level: float) -> Coefficient:
-    groups = len(without)
+def _fisher_interval(value: float, replicates: Array, n: int, level: float) -> Coefficient:
+    n_groups = len(replicates)
     if not math.isfinite(value):
         return Coefficient.absent("degenerate", "scores or labels hardly vary", n)
-    if groups < _FEWEST or not np.isfinite(without).all() or abs(value) >= 1:
+    if n_groups < _MIN_GROUPS or not np.isfinite(replicates).all() or abs(value) >= 1:
         return Coefficient(value, level=level)
-    z = np.arctanh(np.clip(without, -1 + 1e-12, 1 - 1e-12))
-    half = float(stdtrit(groups - 1, 0.5 + level / 2)) * jackknife_error(z)
+    z = np.arctanh(np.clip(replicates, -1 + 1e-12, 1 - 1e-12))
+    half_width = float(stdtrit(n_groups - 1, 0.5 + level / 2)) * jackknife_standard_error(z)
     centre = math.atanh(value)
-    ends = Bounds(math.tanh(centre - half), math.tanh(centre + half), "pictures left out", level)
-    return Coefficient(value, level=level, fixed=ends)
+    interval = ConfidenceInterval(
+        math.tanh(centre - half_width), math.tanh(centre + half_width), "pictures left out", level
+    )
+    return Coefficient(value, level=level, fixed=interval)
 
 
 def with_raters(coefficient: Coefficient, replicates: ArrayLike) -> Coefficient:
-    """A coefficient whose intervals also hold what the raters' own errors do to it.
+    """Widen the intervals of a coefficient by the raters' own errors.
 
+    Parameters
+    ----------
+    coefficient : Coefficient
+        The coefficient with its intervals over items.
+    replicates : array_like, shape (replicates,)
+        The coefficient with other raters; those that are NaN are left out.
+
+    Returns
+    -------
+    Coefficient
+        The coefficient with wider intervals; unchanged below 20 finite replicates.
+
+    Notes
+    -----
         half^2 = half^2 over items + (z sd)^2,     sd: of the values that `rater_replicates` give
-
-    - `replicates`: (replicates,): the coefficient with other raters; those that are NaN are left
-      out.
     """
     values = np.asarray(replicates, dtype=np.float64)
     values = values[np.isfinite(values)]
     if coefficient.status != "ok" or len(values) < 20 or not float(values.std()) > 0:
         return coefficient
-    value, bounds = coefficient.value, coefficient.fixed
-    extra = normal_quantile(coefficient.level) * float(values.std(ddof=1))
+    value, interval = coefficient.value, coefficient.fixed
+    rater_half_width = normal_quantile(coefficient.level) * float(values.std(ddof=1))
 
-    def wider(low: float, high: float) -> tuple[float, float]:
-        far = value + math.hypot(high - value, extra)
+    def widen(low: float, high: float) -> tuple[float, float]:
+        upper = value + math.hypot(high - value, rater_half_width)
         # an open end stays open
-        above = min(1.0, far) if math.isfinite(high) else high
-        return max(-1.0, value - math.hypot(value - low, extra)), above
+        bounded_upper = min(1.0, upper) if math.isfinite(high) else high
+        return max(-1.0, value - math.hypot(value - low, rater_half_width)), bounded_upper
 
     low, high = coefficient.low, coefficient.high
     if math.isfinite(low):
-        low, high = wider(low, high)
+        low, high = widen(low, high)
     fixed = None
-    if bounds is not None:
-        fixed = Bounds(
-            *wider(bounds.low, bounds.high), f"{bounds.method}, raters' errors", bounds.level
+    if interval is not None:
+        fixed = ConfidenceInterval(
+            *widen(interval.low, interval.high),
+            f"{interval.method}, raters' errors",
+            interval.level,
         )
     return replace(coefficient, low=low, high=high, fixed=fixed)

@@ -1,11 +1,11 @@
 """The error budget: how far each change of a study moves scores, in the units of the score.
 
 A change (another seed, other items, another wording, another judge, ...) moves all respondents
-together by a shift, and each of them against the others by a further move. The two are never
-joined: a shift spoils comparisons between papers and changes no order, and what changes an order
-spoils no mean. The half-width of a band is also the smallest gap between two respondents that
-stands clear of that change, because 95 % of the differences that it alone makes between two equal
-respondents are smaller. Nothing is added up over changes.
+together by a shift, and each of them against the others by a further move. The two are reported
+separately: a shift spoils comparisons between papers and changes no order, and what changes an
+order spoils no mean. The half-width of a band is also the smallest gap between two respondents that
+exceeds that change, because 95 % of the differences that it alone makes between two equal
+respondents are smaller. Changes are not added up.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from scipy.special import stdtrit
 
 from hqm.psychometrics.agreement import mean_squares
-from hqm.psychometrics.resampling import jackknife_error, jackknife_variance
+from hqm.psychometrics.resampling import jackknife_standard_error, jackknife_variance
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Bounds,
+    ConfidenceInterval,
     Outcome,
+    float_array,
     is_constant,
     normal_quantile,
-    shaped,
 )
 
-FEWEST_MOVES = 4
+MIN_MOVES = 4
 """Fewer respondents have their moves shown, but no band."""
 
 
@@ -36,19 +36,26 @@ FEWEST_MOVES = 4
 class ErrorBand(Outcome):
     """How far one change moves scores.
 
-    - `half`: 95 % of the moves of one respondent against the others are smaller; NaN where too few
-      respondents were seen.
-    - `moves`: (respondents,): the observed moves with their sign; of reruns and items, where many
-      moves are known, each respondent's own half-width.
-    - `factor`: The quantile that `half` was made with; it carries the small number of respondents.
-    - `shift`: The interval of the mean move where this module makes it; None elsewhere.
-    - `any_wording`: 95 % of the moves by any wording, shift included; NaN for other changes.
+    Attributes
+    ----------
+    half
+        95 % of the moves of one respondent against the others are smaller; NaN where too few
+        respondents were seen.
+    moves
+        (respondents,): the observed moves with their sign; of reruns and items, where many
+        moves are known, each respondent's own half-width.
+    factor
+        The quantile that `half` was made with; it carries the small number of respondents.
+    shift
+        The interval of the mean move where this module makes it; None elsewhere.
+    any_wording
+        95 % of the moves by any wording, shift included; NaN for other changes.
     """
 
     half: float
     moves: Array
     factor: float = math.nan
-    shift: Bounds | None = None
+    shift: ConfidenceInterval | None = None
     any_wording: float = math.nan
 
 
@@ -58,31 +65,34 @@ def rerun_band(noise: ArrayLike, items: ArrayLike | None = None) -> ErrorBand:
     - `noise`: (respondents,): the variance of one run's score over seeds.
     - `items`: (respondents,): how many answers the score is a share of; None for no such term.
     """
-    variance = shaped(noise, "respondents", "noise")
+    variance = float_array(noise, "respondents", "noise")
     if items is not None:
         # one whose few reruns happened to agree has no band of nothing
-        variance = variance + 0.5 / shaped(items, "respondents", "items") ** 2
+        variance = variance + 0.5 / float_array(items, "respondents", "items") ** 2
     return _from_variances(2 * variance, normal_quantile(0.95))
 
 
-def item_band(without: ArrayLike) -> ErrorBand:
+def item_band(replicates: ArrayLike) -> ErrorBand:
     """Return the band of as many other items: t(J - 1) sqrt(2 SE^2), pictures as clusters.
 
     SE^2 is the delete-one-picture jackknife of each score; the shift is 0, give or take what other
     items do to the mean score.
 
-    - `without`: (respondents, pictures): the scores with each picture left out.
+    - `replicates`: (respondents, pictures): the scores with each picture left out.
     """
-    left = shaped(without, "respondents, pictures", "without")
-    pictures, seen = left.shape[1], np.isfinite(left).all(axis=1)
-    if pictures < 2 or not seen.any():
+    score_replicates = float_array(replicates, "respondents, pictures", "without")
+    pictures, complete = score_replicates.shape[1], np.isfinite(score_replicates).all(axis=1)
+    if pictures < 2 or not complete.any():
         return _absent(
-            np.full(len(left), np.nan), "other items need scores on two pictures or more"
+            np.full(len(score_replicates), np.nan),
+            "other items need scores on two pictures or more",
         )
-    factor = _student(pictures - 1)
-    reach = factor * math.sqrt(2) * jackknife_error(left[seen].mean(axis=0))
-    band = _from_variances(2 * jackknife_variance(left), factor)
-    shift = Bounds(-reach, reach, "cluster jackknife")
+    factor = _student_quantile(pictures - 1)
+    half_width = (
+        factor * math.sqrt(2) * jackknife_standard_error(score_replicates[complete].mean(axis=0))
+    )
+    band = _from_variances(2 * jackknife_variance(score_replicates), factor)
+    shift = ConfidenceInterval(-half_width, half_width, "cluster jackknife")
     return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
 
 
@@ -98,13 +108,13 @@ def change_band(moves: ArrayLike, *, n_effective: float | None = None) -> ErrorB
     >>> round(change_band([0.01, -0.02, 0.03, 0.0]).half, 4)
     0.0741
     """
-    observed = shaped(moves, "respondents", "moves")
-    known = observed[np.isfinite(observed)]
-    n = min(n_effective or math.inf, len(known))
-    if len(known) < FEWEST_MOVES or n < 2:
-        return _absent(observed, _FEW)
-    factor = _student(n - 1)
-    half = factor * float(known.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    observed = float_array(moves, "respondents", "moves")
+    finite_moves = observed[np.isfinite(observed)]
+    n = min(n_effective or math.inf, len(finite_moves))
+    if len(finite_moves) < MIN_MOVES or n < 2:
+        return _absent(observed, _TOO_FEW_RESPONDENTS)
+    factor = _student_quantile(n - 1)
+    half = factor * float(finite_moves.std(ddof=1)) * math.sqrt(1 + 1 / n)
     return ErrorBand(half=half, moves=observed, factor=factor)
 
 
@@ -118,66 +128,72 @@ def wording_band(scores: ArrayLike, *, n_effective: float | None = None) -> Erro
 
     - `scores`: (wordings, respondents), the original first.
     """
-    x = shaped(scores, "wordings, respondents")
+    x = float_array(scores, "wordings, respondents")
     moves = x[1:].mean(axis=0) - x[0]
     x = x[:, np.isfinite(x).all(axis=0)]
     wordings, respondents = x.shape
     n = min(n_effective or math.inf, respondents)
-    if respondents < FEWEST_MOVES or n < 2:
-        return _absent(moves, _FEW)
+    if respondents < MIN_MOVES or n < 2:
+        return _absent(moves, _TOO_FEW_RESPONDENTS)
     _, ms_w, ms_e = mean_squares(x.T)
     df_w, df_e = wordings - 1, (wordings - 1) * (n - 1)
-    factor = _student(df_e)
+    factor = _student_quantile(df_e)
     a, b = 2 * ms_w / respondents, 2 * ms_e * (1 - 1 / n)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
     # a wording that nobody asked moves no less than those that were asked
     any_wording = half
     if a + b > 0:
-        freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
-        any_wording = max(half, _student(freedom) * math.sqrt(a + b))
+        satterthwaite_df = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
+        any_wording = max(half, _student_quantile(satterthwaite_df) * math.sqrt(a + b))
     return ErrorBand(half=half, moves=moves, factor=factor, any_wording=any_wording)
 
 
-def metric_band(scores: ArrayLike, other: ArrayLike) -> ErrorBand:
+def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
     """Return the band of another metric, after it is given the mean and the spread of the first.
 
     Two parameters are taken from the data, so the residual's variance has n - 2 degrees of freedom:
     t(n - 2) s sqrt(1 + 2 / n). There is no shift: the means are set equal.
 
-    - `scores, other`: (respondents,): both metrics; the other turned round where lower is better.
+    - `scores, second_scores`: (respondents,): both metrics, higher being better.
     """
-    x, y = shaped(scores, "respondents"), shaped(other, "respondents")
-    both = np.isfinite(x) & np.isfinite(y)
-    n, moves = int(both.sum()), np.full(len(x), np.nan)
-    if n < FEWEST_MOVES:
-        return _absent(moves, _FEW)
-    if is_constant(x[both]) or is_constant(y[both]):
+    x, y = float_array(scores, "respondents"), float_array(second_scores, "respondents")
+    complete = np.isfinite(x) & np.isfinite(y)
+    n, moves = int(complete.sum()), np.full(len(x), np.nan)
+    if n < MIN_MOVES:
+        return _absent(moves, _TOO_FEW_RESPONDENTS)
+    if is_constant(x[complete]) or is_constant(y[complete]):
         return _absent(moves, "all respondents score alike, so that no metric orders them")
-    moves = x[both].mean() + (y - y[both].mean()) * x[both].std() / y[both].std() - x
-    factor = _student(n - 2)
-    deviation = math.sqrt(float((moves[both] ** 2).sum()) / (n - 2))
+    moves = (
+        x[complete].mean() + (y - y[complete].mean()) * x[complete].std() / y[complete].std() - x
+    )
+    factor = _student_quantile(n - 2)
+    deviation = math.sqrt(float((moves[complete] ** 2).sum()) / (n - 2))
     return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
 
 
-def gap_bounds(gap: float, first_without: ArrayLike, other_without: ArrayLike) -> Bounds:
+def gap_interval(
+    gap: float, first_replicates: ArrayLike, second_replicates: ArrayLike
+) -> ConfidenceInterval:
     """Return the interval of the gap between two respondents over other pictures.
 
     Both saw the same pictures, so each picture is left out of both: gap +- t(J - 1) SE.
 
-    - `first_without, other_without`: (pictures,): the scores with each picture left out.
+    - `first_replicates, second_replicates`: (pictures,): the scores with each picture left out.
     """
-    left = shaped(first_without, "pictures") - shaped(other_without, "pictures")
-    if len(left) < 2:
-        return Bounds(math.nan, math.nan, "cluster jackknife")
-    factor = _student(len(left) - 1)
-    half = factor * jackknife_error(left)
-    return Bounds.around(gap, half, "cluster jackknife, paired", 0.95)
+    gap_replicates = float_array(first_replicates, "pictures") - float_array(
+        second_replicates, "pictures"
+    )
+    if len(gap_replicates) < 2:
+        return ConfidenceInterval(math.nan, math.nan, "cluster jackknife")
+    factor = _student_quantile(len(gap_replicates) - 1)
+    half_width = factor * jackknife_standard_error(gap_replicates)
+    return ConfidenceInterval.symmetric(gap, half_width, "cluster jackknife, paired", 0.95)
 
 
-_FEW = f"a band needs {FEWEST_MOVES} respondents"
+_TOO_FEW_RESPONDENTS = f"a band needs {MIN_MOVES} respondents"
 
 
-def _student(df: float) -> float:
+def _student_quantile(df: float) -> float:
     """How many standard errors Student's interval of 95 % reaches to either side."""
     return float(stdtrit(df, 0.975))
 
@@ -187,8 +203,8 @@ def _absent(moves: Array, reason: str) -> ErrorBand:
 
 
 def _from_variances(variances: Array, factor: float) -> ErrorBand:
-    known = variances[np.isfinite(variances)]
-    if not len(known):
+    finite_variances = variances[np.isfinite(variances)]
+    if not len(finite_variances):
         return _absent(np.full(len(variances), np.nan), "nobody has a variance")
-    half = factor * math.sqrt(float(known.mean()))
+    half = factor * math.sqrt(float(finite_variances.mean()))
     return ErrorBand(half=half, moves=factor * np.sqrt(variances), factor=factor)

@@ -1,4 +1,4 @@
-"""What each item is worth: difficulty, discrimination, wrong keys."""
+"""Statistics of single items: difficulty, discrimination, wrong keys."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hqm.psychometrics.distributions import rank_sum_p
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Numbers,
+    IntArray,
     Outcome,
+    float_array,
     ratio,
-    shaped,
 )
 from hqm.psychometrics.significance import benjamini_hochberg
 
@@ -25,19 +25,24 @@ from hqm.psychometrics.significance import benjamini_hochberg
 class ItemAnalysis(Outcome):
     """The items of one administration, each array with an entry for every item.
 
-    - `difficulty`: Mean score (the classical p value; a high one is an easy item).
-    - `item_rest, q`: Correlation with the mean of the other items, and its two-sided p-value after
-      Benjamini and Hochberg over all items of the call; NaN where the scores, or the rest, do not
-      vary.
-    - `n`: Respondents with a score.
-    - `reversed`: The numbers of the items whose correlation is below 0 with q below alpha, where
-      the exact test of ranks agrees.
+    Attributes
+    ----------
+    difficulty
+        Mean score (the classical p value; a high one is an easy item).
+    item_rest, q
+        Correlation with the mean of the other items, and its two-sided p-value after Benjamini
+        and Hochberg over all items of the call; NaN where the scores, or the rest, do not vary.
+    n
+        Respondents with a score.
+    reversed
+        The numbers of the items whose correlation is below 0 with q below alpha, where the
+        exact test of ranks agrees.
     """
 
     difficulty: Array
     item_rest: Array
     q: Array
-    n: Numbers
+    n: IntArray
     reversed: tuple[int, ...] = ()
 
 
@@ -48,33 +53,33 @@ def item_rest(scores: ArrayLike) -> Array:
     >>> item_rest([[1, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1]]).round(2)
     array([ 0.5 ,  0.5 ,  0.5 , -0.94])
     """
-    x = shaped(scores, "respondents, items")
-    return _correlations(x, _rest(x))[0]
+    x = float_array(scores, "respondents, items")
+    return _item_rest_correlations(x, _rest_scores(x))[0]
 
 
-def _rest(x: Array) -> Array:
+def _rest_scores(x: Array) -> Array:
     """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
-    seen = np.isfinite(x)
-    filled = np.where(seen, x, 0.0)
-    others = seen.sum(axis=1, keepdims=True) - seen
+    scored = np.isfinite(x)
+    filled = np.where(scored, x, 0.0)
+    n_others = scored.sum(axis=1, keepdims=True) - scored
     total = filled.sum(axis=1, keepdims=True) - filled
-    return ratio(total, others)
+    return ratio(total, n_others)
 
 
-def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
-    both = np.isfinite(x) & np.isfinite(rest)
-    n = both.sum(axis=0)
+def _item_rest_correlations(x: Array, rest_scores: Array) -> tuple[Array, IntArray]:
+    paired = np.isfinite(x) & np.isfinite(rest_scores)
+    n = paired.sum(axis=0)
     size = np.maximum(n, 1)
 
     def centred(v: Array) -> Array:
-        filled = np.where(both, v, 0.0)
-        return np.where(both, filled - filled.sum(axis=0) / size, 0.0)
+        filled = np.where(paired, v, 0.0)
+        return np.where(paired, filled - filled.sum(axis=0) / size, 0.0)
 
-    a, b = centred(x), centred(rest)
+    a, b = centred(x), centred(rest_scores)
     va, vb = (a * a).sum(axis=0), (b * b).sum(axis=0)
-    known = (va > 1e-12) & (vb > 1e-15) & (n >= 3)
+    defined = (va > 1e-12) & (vb > 1e-15) & (n >= 3)
     r = np.full(x.shape[1], np.nan)
-    r[known] = np.clip((a * b).sum(axis=0)[known] / np.sqrt(va[known] * vb[known]), -1, 1)
+    r[defined] = np.clip((a * b).sum(axis=0)[defined] / np.sqrt(va[defined] * vb[defined]), -1, 1)
     return r, n
 
 
@@ -89,7 +94,7 @@ def _two_sided(r: Array, n: ArrayLike) -> Array:
 def item_analysis(
     scores: ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
 ) -> ItemAnalysis:
-    """Classical item analysis, which names an item as reversed only where there is evidence for it.
+    """Compute a classical item analysis, naming an item as reversed only on evidence.
 
     The item-rest correlation asks whether the respondents that do well elsewhere do well here. With
     few respondents it is mostly noise: with 20, a few in a hundred perfectly good items come out
@@ -97,43 +102,62 @@ def item_analysis(
     number of items. Student's test of r is fooled by a few outlying respondents, so that the rank
     sum test of `label_error_candidates` must agree.
 
+    Parameters
+    ----------
+    scores : array_like, shape (respondents, items)
+        NaN where an answer was not scored. Binary or graded.
+    alpha : float, default 0.05
+        False discovery rate of the items named.
+    n_eff : float, optional
+        The number of independent respondents, where some are relatives.
+
+    Returns
+    -------
+    ItemAnalysis
+        The status is `insufficient` for fewer than 3 respondents or 2 items.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)
 
-    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed.
+    References
+    ----------
+    .. [1] Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed.
 
-    - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
-    - `alpha`: False discovery rate of the items named.
-    - `n_eff`: The number of independent respondents, where some are relatives.
-
-    The status is `insufficient` for fewer than 3 respondents or 2 items.
-
+    Examples
+    --------
     >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
     >>> result.difficulty, result.reversed
     (array([1.  , 0.5 , 0.25, 0.5 ]), ())
     """
-    x = shaped(scores, "respondents, items")
+    x = float_array(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 3 or count < 2:
-        none = np.zeros(0)
+        empty = np.zeros(0)
         return ItemAnalysis.absent(
             "insufficient",
             f"an item analysis needs 3 respondents and 2 items, there are {respondents}"
             f" and {count}",
-            difficulty=none,
-            item_rest=none,
-            q=none,
-            n=none.astype(np.int64),
+            difficulty=empty,
+            item_rest=empty,
+            q=empty,
+            n=empty.astype(np.int64),
         )
-    rest, seen = _rest(x), np.isfinite(x)
-    r, n = _correlations(x, rest)
+    rest_scores, scored = _rest_scores(x), np.isfinite(x)
+    r, n = _item_rest_correlations(x, rest_scores)
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     q = benjamini_hochberg(_two_sided(r, n * size / respondents))
-    proved = _reversed_q(x, rest, r, n_eff) < alpha
+    rank_test_agrees = _reversed_q(x, rest_scores, r, n_eff) < alpha
     # a row for each item, side by side in memory: the same sums as item by item, in one call
-    totals = np.ascontiguousarray(np.where(seen, x, 0.0).T).sum(axis=1)
-    named = np.flatnonzero((q < alpha) & (r < 0) & proved)
+    totals = np.ascontiguousarray(np.where(scored, x, 0.0).T).sum(axis=1)
+    reversed_items = np.flatnonzero((q < alpha) & (r < 0) & rank_test_agrees)
     return ItemAnalysis(
-        ratio(totals, seen.sum(axis=0)), r, q, seen.sum(axis=0), tuple(named.tolist())
+        ratio(totals, scored.sum(axis=0)), r, q, scored.sum(axis=0), tuple(reversed_items.tolist())
     )
 
 
@@ -141,11 +165,17 @@ def item_analysis(
 class LabelError:
     """An item to read first: its key may be wrong.
 
-    - `item`: Its number.
-    - `item_rest`: The negative correlation.
-    - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the
-      failing one is the better elsewhere; .5 for an item that has nothing to do with the rest.
-    - `q`: One-sided p after Benjamini and Hochberg over all items.
+    Attributes
+    ----------
+    item
+        Its number.
+    item_rest
+        The negative correlation.
+    reversals
+        Of all pairs of a passing and a failing respondent, the share in which the failing one
+        is the better elsewhere; .5 for an item that has nothing to do with the rest.
+    q
+        One-sided p after Benjamini and Hochberg over all items.
     """
 
     item: int
@@ -154,8 +184,8 @@ class LabelError:
     q: float
 
 
-_GROUP = 20
-"""From how many items on a group is judged by itself."""
+_MIN_GROUP_ITEMS = 20
+"""The fewest items of a group that is tested within itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,26 +204,47 @@ def label_error_candidates(
     n_eff: float | None = None,
     groups: Sequence[Hashable] | None = None,
 ) -> LabelErrors:
-    """Items that strong respondents fail and weak ones pass.
+    """Find items that strong respondents fail and weak ones pass.
 
-    A wrong key turns an item round: its item-rest correlation becomes negative. By chance many good
+    A wrong key reverses an item: its item-rest correlation becomes negative. By chance many good
     items are negative too, so an item is named only if an exact test survives Benjamini and
     Hochberg over all items: that the passing respondents rank so low elsewhere (Wilcoxon 1945). No
     p is below 1 / C(n, k): with 12 respondents .001. Graded scores: Student's test of r, and a
-    permutation test must agree. An item can also be turned round by its wording.
+    permutation test must agree. An item can also be reversed by its wording.
 
+    Parameters
+    ----------
+    scores : array_like, shape (respondents, items)
+        NaN where an answer was not scored.
+    rng : numpy.random.Generator
+        Source of the random numbers.
+    alpha : float, default 0.05
+        False discovery rate, and level of the permutation test.
+    permutations : int, default 9999
+        For graded scores.
+    n_eff : float, optional
+        Independent respondents, where some are relatives; the deviate of p shrinks by sqrt(n_eff /
+        n).
+    groups : sequence of hashable, shape (items,), optional
+        "elsewhere" is the same group, where that has 20 items: a type that strong respondents
+        cannot do, or a side of the key that they lean from, accuses no item.
+
+    Returns
+    -------
+    LabelErrors
+        The status is `insufficient` for fewer than 5 respondents or 3 items.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         p = P(rank sum of k of n respondents drawn at random <= that of the k who pass)
 
-    - `scores`: (respondents, items); NaN where an answer was not scored. `permutations`: for graded
-      scores.
-    - `alpha`: False discovery rate, and level of the permutation test.
-    - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by
-      sqrt(n_eff / n).
-    - `groups`: (items,): "elsewhere" is the same group, where that has 20 items: a type that strong
-      respondents cannot do, or a side of the key that they lean from, accuses no item.
-
-    The status is `insufficient` for fewer than 5 respondents or 3 items.
-
+    Examples
+    --------
     Thirty respondents of rising ability; the key of item 3 is wrong:
 
     >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)
@@ -202,26 +253,30 @@ def label_error_candidates(
     >>> [candidate.item for candidate in result.candidates]
     [3]
     """
-    x = shaped(scores, "respondents, items")
+    x = float_array(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 3:
         return LabelErrors.absent(
             "insufficient",
             f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
         )
-    rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
+    rest_scores, names = _rest_scores(x), np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
-        if size >= _GROUP:
-            rest[:, names == name] = _rest(x[:, names == name])
-    r, _ = _correlations(x, rest)
+        if size >= _MIN_GROUP_ITEMS:
+            rest_scores[:, names == name] = _rest_scores(x[:, names == name])
+    r, _ = _item_rest_correlations(x, rest_scores)
     binary = _binary(x)
-    q = _reversed_q(x, rest, r, n_eff)
+    q = _reversed_q(x, rest_scores, r, n_eff)
     candidates = []
     for i in np.flatnonzero(q < alpha):
-        seen = np.isfinite(x[:, i])
-        own, others = x[seen, i], rest[seen, i]
-        if binary or _permuted(own, others, permutations, rng) < alpha:
-            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
+        scored = np.isfinite(x[:, i])
+        item_scores, rest_of_item = x[scored, i], rest_scores[scored, i]
+        if binary or _permutation_p(item_scores, rest_of_item, permutations, rng) < alpha:
+            candidates.append(
+                LabelError(
+                    int(i), float(r[i]), _reversal_share(item_scores, rest_of_item), float(q[i])
+                )
+            )
     candidates.sort(key=lambda error: error.item_rest)
     return LabelErrors(tuple(candidates))
 
@@ -230,27 +285,31 @@ def _binary(x: Array) -> bool:
     return bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
 
 
-def _reversed_q(x: Array, rest: Array, r: Array, n_eff: float | None) -> Array:
+def _reversed_q(x: Array, rest_scores: Array, r: Array, n_eff: float | None) -> Array:
     """(items,): one-sided p of a negative correlation after Benjamini and Hochberg."""
     shrinkage = 1.0 if n_eff is None else min(1.0, n_eff / len(x))
     if not _binary(x):
         both_sides = _two_sided(r, np.isfinite(x).sum(axis=0) * shrinkage)
         return benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
-    p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest, np.nan))
+    p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest_scores, np.nan))
     return benjamini_hochberg(
         np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan)
     )
 
 
-def _permuted(own: Array, others: Array, permutations: int, rng: np.random.Generator) -> float:
-    centred = others - others.mean()
-    shuffled = rng.permuted(np.tile(own, (permutations, 1)), axis=1) @ centred
-    return (1 + int((shuffled <= float(own @ centred) + 1e-12).sum())) / (permutations + 1)
+def _permutation_p(
+    item_scores: Array, rest_scores: Array, permutations: int, rng: np.random.Generator
+) -> float:
+    centred = rest_scores - rest_scores.mean()
+    shuffled = rng.permuted(np.tile(item_scores, (permutations, 1)), axis=1) @ centred
+    return (1 + int((shuffled <= float(item_scores @ centred) + 1e-12).sum())) / (permutations + 1)
 
 
-def _reversals(own: Array, others: Array) -> float:
-    higher = own[:, None] > own[None, :]
-    weaker = (others[:, None] < others[None, :]) + 0.5 * (others[:, None] == others[None, :])
+def _reversal_share(item_scores: Array, rest_scores: Array) -> float:
+    higher = item_scores[:, None] > item_scores[None, :]
+    weaker = (rest_scores[:, None] < rest_scores[None, :]) + 0.5 * (
+        rest_scores[:, None] == rest_scores[None, :]
+    )
     return float(weaker[higher].mean())
 
 
@@ -258,8 +317,12 @@ def _reversals(own: Array, others: Array) -> float:
 class Duplicates:
     """Groups of items that ask the same.
 
-    - `by_key`: Items with equal keys (the same picture and question).
-    - `contradictory`: Groups of equal keys with different targets.
+    Attributes
+    ----------
+    by_key
+        Items with equal keys (the same picture and question).
+    contradictory
+        Groups of equal keys with different targets.
     """
 
     by_key: tuple[tuple[int, ...], ...]
@@ -267,20 +330,41 @@ class Duplicates:
 
 
 def duplicate_items(keys: Sequence[Hashable], targets: Sequence[Hashable]) -> Duplicates:
-    """Items that ask the same question, and those among them whose targets contradict each other.
+    """Find items that ask the same question, and those whose targets contradict each other.
 
-    - `keys`: (items,): what identifies an item's question: (picture, text), or a hash of it.
-    - `targets`: (items,): the right answers; another number of them than of keys is a ValueError.
+    Parameters
+    ----------
+    keys : sequence of hashable, shape (items,)
+        What identifies an item's question: (picture, text), or a hash of it.
+    targets : sequence of hashable, shape (items,)
+        The right answers; another number of them than of keys is a ValueError.
 
+    Returns
+    -------
+    Duplicates
+        Groups of items with equal keys, and those of them with different targets.
+
+    Raises
+    ------
+    ValueError
+        There are not as many targets as keys.
+
+    Examples
+    --------
     >>> duplicate_items(["a", "b", "a", "c"], ["yes", "no", "no", "no"])
     Duplicates(by_key=((0, 2),), contradictory=((0, 2),))
     """
     if len(targets) != len(keys):
         raise ValueError(f"one target a key is needed, got {len(targets)} for {len(keys)}")
-    places: dict[Hashable, list[int]] = {}
+    items_by_key: dict[Hashable, list[int]] = {}
     for i, key in enumerate(keys):
-        places.setdefault(key, []).append(i)
-    groups = tuple(tuple(group) for group in places.values() if len(group) > 1)
-    return Duplicates(
-        groups, tuple(group for group in groups if len({targets[i] for i in group}) > 1)
-    )
+        items_by_key.setdefault(key, []).append(i)
+    groups = []
+    contradictory = []
+    for items in items_by_key.values():
+        if len(items) < 2:
+            continue
+        groups.append(tuple(items))
+        if len({targets[i] for i in items}) > 1:
+            contradictory.append(tuple(items))
+    return Duplicates(tuple(groups), tuple(contradictory))

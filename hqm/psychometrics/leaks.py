@@ -14,23 +14,23 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from hqm.psychometrics.cross_validation import (
-    Labelled,
+    LabelledItems,
     Questions,
     clustered_gain,
-    counted,
-    deal,
-    learnt_forward,
-    learnt_over_kinds,
-    majority,
-    numbers,
-    once_each,
-    rows_of,
+    count_table,
+    factorize,
+    forward_predictor,
+    gather_rows,
+    majority_hits,
+    naive_bayes_predictor,
+    split_folds,
+    unique_codes,
 )
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.result import (
     Array,
-    Flags,
-    Numbers,
+    BoolArray,
+    IntArray,
     Outcome,
     Status,
     normal_quantile,
@@ -48,7 +48,7 @@ them.
 BLOCKS = 10
 POWER = 0.8
 
-Predict = Callable[[Numbers], Array]
+Predict = Callable[[IntArray], Array]
 """(items,) blocks -> hits of a prediction that learns each block from the blocks before it; the
 first block is not predicted.
 """
@@ -58,15 +58,21 @@ first block is not predicted.
 class Stratum:
     """One prediction in one type, part, or type of a part; an empty name stands for all of them.
 
-    - `items, clusters`: How many, of which the prediction was tried on all but the first of ten
-      blocks.
-    - `accuracy, baseline, gain`: Share of right predictions where each block is learnt from the
-      blocks before it, that of the commonest label on the same items, and their difference.
-    - `low, high`: Ends of the gain that hold for all strata and cues together (1 - alpha, each end
-      by itself).
-    - `p`: One-sided, multiplied by the number of tests of words and cues together.
-    - `shown`: p is below alpha, and then `low` is above 0: more than chance explains.
-    - `detectable`: The smallest gain that would be shown with 80% power.
+    Attributes
+    ----------
+    items, clusters
+        How many, of which the prediction was tried on all but the first of ten blocks.
+    accuracy, baseline, gain
+        Share of right predictions where each block is learnt from the blocks before it, that of the
+        commonest label on the same items, and their difference.
+    low, high
+        Ends of the gain that hold for all strata and cues together (1 - alpha, each end by itself).
+    p
+        One-sided, multiplied by the number of tests of words and cues together.
+    shown
+        p is below alpha, and then `low` is above 0: more than chance explains.
+    detectable
+        The smallest gain that would be shown with 80% power.
     """
 
     type: str
@@ -101,36 +107,36 @@ class View:
     and part, and which items.
     """
 
-    items: Labelled
-    strata: tuple[tuple[str, str, Flags], ...]
+    items: LabelledItems
+    strata: tuple[tuple[str, str, BoolArray], ...]
 
 
-def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
-    """What is learnt and judged: each type, and all together; and where there are parts, each part
-    and each type of a part.
+def views(items: LabelledItems, parts: Sequence[str] | None) -> tuple[View, ...]:
+    """Return the views whose strata are tested: by type, and by part where there are several.
 
-    A leak of one part may point the other way in another part, so that the parts are learnt by
-    themselves.
+    A leak of one part may point the other way in another part, so the parts are learnt separately.
     """
     types = [(name, "", items.kind == k) for k, name in enumerate(items.kinds)]
     single = len(types) == 1
-    whole = ("", "", np.ones(len(items.kind), dtype=bool))
-    first = View(items, (whole,) if single else (whole, *types))
+    all_items = ("", "", np.ones(len(items.kind), dtype=bool))
+    whole_view = View(items, (all_items,) if single else (all_items, *types))
     names = list(dict.fromkeys(parts or ()))
     if parts is None or len(names) < 2:
-        return (first,)
-    position = {name: i for i, name in enumerate(names)}
-    part = np.array([position[name] for name in parts], dtype=np.int64)
-    crossed, kind = np.unique(items.kind * len(names) + part, return_inverse=True)
-    strata = [("", name or "no part", part == i) for i, name in enumerate(names)]
+        return (whole_view,)
+    part_numbers = {name: i for i, name in enumerate(names)}
+    part_index = np.array([part_numbers[name] for name in parts], dtype=np.int64)
+    crossed, kind = np.unique(items.kind * len(names) + part_index, return_inverse=True)
+    strata = [("", name or "no part", part_index == i) for i, name in enumerate(names)]
     if not single:
         for k, code in enumerate(crossed.tolist()):
-            of_type, of_part = divmod(int(code), len(names))
+            type_number, part_number = divmod(int(code), len(names))
             member = kind == k
             # a part of one type, or a type of one part, is that part or that type
-            if member.sum() < min(int((items.kind == of_type).sum()), int((part == of_part).sum())):
-                strata.append((items.kinds[of_type], names[of_part] or "no part", member))
-    cells = Labelled(
+            if member.sum() < min(
+                int((items.kind == type_number).sum()), int((part_index == part_number).sum())
+            ):
+                strata.append((items.kinds[type_number], names[part_number] or "no part", member))
+    cells = LabelledItems(
         items.label,
         kind.astype(np.int64),
         items.cluster,
@@ -139,10 +145,10 @@ def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
         tuple(str(code) for code in crossed),
         items.folds,
     )
-    return first, View(cells, tuple(strata))
+    return whole_view, View(cells, tuple(strata))
 
 
-def judge_strata(
+def evaluate_strata(
     view: View,
     predict: Predict,
     rng: np.random.Generator,
@@ -166,132 +172,162 @@ def judge_strata(
     - `tests`: How many strata and cues are looked at together (Bonferroni), twice: as many chances
       of error are kept for the other search (`SEARCHES`).
     """
+    # Bonferroni over strata and cues, and over the two searches
     tests *= SEARCHES
-    base = majority(view.items)
+    base = majority_hits(view.items)
     count = int(view.items.cluster.max()) + 1
     blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(ORDERS)]
     hits = [predict(block) for block in blocks]
-    tried = [block > 0 for block in blocks]
-    judged = [
-        _judged(kind, part, cue, member, view.items, base, hits, tried, tests, alpha)
-        for kind, part, member in view.strata
+    predicted = [block > 0 for block in blocks]
+    strata = [
+        _evaluate_stratum(
+            kind, part_name, cue, member, view.items, base, hits, predicted, tests, alpha
+        )
+        for kind, part_name, member in view.strata
     ]
-    return tuple(judged)
+    return tuple(strata)
 
 
-def _judged(
+def _evaluate_stratum(
     kind: str,
-    part: str,
+    part_name: str,
     cue: str,
-    member: Flags,
-    items: Labelled,
+    member: BoolArray,
+    items: LabelledItems,
     base: Array,
     hits: list[Array],
-    tried: list[Flags],
+    predicted: list[BoolArray],
     tests: int,
     alpha: float,
 ) -> Stratum:
     n = int(member.sum())
     clusters = int(np.count_nonzero(np.bincount(items.cluster[member])))
     nan = math.nan
-    if reason := untested(items, member):
+    if reason := untestable_reason(items, member):
         status: Status = "not_informative" if "one label" in reason else "insufficient"
         return Stratum(
-            kind, part, cue, n, clusters, nan, nan, nan, nan, nan, nan, False, nan, status, reason
+            kind,
+            part_name,
+            cue,
+            n,
+            clusters,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            False,
+            nan,
+            status,
+            reason,
         )
     rows = [
-        _gain(member & seen, items.cluster, hit, base)
-        for hit, seen in zip(hits, tried, strict=True)
+        _gain(member & was_predicted, items.cluster, item_hits, base)
+        for item_hits, was_predicted in zip(hits, predicted, strict=True)
     ]
-    accuracy, floor, gain, error, ratio, spread = np.mean(rows, axis=0)
+    accuracy, baseline, gain, standard_error, t, mean_square = np.mean(rows, axis=0)
     # 2^-C is what a sign test of C clusters would give at best
-    p = min(1.0, tests * max(float(stdtr(clusters - 1, -ratio)), 2.0**-clusters))
-    reach = -float(stdtrit(clusters - 1, alpha / tests))
+    p = min(1.0, tests * max(float(stdtr(clusters - 1, -t)), 2.0**-clusters))
+    critical_value = -float(stdtrit(clusters - 1, alpha / tests))
     # the error that belongs to the mean t, so that the ends and p agree
-    error = gain / ratio if gain * ratio > 0 else error
-    shown = p < alpha
-    low, high = gain - reach * error, gain + reach * error
-    low = low if shown else min(low, 0.0)
+    standard_error = gain / t if gain * t > 0 else standard_error
+    significant = p < alpha
+    low = gain - critical_value * standard_error
+    high = gain + critical_value * standard_error
+    low = low if significant else min(low, 0.0)
     # a prediction that never leaves the commonest label has no spread of its own to judge by
-    typical = math.sqrt(max(spread, 1 - floor) / (n * (1 - 1 / BLOCKS)))
+    typical_error = math.sqrt(max(mean_square, 1 - baseline) / (n * (1 - 1 / BLOCKS)))
     # the commonest label of these very items beats that of others by .8 standard errors where
     # labels are balanced
-    lead = 0.8 * math.sqrt(floor * (1 - floor) / n)
+    baseline_advantage = 0.8 * math.sqrt(baseline * (1 - baseline) / n)
     # while little is learnt yet, some of what a leak gives away is missed
-    missed = 1 + 0.5 / BLOCKS
+    learning_loss = 1 + 0.5 / BLOCKS
     detectable = min(
-        1.0, missed * (reach + normal_quantile(2 * POWER - 1)) * max(typical, error) + lead
+        1.0,
+        learning_loss
+        * (critical_value + normal_quantile(2 * POWER - 1))
+        * max(typical_error, standard_error)
+        + baseline_advantage,
     )
     return Stratum(
         kind,
-        part,
+        part_name,
         cue,
         n,
         clusters,
         float(accuracy),
-        float(floor),
+        float(baseline),
         float(gain),
         float(low),
         float(high),
         p,
-        bool(shown),
+        bool(significant),
         float(detectable),
     )
 
 
-def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[float, ...]:
+def _gain(selected: BoolArray, cluster: IntArray, hits: Array, base: Array) -> tuple[float, ...]:
     """Accuracy, baseline, gain, its standard error, t, and the mean squared gain of an item."""
-    difference = hits[chosen] - base[chosen]
-    value, error = clustered_gain(difference, cluster[chosen])
-    ratio = value / error if error > 0 else math.copysign(1e6, value) if value else 0.0
+    difference = hits[selected] - base[selected]
+    value, standard_error = clustered_gain(difference, cluster[selected])
+    t = (
+        value / standard_error
+        if standard_error > 0
+        else math.copysign(1e6, value)
+        if value
+        else 0.0
+    )
     return (
-        float(hits[chosen].mean()),
-        float(base[chosen].mean()),
+        float(hits[selected].mean()),
+        float(base[selected].mean()),
         value,
-        error,
-        ratio,
+        standard_error,
+        t,
         float((difference**2).mean()),
     )
 
 
-def leaking(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
-    """The strata that leak, the largest gain first; all items only where no type does by itself."""
-    shown = [stratum for stratum in strata if stratum.shown]
-    typed = any(stratum.type for stratum in shown)
-    each = (s for s in shown if s.type or s.part or not typed)
-    return tuple(sorted(each, key=lambda s: -s.gain))
+def leaking_strata(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
+    """Return the strata that leak, by falling gain; all items only where no single type leaks."""
+    significant = [stratum for stratum in strata if stratum.shown]
+    typed = any(stratum.type for stratum in significant)
+    reported = (s for s in significant if s.type or s.part or not typed)
+    return tuple(sorted(reported, key=lambda s: -s.gain))
 
 
-LEAST_ITEMS = 20
-LEAST_CLUSTERS = 5
+MIN_ITEMS = 20
+MIN_CLUSTERS = 5
 
 
-def too_few(items: Labelled, inside: Flags | slice = slice(None)) -> str:
-    """Why there are too few items for a test; empty where there are enough."""
-    cluster = items.cluster[inside]
+def sample_size_problem(items: LabelledItems, members: BoolArray | slice = slice(None)) -> str:
+    """Return why there are too few items for a test; empty where there are enough."""
+    cluster = items.cluster[members]
     clusters = int(np.count_nonzero(np.bincount(cluster)))
-    if len(cluster) >= LEAST_ITEMS and clusters >= LEAST_CLUSTERS:
+    if len(cluster) >= MIN_ITEMS and clusters >= MIN_CLUSTERS:
         return ""
     return (
-        f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {len(cluster)} in"
+        f"{MIN_ITEMS} items in {MIN_CLUSTERS} clusters are needed, there are {len(cluster)} in"
         f" {clusters}"
     )
 
 
-def untested(items: Labelled, inside: Flags) -> str:
-    """Why a leak cannot be looked for among these items; empty where it can."""
-    if reason := too_few(items, inside):
+def untestable_reason(items: LabelledItems, members: BoolArray) -> str:
+    """Return why a leak cannot be tested among these items; empty where it can."""
+    if reason := sample_size_problem(items, members):
         return reason
-    pairs = items.table(inside) > 0
+    pairs = items.table(members) > 0
     if pairs.sum() == pairs.any(axis=1).sum():
         return "every type in it has one label only: there is nothing left to give away"
     return ""
 
 
-def tests_in(all_views: Sequence[View]) -> int:
-    """How many strata can be tested."""
+def count_tests(all_views: Sequence[View]) -> int:
+    """Return the number of strata that can be tested."""
     return sum(
-        not untested(view.items, member) for view in all_views for _, _, member in view.strata
+        not untestable_reason(view.items, member)
+        for view in all_views
+        for _, _, member in view.strata
     )
 
 
@@ -299,9 +335,12 @@ def tests_in(all_views: Sequence[View]) -> int:
 class Cue:
     """One surface feature.
 
-    - `strongest`: The stratum in which it beats the commonest label most clearly
-      (`Leakage.strata`).
-    - `levels`: How many values the cue takes.
+    Attributes
+    ----------
+    strongest
+        The stratum in which it beats the commonest label most clearly (`Leakage.strata`).
+    levels
+        How many values the cue takes.
     """
 
     name: str
@@ -332,14 +371,20 @@ class Giveaway:
 
 @dataclass(frozen=True, slots=True)
 class Leakage(Outcome):
-    """What gives the labels away.
+    """Surface features that give the labels away.
 
-    - `cues`: All that could be tried, the clearest first.
-    - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's
-      labels do differ.
-    - `constant_types`: Types whose items all have one label, with the label: (type, label).
-    - `strata`: Each cue in all items, each type, part and type of a part, with ends of the gain
-      that hold for all of them together.
+    Attributes
+    ----------
+    cues
+        All that could be tried, the clearest first.
+    giveaways
+        Phrases with at least 20 items of which .95 have one label, where the type's labels do
+        differ.
+    constant_types
+        Types whose items all have one label, with the label: (type, label).
+    strata
+        Each cue in all items, each type, part and type of a part, with ends of the gain that hold
+        for all of them together.
     """
 
     cues: tuple[Cue, ...]
@@ -364,7 +409,7 @@ def leakage_cues(
     parts: Sequence[str] | None = None,
     alpha: float = ALPHA,
 ) -> Leakage:
-    """Whether position, numbering or the surface of a question tells its label.
+    """Test whether position, numbering or the surface of a question predicts its label.
 
     A respondent does not see a picture's number, but a model trained on the file, a shuffled copy
     or a shortcut in the wording can use it, and a score then says nothing about pictures. Each cue
@@ -373,22 +418,44 @@ def leakage_cues(
     file sorted by its labels is seen however many types it has. The baseline knows the type and the
     commonest label.
 
+    Parameters
+    ----------
+    labels : sequence of str, shape (items,)
+        In the order of the file.
+    rng : numpy.random.Generator
+        Deals the clusters into blocks.
+    questions : sequence of str, shape (items,), optional
+        Texts; numbers, or names with a number in them.
+    ids : sequence of Hashable, shape (items,), optional
+        Texts; numbers, or names with a number in them.
+    clusters : sequence of Hashable, shape (items,), optional
+        Items of one picture stay in one block; by default every item stands alone.
+    types, parts : sequence of str, shape (items,), optional
+        The strata; places are counted in each part where there are several.
+    alpha : float, default ALPHA
+        The chance that anything is called a leak although nothing is; the cues use half.
+
+    Returns
+    -------
+    Leakage
+        The cues and phrases that predict labels, with their tests. The status is `insufficient` for
+        fewer than 20 items or 5 clusters; `not_informative` when every type has one label only, so
+        that nothing is left to leak (the types are named).
+
+    Raises
+    ------
+    ValueError
+        A column has another length than `labels`.
+
+    Notes
+    -----
     Position: odd or even place, place within the cluster, tenth of the file, the label before.
     Numbering: odd or even number, last digit, letters and tenth of the number. Surface: first word,
     first two and three words, last word, articles, punctuation, number of words, length, digits and
     number words, negation, capital letter, spare spaces.
 
-    - `labels`: (items,) in the order of the file.
-    - `rng`: Deals the clusters into blocks.
-    - `questions, ids`: (items,): texts; numbers, or names with a number in them.
-    - `clusters`: (items,): items of one picture stay in one block; by default every item stands
-      alone.
-    - `types, parts`: (items,): the strata; places are counted in each part where there are several.
-    - `alpha`: The chance that anything is called a leak although nothing is; the cues use half.
-
-    The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every
-    type has one label only, so that nothing is left to leak (the types are named).
-
+    Examples
+    --------
     Yes and no take turns:
 
     >>> turns = leakage_cues(["yes", "no"] * 60, rng=np.random.default_rng(0))
@@ -398,10 +465,10 @@ def leakage_cues(
     >>> leakage_cues(fair, rng=np.random.default_rng(0)).leaks
     ()
     """
-    for what, column in (("questions", questions), ("ids", ids)):
+    for column_name, column in (("questions", questions), ("ids", ids)):
         if column is not None and len(column) != len(labels):
-            raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
-    items = deal(labels, clusters, types, rng)
+            raise ValueError(f"{len(labels)} labels have {len(column)} {column_name}")
+    items = split_folds(labels, clusters, types, rng)
     table = items.table()
     constant = tuple(
         (items.kinds[k], items.labels[int(row.argmax())])
@@ -409,23 +476,28 @@ def leakage_cues(
         if row.max() == row.sum()
     )
 
-    def without(status: Status, reason: str) -> Leakage:
+    def empty_leakage(status: Status, reason: str) -> Leakage:
         return Leakage((), (), constant, status=status, reason=reason)
 
-    if reason := too_few(items):
-        return without("insufficient", reason)
+    if reason := sample_size_problem(items):
+        return empty_leakage("insufficient", reason)
     if len(constant) == len(items.kinds):
-        return without("not_informative", "every type has one label only: the type alone gives it")
-    asked = Questions.of(questions) if questions is not None else None
-    surface = _surface(asked, ids)
-    levels = _places(labels, items) | surface
-    seen = views(items, parts)
-    every = (levels, *(_places(labels, view.items, parts) | surface for view in seen[1:]))
-    strata = _strata(list(zip(seen, every, strict=True)), rng, alpha)
+        return empty_leakage(
+            "not_informative", "every type has one label only: the type alone gives it"
+        )
+    question_texts = Questions.parse(questions) if questions is not None else None
+    surface = _surface_levels(question_texts, ids)
+    levels = _position_levels(labels, items) | surface
+    all_views = views(items, parts)
+    view_levels = (
+        levels,
+        *(_position_levels(labels, view.items, parts) | surface for view in all_views[1:]),
+    )
+    strata = _strata(list(zip(all_views, view_levels, strict=True)), rng, alpha)
     clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
     cues = [Cue(name, stratum, levels[name][1]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
-    phrases = _giveaways(asked, items, table) if asked is not None else ()
+    phrases = _giveaways(question_texts, items, table) if question_texts is not None else ()
     return Leakage(tuple(cues), phrases, constant, strata)
 
 
@@ -433,114 +505,137 @@ def _clearness(stratum: Stratum) -> tuple[bool, float, float]:
     return not stratum.shown, stratum.p, -stratum.gain
 
 
-_Levels = dict[str, tuple[Numbers, int]]
+_Levels = dict[str, tuple[IntArray, int]]
 """Cue -> each item's level as a number, and how many levels there are."""
 
 
 def _strata(
-    seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float
+    views_with_levels: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float
 ) -> tuple[Stratum, ...]:
-    """Every cue in every stratum."""
-    tries = [
+    """Evaluate every cue in every stratum."""
+    candidates = [
         (
             view,
-            tests_in([view]),
+            count_tests([view]),
             [(name, number) for name, (number, distinct) in levels.items() if distinct > 1],
         )
-        for view, levels in seen
+        for view, levels in views_with_levels
     ]
-    tests = sum(tests * len(cues) for _, tests, cues in tries)
+    tests = sum(tests * len(cues) for _, tests, cues in candidates)
     return tuple(
         stratum
-        for view, _, cues in tries
+        for view, _, cues in candidates
         for name, level in cues
-        for judged, predict in _ways(view, level)
-        for stratum in judge_strata(judged, predict, rng, cue=name, tests=tests, alpha=alpha)
+        for stratum_view, predict in _predictors(view, level)
+        for stratum in evaluate_strata(
+            stratum_view, predict, rng, cue=name, tests=tests, alpha=alpha
+        )
     )
 
 
-def _ways(view: View, level: Numbers) -> Iterator[tuple[View, Predict]]:
-    """How the strata of a view are predicted: all of several types by what any of them shows."""
-    whole = [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
-    if whole:
-        yield View(view.items, tuple(whole)), learnt_over_kinds(view.items, level)
-    each = View(view.items, view.strata[len(whole) :])
-    yield each, learnt_forward(view.items, level)
+def _predictors(view: View, level: IntArray) -> Iterator[tuple[View, Predict]]:
+    """Yield the views of a prediction: all types together by naive Bayes, then each type alone."""
+    all_items = (
+        [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
+    )
+    if all_items:
+        yield View(view.items, tuple(all_items)), naive_bayes_predictor(view.items, level)
+    single_types = View(view.items, view.strata[len(all_items) :])
+    yield single_types, forward_predictor(view.items, level)
 
 
-COUNTS = frozenset("one two three four five six seven eight nine ten several many".split())
-DENIALS = frozenset("no not never none without nobody nothing".split())
+NUMBER_WORDS = frozenset("one two three four five six seven eight nine ten several many".split())
+NEGATION_WORDS = frozenset("no not never none without nobody nothing".split())
 
 
-def _numbered(levels: Sequence[Hashable], at: Numbers | None = None) -> tuple[Numbers, int]:
-    number, distinct = numbers(levels)
-    return number if at is None else number[at], len(distinct)
+def _numbered(
+    levels: Sequence[Hashable], text_index: IntArray | None = None
+) -> tuple[IntArray, int]:
+    number, distinct = factorize(levels)
+    return number if text_index is None else number[text_index], len(distinct)
 
 
-def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None = None) -> _Levels:
-    """Where items stand: in the file, or with `parts` in the item's part, and in their cluster."""
+def _position_levels(
+    labels: Sequence[str], items: LabelledItems, parts: Sequence[str] | None = None
+) -> _Levels:
+    """Return position cues: in the file, or with `parts` in the item's part, and in the cluster."""
     count = len(labels)
-    where = list(parts) if parts is not None else [""] * count
-    size, at, before = Counter(where), Counter[str](), dict.fromkeys(where, "")
+    part_names = list(parts) if parts is not None else [""] * count
+    part_sizes = Counter(part_names)
+    next_position = Counter[str]()
+    previous_label = dict.fromkeys(part_names, "")
     position: list[int] = []
     previous: list[str] = []
-    for part, label in zip(where, labels, strict=True):
-        position.append(at[part])
-        previous.append(before[part])
-        at[part] += 1
-        before[part] = label
-    within: Counter[int] = Counter()
+    for part_name, label in zip(part_names, labels, strict=True):
+        position.append(next_position[part_name])
+        previous.append(previous_label[part_name])
+        next_position[part_name] += 1
+        previous_label[part_name] = label
+    cluster_counts: Counter[int] = Counter()
     rank: list[int] = []
     for cluster in items.cluster.tolist():
-        rank.append(min(within[cluster], 30))
-        within[cluster] += 1
+        rank.append(min(cluster_counts[cluster], 30))
+        cluster_counts[cluster] += 1
     return {
         "odd or even place": _numbered([i % 2 for i in position]),
         "place within the cluster": _numbered(rank),
         "tenth of the file": _numbered(
-            [i * 10 // size[part] for i, part in zip(position, where, strict=True)]
+            [
+                i * 10 // part_sizes[part_name]
+                for i, part_name in zip(position, part_names, strict=True)
+            ]
         ),
         "label before": _numbered(previous),
     }
 
 
-def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels:
-    """What numbering and wording show; each distinct text is looked at once."""
+def _surface_levels(question_texts: Questions | None, ids: Sequence[Hashable] | None) -> _Levels:
+    """Return cues of numbering and wording; each distinct text is analysed once."""
     cues: _Levels = {}
     if ids is not None:
-        last = [re.findall(r"\d+", str(name)) for name in ids]
-        number = np.array([int(d[-1][:15]) if d else -1 for d in last])
-        tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if last else number
+        digit_runs = [re.findall(r"\d+", str(name)) for name in ids]
+        number = np.array([int(d[-1][:15]) if d else -1 for d in digit_runs])
+        tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if digit_runs else number
         cues["letters of the id"] = _numbered([re.sub(r"\d+", "", str(name)) for name in ids])
         cues["tenth of the number"] = _numbered(np.searchsorted(tenths, number, "right").tolist())
-        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else None for d in last])
-        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else None for d in last])
-    if asked is not None:
-        texts = asked.distinct
+        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else None for d in digit_runs])
+        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else None for d in digit_runs])
+    if question_texts is not None:
+        texts = question_texts.distinct
         lengths = np.array([len(q) for q in texts], dtype=np.float64)
-        cuts = np.unique(np.quantile(lengths[asked.text], np.linspace(0.1, 0.9, 9)))
+        cuts = np.unique(np.quantile(lengths[question_texts.text], np.linspace(0.1, 0.9, 9)))
         articles = np.stack(
-            [asked.having(asked.which(article.__eq__)) for article in ("a", "an", "the")]
+            [
+                question_texts.contains_any(question_texts.word_mask(article.__eq__))
+                for article in ("a", "an", "the")
+            ]
         )
         levels = {
-            "first word": asked.at(0).tolist(),
-            "first two words": asked.beginning(2).tolist(),
-            "first three words": asked.beginning(3).tolist(),
-            "last word": asked.at(-1).tolist(),
+            "first word": question_texts.word_at(0).tolist(),
+            "first two words": question_texts.prefix_codes(2).tolist(),
+            "first three words": question_texts.prefix_codes(3).tolist(),
+            "last word": question_texts.word_at(-1).tolist(),
             "articles": (np.array([4, 2, 1]) @ articles).tolist(),
             "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
-            "number of words": np.minimum(asked.lengths, 40).tolist(),
+            "number of words": np.minimum(question_texts.lengths, 40).tolist(),
             "length": np.searchsorted(cuts, lengths).tolist(),
             "digits and number words": (
-                asked.first_of(asked.which(lambda w: w in COUNTS or w.isdigit())).tolist()
+                question_texts.first_match(
+                    question_texts.word_mask(lambda w: w in NUMBER_WORDS or w.isdigit())
+                ).tolist()
             ),
             "negation": (
-                asked.having(asked.which(lambda w: w in DENIALS or w.endswith("n't"))).tolist()
+                question_texts.contains_any(
+                    question_texts.word_mask(lambda w: w in NEGATION_WORDS or w.endswith("n't"))
+                ).tolist()
             ),
             "capital letter": [q[:1].isupper() for q in texts],
             "spare spaces": [q != " ".join(q.split()) for q in texts],
         }
-        cues |= {name: _numbered(of_texts, asked.text) for name, of_texts in levels.items()}
+        cues |= {
+            name: _numbered(text_levels, question_texts.text)
+            for name, text_levels in levels.items()
+        }
     return cues
 
 
@@ -548,64 +643,86 @@ PURITY = 0.95
 """The share of one label from which on a phrase gives it away."""
 
 
-def _giveaways(asked: Questions, items: Labelled, table: Numbers) -> tuple[Giveaway, ...]:
-    phrase, starts, names = _phrases(asked)
+def _giveaways(
+    question_texts: Questions, items: LabelledItems, table: IntArray
+) -> tuple[Giveaway, ...]:
+    phrase, starts, names = _phrases(question_texts)
     varying = np.flatnonzero((table.max(axis=1) < table.sum(axis=1))[items.kind])
-    entry, at = rows_of(starts, asked.text[varying])
-    code, kind, label = phrase[entry], items.kind[varying][at], items.label[varying][at]
-    group, first, of_entry, n = np.unique(
+    entry, item_index = gather_rows(starts, question_texts.text[varying])
+    code = phrase[entry]
+    kind = items.kind[varying][item_index]
+    label = items.label[varying][item_index]
+    group, first, group_index, n = np.unique(
         kind * len(names) + code, return_index=True, return_inverse=True, return_counts=True
     )
     shape = len(group), len(items.labels)
-    tally = counted(of_entry * shape[1] + label, *shape)
+    tally = count_table(group_index * shape[1] + label, *shape)
     earliest = np.full(tally.size, len(code))
-    earliest[(of_entry * shape[1] + label)[::-1]] = np.arange(len(code))[::-1]
+    earliest[(group_index * shape[1] + label)[::-1]] = np.arange(len(code))[::-1]
     # the label with the most items; of equals the one that comes first
     earliest = np.where(
         tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code)
     )
     best = earliest.argmin(axis=1)
-    tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= LEAST_ITEMS], dtype=np.int64)
-    of_kind, of_phrase = np.divmod(group[tried], len(names))
-    k = tally[tried, best[tried]]
-    chance = table[of_kind, best[tried]] / table.sum(axis=1)[of_kind]
+    # a phrase of few items cannot reach the purity beyond chance
+    frequent = np.array(
+        [g for g in np.argsort(first).tolist() if n[g] >= MIN_ITEMS], dtype=np.int64
+    )
+    kind_index, phrase_index = np.divmod(group[frequent], len(names))
+    k = tally[frequent, best[frequent]]
+    chance = table[kind_index, best[frequent]] / table.sum(axis=1)[kind_index]
     # twice: which of the labels it would be was not said beforehand
-    p = 2 * binomial_above(k - 1, n[tried], chance)
+    p = 2 * binomial_above(k - 1, n[frequent], chance)
     phrases = [
         Giveaway(
-            names[text], items.labels[leading], items.kinds[of], count, right / count, float(q)
+            names[text],
+            items.labels[label_index],
+            items.kinds[type_index],
+            n_items,
+            n_right / n_items,
+            float(q),
         )
-        for of, text, leading, right, count, q in zip(
-            of_kind.tolist(),
-            of_phrase.tolist(),
-            best[tried].tolist(),
+        for type_index, text, label_index, n_right, n_items, q in zip(
+            kind_index.tolist(),
+            phrase_index.tolist(),
+            best[frequent].tolist(),
             k.tolist(),
-            n[tried].tolist(),
+            n[frequent].tolist(),
             benjamini_hochberg(p),
             strict=True,
         )
-        if q < ALPHA and right / count >= PURITY
+        if q < ALPHA and n_right / n_items >= PURITY
     ]
     return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
 
 
-def _phrases(asked: Questions) -> tuple[Numbers, Numbers, list[str]]:
-    """The words and beginnings of all texts, each once a text, where those of each text begin, and
-    what they stand for.
-    """
-    owner, phrase, names = [asked.owner], [asked.word], list(asked.vocabulary)
+def _phrases(question_texts: Questions) -> tuple[IntArray, IntArray, list[str]]:
+    """Return phrase numbers (each once a text), their offsets by text, and phrases."""
+    owner = [question_texts.owner]
+    phrase = [question_texts.word]
+    names = list(question_texts.vocabulary)
     for length in (2, 3):
-        longer = np.flatnonzero(asked.lengths > length)
-        _, somewhere, number = np.unique(
-            asked.beginning(length)[longer], return_index=True, return_inverse=True
+        long_texts = np.flatnonzero(question_texts.lengths > length)
+        _, first_index, phrase_number = np.unique(
+            question_texts.prefix_codes(length)[long_texts], return_index=True, return_inverse=True
         )
-        owner.append(longer)
-        phrase.append(number + len(names))
-        for text in longer[somewhere].tolist():
-            begin = asked.starts[text]
+        owner.append(long_texts)
+        phrase.append(phrase_number + len(names))
+        for text in long_texts[first_index].tolist():
+            begin = question_texts.starts[text]
             names.append(
-                " ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ..."
+                " ".join(
+                    question_texts.vocabulary[w]
+                    for w in question_texts.word[begin : begin + length]
+                )
+                + " ..."
             )
     size = len(names)
-    of, once = np.divmod(once_each(np.concatenate(owner) * size + np.concatenate(phrase)), size)
-    return once, np.searchsorted(of, np.arange(len(asked.distinct) + 1)), names
+    text_index, unique_phrases = np.divmod(
+        unique_codes(np.concatenate(owner) * size + np.concatenate(phrase)), size
+    )
+    return (
+        unique_phrases,
+        np.searchsorted(text_index, np.arange(len(question_texts.distinct) + 1)),
+        names,
+    )

@@ -19,15 +19,15 @@ from hqm.psychometrics.result import (
     Coefficient,
     Outcome,
     Status,
+    equal_shape_arrays,
+    finite_mean,
     is_constant,
-    mean_of_known,
-    shaped_alike,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """How the k best of one run meet the k best of another.
+    """Overlap of the k best respondents of two runs.
 
     `same_set` is the probability of the same set, `overlap` the expected share of common members,
     `chance` the overlap of two orders drawn by lot, k / M.
@@ -41,16 +41,21 @@ class TopK:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankStability(Outcome):
-    """Stability of an order under the scores' noise.
+    """Stability of an order under the error variance of the scores.
 
-    - `same_winner`: Probability that two runs have the same winner.
-    - `top`: One entry for every k below the number of respondents.
-    - `mean_flip, adjacent_flip, top5_flip`: Probability that two runs order a pair in opposite
-      ways, mean over all pairs, over neighbours, over the
-      pairs among the five best.
-    - `expected_tau, tau_to_truth`: Expected Kendall correlation of two runs, and of a run with the
-      order without noise.
-    - `status, reason`: `ok`, or why there are no numbers (all NaN then), in a sentence.
+    Attributes
+    ----------
+    same_winner
+        Probability that two runs have the same winner.
+    top
+        One entry for every k below the number of respondents.
+    mean_flip, adjacent_flip, top5_flip
+        Probability that two runs order a pair in opposite ways, mean over all pairs, over
+        neighbours, over the pairs among the five best.
+    expected_tau, tau_to_truth
+        Expected Kendall correlation of two runs, and of a run with the order without noise.
+    status, reason
+        `ok`, or why there are no numbers (all NaN then), in a sentence.
     """
 
     same_winner: float = math.nan
@@ -64,15 +69,15 @@ class RankStability(Outcome):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairOrder:
-    """What two runs do to the order of each pair; all matrices are (respondents, respondents).
+    """Probabilities of the order of each pair in two runs, (respondents, respondents).
 
-    `above[a, b]` is the probability that a run puts a above b, `flip` that two runs order the pair
-    in opposite ways. `expected_tau` is the expected Kendall correlation between two runs,
-    `tau_to_truth` between a run and the order without noise; a tie counts as half in both
+    `probability_above[a, b]` is the probability that a run puts a above b, `flip` that two runs
+    order the pair in opposite ways. `expected_tau` is the expected Kendall correlation between two
+    runs, `tau_to_truth` between a run and the order without noise; a tie counts as half in both
     directions (tau-a).
     """
 
-    above: Array
+    probability_above: Array
     flip: Array
     expected_tau: float
     tau_to_truth: float
@@ -80,43 +85,61 @@ class PairOrder:
     @property
     def mean_flip(self) -> float:
         """Mean flip probability over all pairs."""
-        return mean_of_known(self.flip[np.triu_indices(len(self.flip), 1)])
+        return finite_mean(self.flip[np.triu_indices(len(self.flip), 1)])
 
 
 def pair_order(scores: ArrayLike, noise: ArrayLike, *, n_items: int | None = None) -> PairOrder:
-    """The probability that two runs order a pair of respondents in opposite ways.
+    """Compute the probability that two runs order a pair of respondents in opposite ways.
 
     A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
+    Parameters
+    ----------
+    scores, noise : array_like, shape (respondents,)
+        The best guess at the true scores, and the variance of a run's score over seeds.
+    n_items : int, optional
+        How many items a score counts, for the continuity correction; None without it.
+
+    Returns
+    -------
+    PairOrder
+        The probabilities of all pairs. Pairs with a missing number are NaN.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),
         expected tau = mean of (2 q - 1)^2
         with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
-    - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a
-      run's score over seeds.
-    - `n_items`: How many items a score counts, for the continuity correction; None without it.
-
-    Pairs with a missing number are NaN.
-
+    Examples
+    --------
     >>> round(float(pair_order([0.5, 0.6], [0.005, 0.005]).flip[0, 1]), 4)
     0.267
     """
-    s, v = shaped_alike(scores, noise, "respondents")
-    gap = s[:, None] - s
+    s, v = equal_shape_arrays(scores, noise, "respondents")
+    difference = s[:, None] - s
+    # two runs are independent, so their variances add
     deviation = np.sqrt(v[:, None] + v)
-    step = 0.0 if n_items is None else 0.5 / n_items
+    continuity = 0.0 if n_items is None else 0.5 / n_items
     # rounding makes gaps of 1e-17 between equal scores
-    gap = np.where(np.abs(gap) < 1e-12, 0.0, gap)
+    difference = np.where(np.abs(difference) < 1e-12, 0.0, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.where(
-            deviation > 0, ndtr((gap - step) / deviation), np.where(np.isnan(gap), np.nan, gap > 0)
+        probability_above = np.where(
+            deviation > 0,
+            ndtr((difference - continuity) / deviation),
+            np.where(np.isnan(difference), np.nan, difference > 0),
         )
-    flip = 2 * above * above.T
+    flip = 2 * probability_above * probability_above.T
     np.fill_diagonal(flip, np.nan)
     upper = np.triu_indices(len(s), 1)
-    signed = (above - above.T)[upper]
-    truth = np.sign(gap)[upper]
-    return PairOrder(above, flip, mean_of_known(signed**2), mean_of_known(signed * truth))
+    signed = (probability_above - probability_above.T)[upper]
+    truth = np.sign(difference)[upper]
+    return PairOrder(probability_above, flip, finite_mean(signed**2), finite_mean(signed * truth))
 
 
 def rank_stability(
@@ -129,26 +152,47 @@ def rank_stability(
     n_items: int | None = None,
     higher_is_better: bool = True,
 ) -> RankStability:
-    """Whether a rerun gives the same winner, the same top k and the same order of pairs.
+    """Estimate how often a rerun repeats the winner, the top k and the order of pairs.
 
     Pairs of runs are drawn from normal distributions around the scores with the noise of the items;
     nothing has to be run again. Observed scores spread more than true ones, so the answers are a
     little too rosy.
 
+    Parameters
+    ----------
+    scores : array_like, shape (respondents,)
+        Scores; a respondent without a score or without noise is left out.
+    noise : array_like, shape (respondents,)
+        Variance of one run's score over seeds (`rho_g(...).noise`, `expected_retest(...).noise`).
+    rng : numpy.random.Generator
+        Draws the runs.
+    k : sequence of int, default (1, 3, 5, 10)
+        Sizes of the top sets; those not below the number of respondents are passed over.
+    draws : int, default 10000
+        How many pairs of runs are drawn.
+    n_items : int, optional
+        How many items a score counts, for the continuity correction of the pairs.
+    higher_is_better : bool, default True
+        Whether the winner has the highest score (False for hallucination rates).
+
+    Returns
+    -------
+    RankStability
+        The shares of pairs of runs that repeat the order. The status is `insufficient` for fewer
+        than 3 respondents, `degenerate` when all have the same score, `not_informative` with its
+        values when there is no noise at all.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         S*_1, S*_2 ~ N(S, diag(v))
 
-    - `scores`: (respondents,): scores; a respondent without a score or without noise is left out.
-    - `noise`: (respondents,): variance of one run's score over seeds (`rho_g(...).noise`,
-      `expected_retest(...).noise`).
-    - `rng`: Draws the runs.
-    - `k`: Sizes of the top sets; those not below the number of respondents are passed over.
-    - `draws`: How many pairs of runs are drawn.
-    - `n_items`: How many items a score counts, for the continuity correction of the pairs.
-    - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
-
-    The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same
-    score, `not_informative` with its values when there is no noise at all.
-
+    Examples
+    --------
     >>> result = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
     >>> result.same_winner, result.top[0].chance == 1 / 3, round(result.expected_tau, 6)
     (1.0, True, 1.0)
@@ -164,7 +208,8 @@ def rank_stability(
     if (v < 0).any():
         return RankStability.absent("not_applicable", "a noise variance is negative")
     best = np.argsort(-s if higher_is_better else s, kind="stable")
-    s, v = s[best], v[best]
+    s = s[best]
+    v = v[best]
     pairs = pair_order(s, v, n_items=n_items)
     runs = s + np.sqrt(v) * rng.standard_normal((2, draws, n))
     # ties are broken by lot, in each run anew
@@ -178,13 +223,13 @@ def rank_stability(
         shared = ((rank[0] < size) & (rank[1] < size)).sum(axis=1) / size
         top.append(TopK(size, float((shared == 1).mean()), float(shared.mean()), size / n))
     status: Status = "ok" if v.any() else "not_informative"
-    five = pairs.flip[:5, :5]
+    top_five = pairs.flip[:5, :5]
     return RankStability(
         float((order[0, :, 0] == order[1, :, 0]).mean()),
         tuple(top),
         pairs.mean_flip,
-        mean_of_known(np.diag(pairs.flip, 1)),
-        mean_of_known(five[np.triu_indices(len(five), 1)]),
+        finite_mean(np.diag(pairs.flip, 1)),
+        finite_mean(top_five[np.triu_indices(len(top_five), 1)]),
         pairs.expected_tau,
         pairs.tau_to_truth,
         status=status,
@@ -195,16 +240,31 @@ def rank_stability(
 def top_k_overlap(
     x: ArrayLike, y: ArrayLike, k: int, *, higher_is_better: bool = True
 ) -> Coefficient:
-    """The share of the k best that two administrations have in common; ties at the boundary are
-    averaged over.
+    """Compute the share of the k best that two administrations have in common.
 
-    Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k < number of
-    respondents, and `degenerate` when an administration gives all respondents the same score. There
-    is no interval.
+    Parameters
+    ----------
+    x, y : array_like, shape (respondents,)
+        Scores in both administrations; pairs with a missing score are left out.
+    k : int
+        Number of the best respondents.
+    higher_is_better : bool, default True
+        Whether a higher score is better.
 
-    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
-      out.
+    Returns
+    -------
+    Coefficient
+        The overlap. Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k
+        < number of respondents, and `degenerate` when an administration gives all respondents the
+        same score. There is no interval.
 
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Examples
+    --------
     >>> top_k_overlap([4, 3, 2, 1], [9, 8, 8, 1], 2).value
     0.75
     """
@@ -222,16 +282,17 @@ def top_k_overlap(
     return Coefficient(expected_overlap(a, b, k) / k, n=n)
 
 
-def among_best(x: Array, k: int) -> Array:
-    """The chance of each entry to be among the k highest; ties at the boundary are drawn by lot."""
+def top_k_probability(x: Array, k: int) -> Array:
+    """Return each entry's probability to be among the k highest; ties are broken at random."""
     boundary = np.sort(x)[-k]
-    above, tied = x > boundary, x == boundary
-    return np.asarray(above + tied * (k - above.sum()) / tied.sum())
+    higher = x > boundary
+    tied = x == boundary
+    return np.asarray(higher + tied * (k - higher.sum()) / tied.sum())
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetAgreement:
-    """Pearson, Kendall's tau-b and the overlap of the best k on one choice of respondents."""
+    """Pearson, Kendall's tau-b and the overlap of the best k in a subset of respondents."""
 
     n: int
     pearson: float
@@ -263,41 +324,59 @@ def expected_overlap(x: ArrayLike, y: ArrayLike, k: int) -> float:
     (1.0, 1.5)
     """
     a, b = paired(x, y)
-    return float((among_best(a, k) * among_best(b, k)).sum())
+    return float((top_k_probability(a, k) * top_k_probability(b, k)).sum())
 
 
 def benchmark_agreement(
     first: ArrayLike,
-    other: ArrayLike,
+    second: ArrayLike,
     rng: np.random.Generator,
     *,
     halves: int = 200,
     k: int = 3,
 ) -> BenchmarkAgreement:
-    """How two benchmarks (or a benchmark and an aggregate of others) agree, over several choices of
-    respondents.
+    """Estimate how two benchmarks agree, over several subsets of respondents.
 
     A correlation over models from the weakest to the strongest says little about whether the two
     agree among those in contention. The best half is chosen by the mean of the ranks in both.
 
-    Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
+    Parameters
+    ----------
+    first, second : array_like, shape (respondents,)
+        Higher is better in both; respondents that lack a score are left out.
+    rng : numpy.random.Generator
+        Draws the random halves.
+    halves : int, default 200
+        Number of random halves.
+    k : int, default 3
+        The length of the list of the best.
 
-    - `first, other`: (respondents,): higher is better in both; respondents that lack a score are
-      left out.
-    - `rng`: Draws the random halves.
-    - `k`: The length of the list of the best.
+    Returns
+    -------
+    BenchmarkAgreement
+        Agreement in all, the best half, and random halves of the respondents. The status is
+        `insufficient` below 3 respondents or where k exceeds their number, `degenerate` where a
+        benchmark does not vary. The half and the random halves need 6 respondents; a part that
+        cannot be had is None or NaN.
 
-    The status is `insufficient` below 3 respondents or where k exceeds their number, `degenerate`
-    where a benchmark does not vary. The half and the random halves need 6 respondents; a part that
-    cannot be had is None or NaN.
+    Raises
+    ------
+    ValueError
+        An array has another shape.
 
+    References
+    ----------
+    .. [1] Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
+
+    Examples
+    --------
     >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4],
     ...     np.random.default_rng(0))
     >>> round(result.all.pearson, 3), round(result.top_half.pearson,
     ...     3), result.all.top_k, result.all.chance
     (0.831, -1.0, 3.0, 1.5)
     """
-    x, y = paired(first, other)
+    x, y = paired(first, second)
     n = len(x)
     if n < 3 or not 1 <= k <= n:
         return BenchmarkAgreement.absent(
@@ -308,24 +387,27 @@ def benchmark_agreement(
         return BenchmarkAgreement.absent(
             "degenerate", "all respondents have the same score in a benchmark"
         )
-    whole = _subset(x, y, k)
+    overall = _subset(x, y, k)
     if n < 6:
-        return BenchmarkAgreement(whole, reason=f"halves need 6 respondents, there are {n}")
+        return BenchmarkAgreement(overall, reason=f"halves need 6 respondents, there are {n}")
     size = (n + 1) // 2
     best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
-    drawn = [rng.permutation(n)[:size] for _ in range(halves)]
-    taus = np.array([kendall_tau(x[i], y[i]) for i in drawn])
-    return BenchmarkAgreement(whole, _subset(x[best], y[best], min(k, size)), _middle(taus))
+    random_halves = [rng.permutation(n)[:size] for _ in range(halves)]
+    taus = np.array([kendall_tau(x[i], y[i]) for i in random_halves])
+    return BenchmarkAgreement(
+        overall, _subset(x[best], y[best], min(k, size)), _central_interval(taus)
+    )
 
 
-def _middle(values: Array) -> tuple[float, float]:
-    known = values[np.isfinite(values)]
-    if not len(known):
+def _central_interval(values: Array) -> tuple[float, float]:
+    finite_values = values[np.isfinite(values)]
+    if not len(finite_values):
         return math.nan, math.nan
-    low, high = np.quantile(known, [0.025, 0.975])
+    low, high = np.quantile(finite_values, [0.025, 0.975])
     return float(low), float(high)
 
 
 def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
-    tau, shared = kendall_tau(x, y), expected_overlap(x, y, k)
+    tau = kendall_tau(x, y)
+    shared = expected_overlap(x, y, k)
     return SubsetAgreement(len(x), pearson(x, y).value, tau, shared, k, k * k / len(x))

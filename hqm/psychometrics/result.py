@@ -18,71 +18,87 @@ Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_app
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What every result says of itself: `ok`, or why there is no number, in a sentence."""
+    """Status of a result: `ok`, or why there is no number, in a sentence."""
 
     status: Status = "ok"
     reason: str = ""
 
     @classmethod
-    def absent(cls, status: Status, reason: str, **known: Any) -> Self:
-        """A result without numbers, and why; `known` are the fields that are known all the same."""
-        return cls(**known, status=status, reason=reason)
+    def absent(cls, status: Status, reason: str, **fields: Any) -> Self:
+        """Return a result without numbers, with its reason and what `fields` give."""
+        return cls(**fields, status=status, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """A confidence interval with how it was made."""
+class ConfidenceInterval:
+    """A confidence interval and the method that computed it."""
 
     low: float
     high: float
     method: str
     level: float = 0.95
 
-    def moved(self, of: Callable[[float], float]) -> Bounds:
-        """The ends after a transformation that keeps their order; an open end stays open."""
-        low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
+    def transformed(self, transform: Callable[[float], float]) -> ConfidenceInterval:
+        """Return the interval after a monotone transformation; an open end stays open."""
+        low, high = (
+            transform(limit) if math.isfinite(limit) else limit for limit in (self.low, self.high)
+        )
         return replace(self, low=low, high=high)
 
     @classmethod
-    def around(
+    def symmetric(
         cls,
         value: float,
-        half: float,
+        half_width: float,
         method: str,
         level: float,
         *,
-        least: float = -math.inf,
-        most: float = math.inf,
-    ) -> Bounds:
-        """As far to both sides of a value, cut at the least and the most that there can be."""
-        return cls(max(least, value - half), min(most, value + half), method, level)
+        minimum: float = -math.inf,
+        maximum: float = math.inf,
+    ) -> ConfidenceInterval:
+        """Return value +- half width, truncated at the minimum and maximum."""
+        return cls(
+            max(minimum, value - half_width), min(maximum, value + half_width), method, level
+        )
 
     @classmethod
-    def below_one(cls, ratio: float, half: float, name: str, level: float) -> Bounds:
-        """Of a coefficient `name` = 1 - `ratio`, from half of the interval of the ratio's
-        logarithm.
-        """
-        ends = 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
-        return cls(*ends, f"cluster jackknife of log(1 - {name})", level)
+    def from_log_complement(
+        cls, complement: float, half_width: float, name: str, level: float
+    ) -> ConfidenceInterval:
+        """Return the interval of a coefficient 1 - `complement` from that of log(complement)."""
+        limits = 1 - complement * math.exp(half_width), 1 - complement * math.exp(-half_width)
+        return cls(*limits, f"cluster jackknife of log(1 - {name})", level)
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A number with its intervals, its sample size and its state.
+    """A coefficient with its intervals, its sample size and its status.
 
-    - `value`: NaN unless `status` is `ok` or `not_informative`.
-    - `low, high`: The confidence interval over another sample of respondents (`model_population`);
-      NaN where none exists. Where `high` is infinite, `low` is one-sided: at least so much.
-    - `n`: How many respondents went in.
-    - `n_items`: How many items went in; 0 where the estimator does not say.
-    - `level, method`: How the interval was made.
-    - `status, reason`: `ok`, or why there is no number, in a sentence.
-    - `fixed`: The interval for these respondents over another sample of items or seeds
-      (`fixed_models`), where there is one.
-    - `se`: The standard error on the scale of `value`; NaN where none is used.
-    - `raw`: What the formula gave before it was cut to its range (a negative variance ratio); NaN
-      where nothing was cut.
-    - `flags`: Names of what a reader must know beside the number (`NEGATIVE_COMPONENT`).
+    Attributes
+    ----------
+    value
+        NaN unless `status` is `ok` or `not_informative`.
+    low, high
+        The confidence interval over another sample of respondents (`model_population`); NaN where
+        none exists. Where `high` is infinite, `low` is one-sided: at least so much.
+    n
+        How many respondents went in.
+    n_items
+        How many items went in; 0 where the estimator does not say.
+    level, method
+        How the interval was made.
+    status, reason
+        `ok`, or why there is no number, in a sentence.
+    fixed
+        The interval for these respondents over another sample of items or seeds (`fixed_models`),
+        where there is one.
+    se
+        The standard error on the scale of `value`; NaN where none is used.
+    raw
+        What the formula gave before it was cut to its range (a negative variance ratio); NaN where
+        nothing was cut.
+    flags
+        Names of what a reader must know beside the number (`NEGATIVE_COMPONENT`).
     """
 
     value: float
@@ -93,7 +109,7 @@ class Coefficient:
     method: str = ""
     status: Status = "ok"
     reason: str = ""
-    fixed: Bounds | None = None
+    fixed: ConfidenceInterval | None = None
     se: float = math.nan
     raw: float = math.nan
     flags: tuple[str, ...] = ()
@@ -118,56 +134,62 @@ class Coefficient:
     def __repr__(self) -> str:
         return f"Coefficient({self}, n={self.n})"
 
-    def moved(self, of: Callable[[float], float]) -> Coefficient:
+    def transformed(self, transform: Callable[[float], float]) -> Coefficient:
         """The coefficient after a transformation that keeps order, with all ends; an open end stays
         open.
 
-        >>> Coefficient(0.5, 0.25, math.inf).moved(lambda r: 2 * r / (1 + r)).low
+        >>> Coefficient(0.5, 0.25, math.inf).transformed(lambda r: 2 * r / (1 + r)).low
         0.4
         """
-        low, high = (of(end) if math.isfinite(end) else end for end in (self.low, self.high))
-        fixed = None if self.fixed is None else self.fixed.moved(of)
-        return replace(self, value=of(self.value), low=low, high=high, fixed=fixed)
+        low, high = (
+            transform(limit) if math.isfinite(limit) else limit for limit in (self.low, self.high)
+        )
+        fixed = None if self.fixed is None else self.fixed.transformed(transform)
+        return replace(self, value=transform(self.value), low=low, high=high, fixed=fixed)
 
     @classmethod
     def over_items(
         cls,
         value: float,
-        error: float,
+        standard_error: float,
         level: float,
         method: str,
         *,
         n: int = 0,
-        reach: float = math.nan,
-        least: float = -math.inf,
-        most: float = math.inf,
+        multiplier: float = math.nan,
+        minimum: float = -math.inf,
+        maximum: float = math.inf,
     ) -> Coefficient:
-        """With an interval for these respondents over other items, of `reach` standard errors
+        """With an interval for these respondents over other items, of `multiplier` standard errors
         (those of a normal distribution unless given); with none where nothing varies, as an
         interval without width claims a certainty that few items do not give.
         """
-        if not error > 0:
+        if not standard_error > 0:
             return cls(value, n=n, level=level)
-        half = (normal_quantile(level) if math.isnan(reach) else reach) * error
-        ends = Bounds.around(value, half, method, level, least=least, most=most)
-        return cls(value, n=n, level=level, fixed=ends, se=error)
+        half_width = (
+            normal_quantile(level) if math.isnan(multiplier) else multiplier
+        ) * standard_error
+        interval = ConfidenceInterval.symmetric(
+            value, half_width, method, level, minimum=minimum, maximum=maximum
+        )
+        return cls(value, n=n, level=level, fixed=interval, se=standard_error)
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
-        """A coefficient that does not exist, and why."""
+        """Return a coefficient that does not exist, with its reason."""
         return cls(math.nan, n=n, status=status, reason=reason)
 
 
 Array = npt.NDArray[np.float64]
 """Numbers; a missing one is NaN."""
 
-Flags = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 """One yes or no for each entry."""
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 """Whole numbers: counts, places, codes."""
 
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 """Places in another array, to index it."""
 
 Labels = npt.NDArray[np.generic]
@@ -177,55 +199,51 @@ ArrayLike = npt.ArrayLike
 """What becomes an array: lists of numbers, frames, arrays."""
 
 
-def shaped(values: npt.ArrayLike, shape: str, what: str = "scores") -> Array:
-    """Values as numbers; ValueError unless they have as many axes as `shape` names, such as
-    `respondents, items`.
-    """
+def float_array(values: npt.ArrayLike, shape: str, name: str = "scores") -> Array:
+    """Return values as floats; ValueError unless they have as many axes as `shape` names."""
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != len(shape.split(", ")):
-        raise ValueError(f"{what} must have shape ({shape}), got {x.shape}")
+        raise ValueError(f"{name} must have shape ({shape}), got {x.shape}")
     return x
 
 
-def shaped_alike(x: npt.ArrayLike, y: npt.ArrayLike, shape: str) -> tuple[Array, Array]:
-    """Two arrays of one shape as numbers; ValueError unless they have as many axes as `shape`
-    names.
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+def equal_shape_arrays(x: npt.ArrayLike, y: npt.ArrayLike, shape: str) -> tuple[Array, Array]:
+    """Return two arrays of one shape as floats; ValueError unless `shape` names their axes."""
+    a = np.asarray(x, dtype=np.float64)
+    b = np.asarray(y, dtype=np.float64)
     if a.shape != b.shape or a.ndim != len(shape.split(", ")):
         raise ValueError(f"two arrays of shape ({shape}) are needed, got {a.shape} and {b.shape}")
     return a, b
 
 
-def ratio(top: npt.ArrayLike, bottom: npt.ArrayLike) -> Array:
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Array:
     """Division that gives NaN, without a warning, where the denominator is 0.
 
     >>> ratio([1.0, 1.0], [2.0, 0.0])
     array([0.5, nan])
     """
-    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    numerator = np.asarray(numerator, dtype=np.float64)
+    denominator = np.asarray(denominator, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(bottom == 0, np.nan, top / bottom)
+        return np.where(denominator == 0, np.nan, numerator / denominator)
 
 
-def mean_of_known(x: Array) -> float:
-    """The mean of the numbers that are there; NaN where none is."""
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if len(known) else math.nan
+def finite_mean(x: Array) -> float:
+    """Return the mean of the finite numbers; NaN where none is finite."""
+    finite_values = x[np.isfinite(x)]
+    return float(finite_values.mean()) if len(finite_values) else math.nan
 
 
 def normal_quantile(level: float) -> float:
-    """How many standard errors a normal interval of this level reaches to either side."""
+    """Return the two-sided normal quantile of a confidence level."""
     return float(ndtri(0.5 + level / 2))
 
 
 def is_constant(x: Array) -> bool:
-    """Whether a vector does not vary beyond rounding."""
+    """Return whether a vector does not vary beyond rounding."""
     return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))
 
 
-def size_of(n: int, n_effective: float | None) -> float:
-    """The number of independent respondents: `n`, or the effective number where some are
-    relatives.
-    """
+def effective_size(n: int, n_effective: float | None) -> float:
+    """Return the number of independent respondents: `n`, or the effective number of relatives."""
     return float(n) if n_effective is None else min(float(n), float(n_effective))

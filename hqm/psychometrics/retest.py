@@ -11,176 +11,212 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hqm.psychometrics.consistency import spearman_brown
-from hqm.psychometrics.families import Relatives, at_least
-from hqm.psychometrics.resampling import cluster_sums, labels_of
+from hqm.psychometrics.families import Relatives, add_lower_bound
+from hqm.psychometrics.resampling import cluster_labels, cluster_sums
 from hqm.psychometrics.result import (
     Array,
     ArrayLike,
-    Bounds,
     Coefficient,
-    Numbers,
-    Places,
+    ConfidenceInterval,
+    Indices,
+    IntArray,
     Status,
+    finite_mean,
+    float_array,
     is_constant,
-    mean_of_known,
-    shaped,
 )
 from hqm.psychometrics.score_dependability import (
-    PLACES,
-    normal_places,
-    spread_of_these,
-    student_places,
+    QUANTILE_LEVELS,
+    fixed_score_variances,
+    scaled_normal_quantiles,
+    scaled_t_quantiles,
 )
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
-from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
+from hqm.psychometrics.variance_components import MIN_CLUSTERS
 
 
-def with_bounds(
+def reliability_with_intervals(
     ratio: float,
     scores: Array,
-    noises: Array,
-    without: Array,
-    noise_without: Array,
+    error_variances: Array,
+    score_replicates: Array,
+    error_replicates: Array,
     relatives: Relatives,
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    """1 - ratio with the interval for these respondents, from the spread of the mean of all runs,
-    and the least for others.
-    """
+    """Return 1 - ratio with its interval for these respondents and its lower bound for others."""
     runs, count = scores.shape
     value = max(0.0, 1 - ratio)
-    average = scores.mean(axis=0)
-    between, fixed = float(average.var(ddof=1)), None
-    clusters = without.shape[2]
-    noise = float(noises.mean())
+    mean_scores = scores.mean(axis=0)
+    score_variance = float(mean_scores.var(ddof=1))
+    fixed = None
+    clusters = score_replicates.shape[2]
+    mean_error_variance = float(error_variances.mean())
     if clusters > 2:
-        apart = without.mean(axis=0)
-        error, along = _errors_of_items(average, apart)
-        errors = _errors_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
-        these = spread_of_these(between, error, count, along=along)
-        drawn = _noise_of_these(noise, *errors, clusters)
-        fixed = _bounds(
-            value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife"
+        mean_replicates = score_replicates.mean(axis=0)
+        error_variance, directional_error = _item_error_variance(mean_scores, mean_replicates)
+        log_errors = _log_error_terms(
+            error_replicates.mean(axis=0), mean_replicates.var(axis=0, ddof=1)
+        )
+        variance_draws = fixed_score_variances(
+            score_variance, error_variance, count, directional_error=directional_error
+        )
+        error_draws = _error_variance_draws(mean_error_variance, *log_errors, clusters)
+        fixed = _rho_interval(
+            value,
+            variance_draws,
+            error_draws,
+            runs,
+            level,
+            "noncentral chi-square and cluster jackknife",
         )
     if ratio > 1:
         flags = (*flags, "NEGATIVE_COMPONENT")
     raw = 1 - ratio if ratio > 1 else math.nan
-    bare = Coefficient(value, n=count, level=level, fixed=fixed, raw=raw, flags=flags)
+    point_estimate = Coefficient(value, n=count, level=level, fixed=fixed, raw=raw, flags=flags)
     if ratio > 1:
-        return bare
+        return point_estimate
 
-    def statistic(rows: Places) -> tuple[float, float]:
-        spread = float(scores[:, rows].var(axis=1, ddof=1).mean())
-        return 1 - float(noises[rows].mean()) / spread if spread > 0 else math.nan, spread
+    def statistic(rows: Indices) -> tuple[float, float]:
+        sample_variance = float(scores[:, rows].var(axis=1, ddof=1).mean())
+        return 1 - float(
+            error_variances[rows].mean()
+        ) / sample_variance if sample_variance > 0 else math.nan, sample_variance
 
-    return at_least(bare, statistic, average, relatives, least=0.0)
+    return add_lower_bound(point_estimate, statistic, mean_scores, relatives, minimum=0.0)
 
 
-def _errors_of_noise(noise: Array, between: Array) -> tuple[float, float]:
-    """The standard error of the logarithm of the noise over items, times its correlation r with the
-    variance of the scores, and times sqrt(1 - r^2).
+def _log_error_terms(error_replicates: Array, variance_replicates: Array) -> tuple[float, float]:
+    """Return the standard error of log(error variance) over items, split by its correlation r with
+    the variance of the scores: times r, and times sqrt(1 - r^2).
 
-    - `noise, between`: (clusters,): both without each cluster.
+    - `error_replicates, variance_replicates`: (clusters,): both without each cluster.
     """
-    if not ((noise > 0).all() and (between > 0).all()):
+    if not ((error_replicates > 0).all() and (variance_replicates > 0).all()):
         return 0.0, 0.0
-    left, spread = np.log(noise), np.log(between)
-    left, spread = left - left.mean(), spread - spread.mean()
-    lengths = math.sqrt(float(left @ left)), math.sqrt(float(spread @ spread))
-    error = math.sqrt((len(left) - 1) / len(left)) * lengths[0]
-    if not all(lengths):
-        return 0.0, error
-    left, spread = left / lengths[0], spread / lengths[1]
+    log_error = np.log(error_replicates)
+    log_variance = np.log(variance_replicates)
+    log_error = log_error - log_error.mean()
+    log_variance = log_variance - log_variance.mean()
+    norms = math.sqrt(float(log_error @ log_error)), math.sqrt(float(log_variance @ log_variance))
+    standard_error = math.sqrt((len(log_error) - 1) / len(log_error)) * norms[0]
+    if not all(norms):
+        return 0.0, standard_error
+    log_error = log_error / norms[0]
+    log_variance = log_variance / norms[1]
     # near r = 1, the root of 1 - r^2 would turn a rounding of 1e-16 into 1e-8
-    own = float(np.linalg.norm(left - spread) * np.linalg.norm(left + spread)) / 2
-    return error * float(left @ spread), error * own
+    orthogonal = (
+        float(np.linalg.norm(log_error - log_variance) * np.linalg.norm(log_error + log_variance))
+        / 2
+    )
+    return standard_error * float(log_error @ log_variance), standard_error * orthogonal
 
 
-def _noise_of_these(noise: float, together: float, own: float, clusters: int) -> Array:
-    """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same
-    place.
+def _error_variance_draws(
+    error_variance: float, shared_error: float, unique_error: float, clusters: int
+) -> Array:
+    """(draws, 1, ways): credible error variances, paired with the draws of the score variance."""
+    shared = shared_error * scaled_normal_quantiles(QUANTILE_LEVELS)[:, None, None]
+    unique = unique_error * scaled_t_quantiles(clusters - 1)
+    return np.asarray(error_variance * np.exp(shared + unique))
+
+
+def _item_error_variance(scores: Array, replicates: Array) -> tuple[float, float]:
+    """Return the mean error variance of differences between respondents, and that along the scores.
+
+    - `replicates`: (respondents, clusters): the scores with each cluster left out.
     """
-    along = together * normal_places(PLACES)[:, None, None]
-    across = own * student_places(clusters - 1)
-    return np.asarray(noise * np.exp(along + across))
+    # double centring leaves the interaction of respondents and clusters
+    deviations = replicates - replicates.mean(axis=0)
+    deviations = deviations - deviations.mean(axis=1, keepdims=True)
+    respondents, clusters = replicates.shape
+    jackknife_factor = (clusters - 1) / clusters
+    mean = float((deviations**2).sum()) * jackknife_factor / (respondents - 1)
+    score_deviations = scores - scores.mean()
+    score_sum_of_squares = float((score_deviations**2).sum())
+    if not score_sum_of_squares > 0:
+        return mean, mean
+    directional = float(((score_deviations @ deviations) ** 2).sum())
+    return mean, directional * jackknife_factor / score_sum_of_squares
 
 
-def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
-    """The error variance that items and seeds give to differences between respondents: its mean,
-    and along the scores.
-
-    - `without`: (respondents, clusters): the scores with each cluster left out.
-    """
-    apart = without - without.mean(axis=0)
-    apart = apart - apart.mean(axis=1, keepdims=True)
-    respondents, clusters = without.shape
-    share = (clusters - 1) / clusters
-    mean = float((apart**2).sum()) * share / (respondents - 1)
-    away = scores - scores.mean()
-    length = float((away**2).sum())
-    along = float(((away @ apart) ** 2).sum()) * share / length if length > 0 else mean
-    return mean, along
-
-
-def _bounds(
-    value: float, spread: Array, noises: Array, runs: int, level: float, method: str
-) -> Bounds:
-    """Of one run's reliability: its spread is that of the mean of the runs and the noise that
-    averaging removed.
-    """
+def _rho_interval(
+    value: float, variance_draws: Array, error_draws: Array, runs: int, level: float, method: str
+) -> ConfidenceInterval:
+    """Return the interval of one run's reliability from draws of score and error variances."""
     # noises are (draws, 1, ways of the noise)
-    rho = 1 - noises / (spread[..., None] + noises * (1 - 1 / runs))
+    rho = 1 - error_draws / (variance_draws[..., None] + error_draws * (1 - 1 / runs))
     low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])
-    return Bounds(min(float(low), value), max(float(high), value), method, level)
+    return ConfidenceInterval(min(float(low), value), max(float(high), value), method, level)
 
 
 def drift_test(scores: Array, contributions: Array) -> SignificanceTest:
-    """Whether scores differ between runs by more than independent changes of items explain.
+    """Test whether scores differ between runs by more than independent changes of items explain.
 
     An update of a served model, another system prompt or a common random seed moves all items of a
     run together; the noise that the items show is then too small.
 
+    Parameters
+    ----------
+    scores : Array, shape (runs, respondents)
+        Scores of every run.
+    contributions : Array, shape (runs, respondents, clusters)
+        Each cluster's centred contribution to the score.
+
+    Returns
+    -------
+    SignificanceTest
+        The test statistic Q with its p-value. The status is `insufficient` below 2 runs or 10
+        clusters, where chi-square is no approximation, and `not_informative` when no run differs.
+        The statistic is infinite when all items of a respondent moved by the same amount.
+
+    Notes
+    -----
         two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;
         more runs: over K - 1 orthonormal contrasts
 
     Var(D_m) comes from the clusters' contributions. Its power is .80 at a drift of .02 (20
     respondents, 1,000 items).
 
-    - `scores`: (runs, respondents).
-    - `contributions`: (runs, respondents, clusters): each cluster's centred contribution to the
-      score.
-
-    The status is `insufficient` below 2 runs or 10 clusters, where chi-square is no approximation,
-    and `not_informative` when no run differs. The statistic is infinite when all items of a
-    respondent moved by the same amount.
+    Examples
+    --------
     >>> drift_test(np.array([[0.5], [0.5]]), np.array([[[0.05, -0.05] * 5], [[0.0] * 10]])).p
     1.0
     """
     runs, respondents = scores.shape
     clusters = contributions.shape[2]
-    if runs < 2 or clusters < FEWEST_CLUSTERS:
+    if runs < 2 or clusters < MIN_CLUSTERS:
         return SignificanceTest.absent(
             "insufficient",
-            f"a drift test needs 2 runs and {FEWEST_CLUSTERS} clusters of items, there are {runs}"
+            f"a drift test needs 2 runs and {MIN_CLUSTERS} clusters of items, there are {runs}"
             f" and {clusters}",
             n=respondents,
         )
+    # orthonormal contrasts remove the mean over runs, so that only drift is left
     contrasts = _helmert(runs)
-    shift = (contrasts @ scores).T
-    moved = np.einsum("ck,kmi->mci", contrasts, contributions)
-    covariance = clusters / (clusters - 1) * moved @ moved.transpose(0, 2, 1)
-    size, axes = np.linalg.eigh(covariance)
-    along = np.einsum("mce,mc->me", axes, shift)
-    used = size > np.maximum(1e-12 * size.max(axis=1, keepdims=True), 1e-24)
-    if (np.abs(along[~used]) > 1e-9).any():
-        return SignificanceTest(math.inf, float(along.size), 0.0, respondents)
-    df = int(used.sum())
+    contrast_scores = (contrasts @ scores).T
+    contrast_contributions = np.einsum("ck,kmi->mci", contrasts, contributions)
+    covariance = (
+        clusters
+        / (clusters - 1)
+        * contrast_contributions
+        @ contrast_contributions.transpose(0, 2, 1)
+    )
+    eigenvalues, eigenvectors = np.linalg.eigh(covariance)
+    projections = np.einsum("mce,mc->me", eigenvectors, contrast_scores)
+    # directions without variance carry no information; a shift there is infinite evidence
+    nonzero = eigenvalues > np.maximum(1e-12 * eigenvalues.max(axis=1, keepdims=True), 1e-24)
+    if (np.abs(projections[~nonzero]) > 1e-9).any():
+        return SignificanceTest(math.inf, float(projections.size), 0.0, respondents)
+    df = int(nonzero.sum())
     if df == 0:
         return SignificanceTest.absent(
             "not_informative", "no score differs between runs", n=respondents
         )
-    return chi_square_test(float((along[used] ** 2 / size[used]).sum()), df, respondents)
+    return chi_square_test(
+        float((projections[nonzero] ** 2 / eigenvalues[nonzero]).sum()), df, respondents
+    )
 
 
 def _helmert(k: int) -> Array:
@@ -196,15 +232,22 @@ MDC_FACTOR = 1.96 * math.sqrt(2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneralizedRetest:
-    """Test-retest reliability with the noise it is made of.
+    """Test-retest reliability with the error variances that it is computed from.
 
-    - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of
-      respondents, `rho.fixed` for these respondents; its `status` speaks for the whole.
-    - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent
-      left out.
-    - `scores`: (runs, respondents) the scores, each on the items that its own run scored.
-    - `score_variance`: Variance between respondents of a run's scores.
-    - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
+    Attributes
+    ----------
+    rho
+        Reliability of one run's scores. Its own bounds hold over another sample of respondents,
+        `rho.fixed` for these respondents; its `status` speaks for the whole.
+    noise
+        (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left
+        out.
+    scores
+        (runs, respondents) the scores, each on the items that its own run scored.
+    score_variance
+        Variance between respondents of a run's scores.
+    drift
+        Whether scores of one respondent differ between runs by more than its items' noise.
     """
 
     rho: Coefficient
@@ -215,8 +258,8 @@ class GeneralizedRetest:
 
     @property
     def noise_mean(self) -> float:
-        """Mean noise variance of one run's score."""
-        return mean_of_known(self.noise)
+        """Mean error variance of one run's score."""
+        return finite_mean(self.noise)
 
     @property
     def sem(self) -> Array:
@@ -231,14 +274,12 @@ class GeneralizedRetest:
 
     @property
     def sem_pooled(self) -> float:
-        """The root of the mean noise variance, in score units: of no respondent in particular."""
+        """The root of the mean error variance, in score units."""
         return math.sqrt(self.noise_mean)
 
     @property
     def mdc95_pooled(self) -> float:
-        """The repeatability coefficient of Bland and Altman over all respondents, as if their noise
-        were equal.
-        """
+        """Bland and Altman's repeatability coefficient, as if all error variances were equal."""
         return MDC_FACTOR * self.sem_pooled
 
     @property
@@ -253,7 +294,7 @@ class GeneralizedRetest:
         single = self.rho
         if single.status != "ok":
             return single
-        average = single.moved(lambda rho: spearman_brown(rho, self.runs))
+        average = single.transformed(lambda rho: spearman_brown(rho, self.runs))
         return replace(average, method=f"{single.method}, mean of {self.runs} runs")
 
 
@@ -265,7 +306,7 @@ def rho_g(
     families: Sequence[str] = (),
     level: float = 0.95,
 ) -> GeneralizedRetest:
-    """Test-retest reliability of a mean of item scores, from the items that changed between runs.
+    """Estimate test-retest reliability of mean item scores from the items' changes between runs.
 
     A correlation of two columns of scores estimates the noise from a handful of respondents; the
     items that came out differently show it directly, thousands of times. The estimate varies 11 to
@@ -273,35 +314,57 @@ def rho_g(
     between runs: `drift` tests that, and where it rejects (an update of a served model moves all
     items together) ICC(A,1) must lead.
 
+    Parameters
+    ----------
+    values : array_like, shape (runs, respondents, items)
+        An item counts for a respondent when it is scored in every run.
+    clusters : array_like, shape (items,), optional
+        Labels of what items share (the image); None when every item stands alone.
+    n_effective : float, optional
+        Number of independent respondents, where some are relatives; all unless given.
+    families : sequence of str, shape (respondents,), optional
+        Labels of relatives; none unless given.
+    level : float, default 0.95
+        Confidence level of the interval.
+
+    Returns
+    -------
+    GeneralizedRetest
+        rho_G with its intervals, the error variances, and the test of drift. The status is
+        `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate` for equal
+        scores, and `not_informative` with the value 1 when every run gave the same item scores. A
+        negative estimate of the true variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         v_m   = (1 / n^2) sum_c s2_k(sum of the respondent's item scores in cluster c, run k)
         rho_G = 1 - mean_m v_m / s2_S,   s2_S = mean over runs of the variance between respondents
         mean of k runs: s2_mu / (s2_mu + vbar / k),   s2_mu = s2_S - vbar
 
     `rho.fixed` asks whether *this leaderboard* would repeat: its spread is noncentral chi-square.
-    `rho.low` is the least that it is among *other respondents* (`at_least`). Their coverage is in
-    docs/psychometrics_coverage.md. Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N.
-    (1972). The Dependability of Behavioral Measurements. Wiley.
+    `rho.low` is the least that it is among *other respondents* (`add_lower_bound`). Their coverage
+    is in docs/psychometrics_coverage.md.
 
-    - `values`: (runs, respondents, items); an item counts for a respondent when it is scored in
-      every run.
-    - `clusters`: (items,): labels of what items share (the image); None when every item stands
-      alone.
-    - `families, n_effective`: (respondents,): labels of relatives, and how many independent
-      respondents there are.
+    References
+    ----------
+    .. [1] Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N. (1972). The
+       Dependability of Behavioral Measurements. Wiley.
 
-    The status is `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate`
-    for equal scores, and `not_informative` with the value 1 when every run gave the same item
-    scores. A negative estimate of the true variance gives 0 with `raw` and the flag
-    `NEGATIVE_COMPONENT`.
-
+    Examples
+    --------
     >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> round(rho_g([first, second]).rho.value, 4)
     0.9011
     """
-    x = shaped(values, "runs, respondents, items", "values")
+    x = float_array(values, "runs, respondents, items", "values")
     runs, respondents, items = x.shape
-    labels = labels_of(clusters, items)
+    labels = cluster_labels(clusters, items)
     scored = np.asarray(np.isfinite(x).all(axis=0))
     n = scored.sum(axis=1)
     if runs < 2 or not scored.any():
@@ -322,33 +385,43 @@ def rho_g(
             runs,
             respondents,
         )
-    totals, sizes, n_included = totals[:, included], sizes[included], n[included].astype(np.float64)
+    totals = totals[:, included]
+    sizes = sizes[included]
+    n_included = n[included].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run
     # scored it
-    own = [
+    run_sums = [
         cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels) for run in x
     ]
-    every, each = (np.stack([part[included] for part in parts]) for parts in zip(*own, strict=True))
-    of_run = each.sum(axis=2)
-    scores = every.sum(axis=2) / of_run
-    changes = totals.var(axis=0, ddof=1)
-    noise = changes.sum(axis=1) / n_included * (1 / of_run).mean(axis=0)
-    left, run_left = n_included[:, None] - sizes, of_run[:, :, None] - each
-    without = (every.sum(axis=2)[:, :, None] - every) / run_left
-    noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
-    alike = totals.sum(axis=2) / n_included
-    contributions = (totals - alike[:, :, None] * sizes) / n_included[:, None]
+    cluster_totals, cluster_sizes = (
+        np.stack([array[included] for array in arrays]) for arrays in zip(*run_sums, strict=True)
+    )
+    items_per_run = cluster_sizes.sum(axis=2)
+    scores = cluster_totals.sum(axis=2) / items_per_run
+    # items that differ between runs show the error variance directly
+    run_variances = totals.var(axis=0, ddof=1)
+    error_variances = run_variances.sum(axis=1) / n_included * (1 / items_per_run).mean(axis=0)
+    items_left = n_included[:, None] - sizes
+    run_items_left = items_per_run[:, :, None] - cluster_sizes
+    score_replicates = (cluster_totals.sum(axis=2)[:, :, None] - cluster_totals) / run_items_left
+    error_replicates = (
+        (run_variances.sum(axis=1)[:, None] - run_variances)
+        / items_left
+        * (1 / run_items_left).mean(axis=0)
+    )
+    common_scores = totals.sum(axis=2) / n_included
+    contributions = (totals - common_scores[:, :, None] * sizes) / n_included[:, None]
     flags = ("MISSING",) if 1 - scored[included].mean() > 0.01 else ()
     return _assemble(
         scores,
-        alike,
-        noise,
-        without,
-        noise_without,
+        common_scores,
+        error_variances,
+        score_replicates,
+        error_replicates,
         contributions,
         included,
         respondents,
-        Relatives(tuple(families), n_effective).of(included),
+        Relatives(tuple(families), n_effective).subset(included),
         level,
         flags,
     )
@@ -357,13 +430,12 @@ def rho_g(
 def rho_g_of_scores(
     scores: ArrayLike,
     *,
-    without: ArrayLike,
+    replicates: ArrayLike,
     n_effective: float | None = None,
     families: Sequence[str] = (),
     level: float = 0.95,
 ) -> GeneralizedRetest:
-    """rho_G of any metric (F1, CHAIR, a ratio of sums) from its scores with each cluster of items
-    left out.
+    """Estimate rho_G of any metric from its scores with each cluster of items left out.
 
     A metric that is no mean of item scores has no item noise to add up, but every cluster has an
     influence on it: how far the score moves without the cluster. To first order the score is the
@@ -371,26 +443,50 @@ def rho_g_of_scores(
     noise alone. Adding up the variances of those differences gives the variance of the score over
     seeds, as for a mean.
 
+    Parameters
+    ----------
+    scores : array_like, shape (runs, respondents)
+        The metric's values.
+    replicates : array_like, shape (runs, respondents, clusters)
+        The metric with each cluster left out.
+    n_effective : float, optional
+        Number of independent respondents, where some are relatives; all unless given.
+    families : sequence of str, shape (respondents,), optional
+        Labels of relatives; none unless given.
+    level : float, default 0.95
+        Confidence level of the interval.
+
+    Returns
+    -------
+    GeneralizedRetest
+        As `rho_g`. The status is that of `rho_g`.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         h_mkc = (C - 1) / C (S_mk - S_mk(c)),     v_m = C / (C - 1) sum_c s2_k(h_mkc)
 
     For a mean of items this is the estimate of `rho_g` up to the factor C / (C - 1) on the part of
     the noise that all items share. It is not valid for metrics that jump (a median, a maximum).
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11 and 21 (the
-    jackknife as a linearisation).
+    References
+    ----------
+    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11 and
+       21 (the jackknife as a linearisation).
 
-    - `scores`: (runs, respondents): the metric's values.
-    - `without`: (runs, respondents, clusters): the metric with each cluster left out.
-    - `n_effective, families, level`: As in `rho_g`.
-
-    The status is that of `rho_g`.
-
+    Examples
+    --------
     >>> x = np.random.default_rng(0).random((2, 5, 40)) < np.linspace(0.2, 0.8, 5)[:, None]
     >>> without = (x.sum(axis=2, keepdims=True) - x) / 39
-    >>> round(rho_g_of_scores(x.mean(axis=2), without=without).rho.value, 1)
+    >>> round(rho_g_of_scores(x.mean(axis=2), replicates=without).rho.value, 1)
     0.9
     """
-    s, w = shaped(scores, "runs, respondents"), np.asarray(without, dtype=np.float64)
+    s = float_array(scores, "runs, respondents")
+    w = np.asarray(replicates, dtype=np.float64)
     runs, respondents = s.shape
     if w.ndim != 3 or w.shape[:2] != s.shape:
         raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
@@ -402,31 +498,33 @@ def rho_g_of_scores(
             respondents,
         )
     included = np.flatnonzero(np.isfinite(s).all(axis=0) & np.isfinite(w).all(axis=(0, 2)))
-    count = w.shape[2]
-    if len(included) < 3 or count < 2:
+    n_clusters = w.shape[2]
+    if len(included) < 3 or n_clusters < 2:
         return _absent(
             "insufficient",
             f"test-retest needs 3 respondents and 2 clusters, there are {len(included)} and"
-            f" {count}",
+            f" {n_clusters}",
             runs,
             respondents,
         )
-    s, w = s[:, included], w[:, included]
-    influence = (count - 1) / count * (s[:, :, None] - w)
+    s = s[:, included]
+    w = w[:, included]
+    # to first order, a score is the sum of its clusters' influences
+    influence = (n_clusters - 1) / n_clusters * (s[:, :, None] - w)
     # a repeated score leaves rounding dust in its influence
     influence = np.where(np.abs(influence) < 1e-15, 0.0, influence)
-    changes = influence.var(axis=0, ddof=1) * count / (count - 1)
-    noise = changes.sum(axis=1)
+    run_variances = influence.var(axis=0, ddof=1) * n_clusters / (n_clusters - 1)
+    error_variances = run_variances.sum(axis=1)
     return _assemble(
         s,
         s,
-        noise,
+        error_variances,
         w,
-        (count / (count - 1)) ** 2 * (noise[:, None] - changes),
+        (n_clusters / (n_clusters - 1)) ** 2 * (error_variances[:, None] - run_variances),
         influence,
         included,
         respondents,
-        Relatives(tuple(families), n_effective).of(included),
+        Relatives(tuple(families), n_effective).subset(included),
         level,
         (),
     )
@@ -446,11 +544,11 @@ def _absent(status: Status, reason: str, runs: int, respondents: int) -> General
 def _assemble(
     scores: Array,
     compared: Array,
-    noise: Array,
-    without: Array,
-    noise_without: Array,
+    error_variances: Array,
+    score_replicates: Array,
+    error_replicates: Array,
     contributions: Array,
-    included: Numbers,
+    included: IntArray,
     respondents: int,
     relatives: Relatives,
     level: float,
@@ -460,7 +558,8 @@ def _assemble(
     `included`, and the drift of the scores `compared`.
     """
     runs, count = scores.shape
-    vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
+    vbar = float(error_variances.mean())
+    score_variance = float(scores.var(axis=1, ddof=1).mean())
     drift = drift_test(compared, contributions)
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
@@ -472,48 +571,81 @@ def _assemble(
             1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags
         )
     else:
-        rho = with_bounds(
-            vbar / spread, scores, noise, without, noise_without, relatives, level, flags
+        rho = reliability_with_intervals(
+            vbar / score_variance,
+            scores,
+            error_variances,
+            score_replicates,
+            error_replicates,
+            relatives,
+            level,
+            flags,
         )
-    every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
-    every_noise[included], every_score[:, included] = noise, scores
-    return GeneralizedRetest(rho, every_noise, every_score, spread, drift)
+    all_error_variances = np.full(respondents, np.nan)
+    all_scores = np.full((runs, respondents), np.nan)
+    all_error_variances[included] = error_variances
+    all_scores[:, included] = scores
+    return GeneralizedRetest(rho, all_error_variances, all_scores, score_variance, drift)
 
 
 def noise_floor(rates: ArrayLike, n_items: int, *, strata: ArrayLike | None = None) -> Coefficient:
-    """The test-retest correlation that independent coin flips at each respondent's own rate would
-    give.
+    """Compute the test-retest correlation that independent coin flips would give.
 
     With thousands of items even answers drawn by lot repeat their scores almost perfectly
     (docs/theory/2). A coefficient near this floor shows that the scores repeat, not that the
     answers do. With few items it is a little too high.
 
+    Parameters
+    ----------
+    rates : array_like, shape (respondents,)
+        Shares of items answered one way.
+    n_items : int
+        Number of items.
+    strata : array_like, shape (respondents, types), optional
+        The rates by type, of equally many items each; the floor is then higher.
+
+    Returns
+    -------
+    Coefficient
+        The correlation. There is no interval. The status is `insufficient` below 3 respondents or 2
+        items, `degenerate` for equal rates.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
         r0 = s2 / (s2 + mean(p (1 - p)) / n),   s2 = variance of the rates
 
-    - `rates, n_items`: (respondents,): shares of items answered one way, and the number of items.
-    - `strata`: (respondents, types): the rates by type, of equally many items each; the floor is
-      then higher.
-
-    There is no interval. The status is `insufficient` below 3 respondents or 2 items, `degenerate`
-    for equal rates.
+    Examples
+    --------
     >>> round(noise_floor([0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85], 4000).value,
     ...     4)
     0.9977
     """
     p = np.asarray(rates, dtype=np.float64)
-    by = p[:, None] if strata is None else np.asarray(strata, dtype=np.float64)
-    if by.ndim != 2 or len(by) != len(p):
-        raise ValueError(f"strata must have shape ({len(p)}, types), got {by.shape}")
-    known = np.isfinite(p) & np.isfinite(by).all(axis=1)
-    p, by = p[known], by[known]
+    type_rates = p[:, None] if strata is None else np.asarray(strata, dtype=np.float64)
+    if type_rates.ndim != 2 or len(type_rates) != len(p):
+        raise ValueError(f"strata must have shape ({len(p)}, types), got {type_rates.shape}")
+    finite = np.isfinite(p) & np.isfinite(type_rates).all(axis=1)
+    p = p[finite]
+    type_rates = type_rates[finite]
     if len(p) < 3 or n_items < 2:
         return Coefficient.absent(
             "insufficient",
             f"a noise floor needs 3 respondents and 2 items, there are {len(p)} and {n_items}",
             len(p),
         )
-    lottery = float((by * (1 - by)).mean()) / n_items
-    spread = float(p.var(ddof=1))
+    binomial_variance = float((type_rates * (1 - type_rates)).mean()) / n_items
+    rate_variance = float(p.var(ddof=1))
     if is_constant(p):
         return Coefficient.absent("degenerate", "all respondents have the same rate", len(p))
-    return Coefficient(spread / (spread + lottery), math.nan, math.nan, len(p), method="binomial")
+    return Coefficient(
+        rate_variance / (rate_variance + binomial_variance),
+        math.nan,
+        math.nan,
+        len(p),
+        method="binomial",
+    )

@@ -15,13 +15,18 @@ from hqm.psychometrics.result import Array, ArrayLike, Outcome
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest(Outcome):
-    """A test statistic with its degrees of freedom and its probability under the null hypothesis.
+    """A test statistic with its degrees of freedom and its p-value.
 
-    - `statistic`: The value of the statistic; infinite where any difference at all contradicts the
-      hypothesis.
-    - `df`: Degrees of freedom; those of the numerator of an F ratio.
-    - `p`: Probability of a statistic at least as large if the null hypothesis holds.
-    - `n`: How many respondents went in.
+    Attributes
+    ----------
+    statistic
+        The value of the statistic; infinite where any difference at all contradicts the hypothesis.
+    df
+        Degrees of freedom; those of the numerator of an F ratio.
+    p
+        Probability of a statistic at least as large if the null hypothesis holds.
+    n
+        How many respondents went in.
 
     Examples
     --------
@@ -45,65 +50,111 @@ def chi_square_test(statistic: float, df: float, n: int) -> SignificanceTest:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Array:
-    """P-values adjusted for the false discovery rate: the share of false alarms among what is
-    called significant.
+    """Adjust p-values for the false discovery rate.
 
-    Benjamini, Y. and Hochberg, Y. (1995). Journal of the Royal Statistical Society B, 57, 289-300.
     `p` has any shape; NaN stays NaN and counts as no test.
 
+    Parameters
+    ----------
+    p : array_like
+        P-values in any shape; NaN stays NaN and counts as no test.
+
+    Returns
+    -------
+    Array
+        The adjusted p-values, in the shape of `p`.
+
+    References
+    ----------
+    .. [1] Benjamini, Y. and Hochberg, Y. (1995). Journal of the Royal Statistical Society B,
+       57, 289-300.
+
+    Examples
+    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04  , 0.0533, 0.0533, 0.2   ])
     """
     flat = np.asarray(p, dtype=np.float64)
-    adjusted, known = np.full(flat.shape, np.nan), np.isfinite(flat)
-    order = np.argsort(flat[known])[::-1]
+    adjusted = np.full(flat.shape, np.nan)
+    finite = np.isfinite(flat)
+    order = np.argsort(flat[finite])[::-1]
     tests = np.arange(len(order), 0, -1)
-    smallest = np.minimum.accumulate(flat[known][order] * (len(order) / tests))
-    adjusted[known] = smallest[np.argsort(order)]
+    # step-up: adjusted p-values must not fall as p rises
+    running_minimum = np.minimum.accumulate(flat[finite][order] * (len(order) / tests))
+    adjusted[finite] = running_minimum[np.argsort(order)]
     return adjusted
 
 
 def holm(p: ArrayLike) -> Array:
-    """P-values adjusted so that the chance of any false alarm among all tests stays below the
-    level.
+    """Adjust p-values for the familywise error rate.
 
-    Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70. `p` has any shape; NaN stays NaN
-    and counts as no test.
+    `p` has any shape; NaN stays NaN and counts as no test.
 
+    Parameters
+    ----------
+    p : array_like
+        P-values in any shape; NaN stays NaN and counts as no test.
+
+    Returns
+    -------
+    Array
+        The adjusted p-values, in the shape of `p`.
+
+    References
+    ----------
+    .. [1] Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70.
+
+    Examples
+    --------
     >>> holm([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04, 0.09, 0.09, 0.2 ])
     """
     flat = np.asarray(p, dtype=np.float64)
-    single = holm_in_order([[float(value)] for value in flat.ravel()])
-    return np.array([value for (value,) in single], dtype=np.float64).reshape(flat.shape)
+    one_step = holm_in_order([[float(value)] for value in flat.ravel()])
+    return np.array([value for (value,) in one_step], dtype=np.float64).reshape(flat.shape)
 
 
 def holm_in_order(sequences: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Holm's adjustment where each question is asked in steps, and a later step only after the
-    earlier one was answered.
+    """Adjust p-values by Holm where each question is tested in an ordered sequence.
 
     Whether two measures differ is asked first of these respondents, then of others. Questions that
     are not answered to their end share the level, and each keeps its share from step to step. The
-    chance of any false alarm in any step stays below the level. Bretz, F., Maurer, W., Brannath, W.
-    and Posch, M. (2009). Statistics in Medicine, 28, 586-604.
+    chance of any false alarm in any step stays below the level.
 
-    - `sequences`: The p-values of each question in their order; NaN is a test that was not made and
-      is passed over.
+    Parameters
+    ----------
+    sequences : sequence of Sequence[float]
+        The p-values of each question in their order; NaN is a test that was not made and is passed
+        over.
 
+    Returns
+    -------
+    list[list[float]]
+        The adjusted p-values, in the shape of `sequences`.
+
+    References
+    ----------
+    .. [1] Bretz, F., Maurer, W., Brannath, W. and Posch, M. (2009). Statistics in Medicine, 28,
+       586-604.
+
+    Examples
+    --------
     >>> holm_in_order([[0.01, 0.02], [0.04]])
     [[0.02, 0.04], [0.04]]
     """
     adjusted = [[math.nan] * len(steps) for steps in sequences]
-    made = [[(p, k) for k, p in enumerate(steps) if math.isfinite(p)] for steps in sequences]
-    current = [(*steps[0], i, 1) for i, steps in enumerate(made) if steps]
-    heapify(current)
-    reached = 0.0
-    while current:
-        p, k, i, following = current[0]
-        reached = max(reached, min(1.0, len(current) * p))
-        adjusted[i][k] = reached
-        if following < len(made[i]):
-            heapreplace(current, (*made[i][following], i, following + 1))
+    tested = [[(p, k) for k, p in enumerate(steps) if math.isfinite(p)] for steps in sequences]
+    heap = [(*steps[0], i, 1) for i, steps in enumerate(tested) if steps]
+    # an entry: p, its position, the question, and the position of the question's next test
+    heapify(heap)
+    largest = 0.0
+    while heap:
+        p, k, i, n_done = heap[0]
+        # Bretz et al. (2009): open questions share the level equally; adjusted p-values never fall
+        largest = max(largest, min(1.0, len(heap) * p))
+        adjusted[i][k] = largest
+        if n_done < len(tested[i]):
+            heapreplace(heap, (*tested[i][n_done], i, n_done + 1))
         else:
-            heappop(current)
+            heappop(heap)
     return adjusted

@@ -11,35 +11,33 @@ from itertools import chain
 import numpy as np
 
 from hqm.psychometrics.cross_validation import (
-    Labelled,
+    LabelledItems,
     Questions,
     accuracy,
-    counted,
-    deal,
-    gain_over,
-    majority,
-    without_gaps,
+    accuracy_gain,
+    compact_codes,
+    count_table,
+    majority_hits,
+    split_folds,
 )
 from hqm.psychometrics.leaks import (
     ALPHA,
     Stratum,
     View,
-    judge_strata,
-    leaking,
-    tests_in,
-    too_few,
-    untested,
+    count_tests,
+    evaluate_strata,
+    leaking_strata,
+    sample_size_problem,
+    untestable_reason,
     views,
 )
-from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Outcome, Status
+from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray, Outcome, Status
 from hqm.psychometrics.significance import benjamini_hochberg
 
 
 @dataclass(frozen=True, slots=True)
 class BlindType:
-    """One type answered blind: cross-validated accuracy from the text, and that of the type's
-    commonest label.
-    """
+    """One type answered without pictures: cross-validated accuracy and its baseline."""
 
     name: str
     items: int
@@ -53,15 +51,21 @@ class BlindType:
 
 @dataclass(frozen=True, slots=True)
 class Solvability(Outcome):
-    """What the texts of the questions alone can answer.
+    """Accuracy that the texts of the questions alone reach.
 
-    - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label
-      of each type.
-    - `gain, p`: Their difference, and its one-sided p-value with clusters as units.
-    - `types`: The same for every type, q by Benjamini and Hochberg.
-    - `strata`: Types, parts and types of a part, each with ends of the gain that hold for all of
-      them together.
-    - `features`: Word and letter sequences the classifier saw.
+    Attributes
+    ----------
+    accuracy, baseline
+        Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
+    gain, p
+        Their difference, and its one-sided p-value with clusters as units.
+    types
+        The same for every type, q by Benjamini and Hochberg.
+    strata
+        Types, parts and types of a part, each with ends of the gain that hold for all of them
+        together.
+    features
+        Word and letter sequences the classifier saw.
     """
 
     accuracy: Coefficient
@@ -75,7 +79,7 @@ class Solvability(Outcome):
     @property
     def leaks(self) -> tuple[Stratum, ...]:
         """Where the words give labels away, the largest gain first."""
-        return leaking(self.strata)
+        return leaking_strata(self.strata)
 
 
 def blind_solvability(
@@ -90,12 +94,45 @@ def blind_solvability(
     level: float = 0.95,
     alpha: float = ALPHA,
 ) -> Solvability:
-    """Predict each label from the question's text and see how often that is right.
+    """Predict each label from the question's text, by cross-validation.
 
     A question that can be answered without its picture measures what a model believes about the
     world, not what it sees. The classifier is a plain one, so the accuracy is a floor: a language
     model will do better.
 
+    Parameters
+    ----------
+    questions, labels : sequence of str, shape (items,)
+        Texts of the questions, and their labels.
+    rng : numpy.random.Generator
+        Deals the clusters into folds.
+    clusters : sequence of Hashable, shape (items,), optional
+        Pictures. Questions of one picture, or of one pair, stay in one fold, else a question's twin
+        with the opposite label would be learnt. By default every item stands alone.
+    types, parts : sequence of str, shape (items,), optional
+        The strata; a model is learnt for each type, and for each type of each part.
+    folds : int, default 10
+        Number of folds of the cross-validation.
+    level : float, default 0.95
+        Confidence level of the interval.
+    alpha : float, default ALPHA
+        The chance that any stratum is called solvable although none is.
+
+    Returns
+    -------
+    Solvability
+        The accuracies, overall and by type, and the tests of all strata. The status is
+        `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the
+        same; `not_informative` when every type has one label only: the baseline is then 1 and the
+        text can add nothing.
+
+    Raises
+    ------
+    ValueError
+        `questions` and `labels` differ in length.
+
+    Notes
+    -----
     Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
 
         label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
@@ -103,20 +140,8 @@ def blind_solvability(
     The baseline is not cross-validated (the better for it), so the gain is a little too small where
     labels are balanced.
 
-    - `questions, labels`: (items,)
-    - `rng`: Deals the clusters into folds.
-    - `clusters`: (items,): pictures. Questions of one picture, or of one pair, stay in one fold,
-      else a question's twin with the opposite label would be learnt. By default every item stands
-      alone.
-    - `types, parts`: (items,): the strata; a model is learnt for each type, and for each type of
-      each part.
-    - `folds, level`: Of the cross-validation and of the intervals.
-    - `alpha`: The chance that any stratum is called solvable although none is.
-
-    The status is `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels
-    are the same; `not_informative` when every type has one label only: the baseline is then 1 and
-    the text can add nothing.
-
+    Examples
+    --------
     Questions about the sea are always "yes":
 
     >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat",
@@ -129,60 +154,70 @@ def blind_solvability(
     """
     if len(questions) != len(labels):
         raise ValueError(f"{len(questions)} questions have {len(labels)} labels")
-    items = deal(labels, clusters, types, rng, folds)
+    items = split_folds(labels, clusters, types, rng, folds)
     groups = int(items.cluster.max(initial=-1)) + 1
 
     def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
-        none = Coefficient.absent(status, reason, groups)
-        return Solvability(none, baseline, none, float("nan"), status=status, reason=reason)
+        undefined = Coefficient.absent(status, reason, groups)
+        return Solvability(
+            undefined, baseline, undefined, float("nan"), status=status, reason=reason
+        )
 
-    if reason := too_few(items):
+    if reason := sample_size_problem(items):
         return absent("insufficient", reason)
-    baseline = majority(items)
+    baseline = majority_hits(items)
     if len(items.labels) < 2:
         return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
     if bool(baseline.all()):
         return absent(
             "not_informative", "every type has one label only: the type alone gives it", 1.0
         )
-    item, feature, size = Questions.of(questions).features()
-    hits = _by_words(items, item, feature, forward=False)(items.fold)
+    item, feature, size = Questions.parse(questions).features()
+    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
     rows = []
     for k, name in enumerate(items.kinds):
-        inside = items.kind == k
-        cluster = np.unique(items.cluster[inside], return_inverse=True)[1].astype(np.int64)
-        gain, p = gain_over(hits[inside], baseline[inside], cluster, level)
-        distinct = len(np.unique(items.label[inside]))
-        share = accuracy(hits[inside], cluster, level)
+        is_type = items.kind == k
+        cluster = np.unique(items.cluster[is_type], return_inverse=True)[1].astype(np.int64)
+        gain, p = accuracy_gain(hits[is_type], baseline[is_type], cluster, level)
+        distinct = len(np.unique(items.label[is_type]))
+        type_accuracy = accuracy(hits[is_type], cluster, level)
         rows.append(
-            (name, int(inside.sum()), distinct, share, float(baseline[inside].mean()), gain, p)
+            (
+                name,
+                int(is_type.sum()),
+                distinct,
+                type_accuracy,
+                float(baseline[is_type].mean()),
+                gain,
+                p,
+            )
         )
     # a type with one label is answered by its name: nothing is tested
     q = benjamini_hochberg(
         [p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows]
     )
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
-    gain, p = gain_over(hits, baseline, items.cluster, level)
-    share = accuracy(hits, items.cluster, level)
-    seen = views(items, parts)
+    gain, p = accuracy_gain(hits, baseline, items.cluster, level)
+    type_accuracy = accuracy(hits, items.cluster, level)
+    all_views = views(items, parts)
     strata = tuple(
         stratum
-        for view in seen
-        for stratum in judge_strata(
+        for view in all_views
+        for stratum in evaluate_strata(
             view,
-            _by_words(view.items, item, feature, forward=True),
+            _naive_bayes(view.items, item, feature, forward=True),
             rng,
             cue="words",
-            tests=tests_in(seen),
+            tests=count_tests(all_views),
             alpha=alpha,
         )
     )
-    return Solvability(share, float(baseline.mean()), gain, p, per_type, size, strata)
+    return Solvability(type_accuracy, float(baseline.mean()), gain, p, per_type, size, strata)
 
 
-def _by_words(
-    items: Labelled, item: Numbers, feature: Numbers, *, forward: bool
-) -> Callable[[Numbers], Array]:
+def _naive_bayes(
+    items: LabelledItems, item: IntArray, feature: IntArray, *, forward: bool
+) -> Callable[[IntArray], Array]:
     """Turns of the items -> which are predicted rightly, by the turns before their own (`forward`),
     or by all others.
     """
@@ -191,53 +226,71 @@ def _by_words(
         members = np.flatnonzero(items.kind == kind)
         position = np.full(len(items.label), -1)
         position[members] = np.arange(len(members))
-        at = position[item]
-        chosen = at >= 0
-        kinds.append((members, at[chosen], *without_gaps(feature[chosen])))
+        member_index = position[item]
+        in_type = member_index >= 0
+        kinds.append((members, member_index[in_type], *compact_codes(feature[in_type])))
 
-    def predict(turn: Numbers) -> Array:
+    def predict(turn: IntArray) -> Array:
         hits = np.zeros(len(items.label))
-        for members, at, what, width in kinds:
-            hits[members] = _of_one_type(
-                items.label[members], at, what, width, turn[members], len(items.labels), forward
+        for members, text_index, feature_index, width in kinds:
+            hits[members] = _predict_type(
+                items.label[members],
+                text_index,
+                feature_index,
+                width,
+                turn[members],
+                len(items.labels),
+                forward,
             )
         return hits
 
     return predict
 
 
-def _of_one_type(
-    label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int, forward: bool
+def _predict_type(
+    label: IntArray,
+    text_index: IntArray,
+    feature_index: IntArray,
+    width: int,
+    turn: IntArray,
+    count: int,
+    forward: bool,
 ) -> Array:
-    """Which items of one type are predicted rightly."""
+    """Return which items of one type are predicted rightly."""
     hits = np.zeros(len(label))
     blocks = int(turn.max()) + 1
     # a sort of small numbers takes time in proportion to them
-    order = np.argsort(turn.astype(np.int16)[at], kind="stable")
-    at, what = at[order], what[order]
-    key = label[at] * width + what
-    ends = np.searchsorted(turn[at], np.arange(blocks + 1))
-    whole = np.bincount(key, minlength=count * width), np.bincount(label, minlength=count)
-    before = np.zeros(count * width), np.zeros(count)
+    order = np.argsort(turn.astype(np.int16)[text_index], kind="stable")
+    text_index = text_index[order]
+    feature_index = feature_index[order]
+    key = label[text_index] * width + feature_index
+    ends = np.searchsorted(turn[text_index], np.arange(blocks + 1))
+    total_counts = np.bincount(key, minlength=count * width), np.bincount(label, minlength=count)
+    earlier_counts = np.zeros(count * width), np.zeros(count)
     for b in range(blocks):
-        part, test = slice(ends[b], ends[b + 1]), turn == b
-        own = (
-            np.bincount(key[part], minlength=count * width),
-            np.bincount(label[test], minlength=count),
+        rows = slice(ends[b], ends[b + 1])
+        is_test = turn == b
+        block_counts = (
+            np.bincount(key[rows], minlength=count * width),
+            np.bincount(label[is_test], minlength=count),
         )
-        seen, prior = before if forward else (whole[0] - own[0], whole[1] - own[1])
-        if test.any() and (b or not forward):
+        training_counts, prior = (
+            earlier_counts
+            if forward
+            else (total_counts[0] - block_counts[0], total_counts[1] - block_counts[1])
+        )
+        if is_test.any() and (b or not forward):
             with np.errstate(divide="ignore"):
                 # a label that was not seen is not predicted
                 score = np.tile(np.log(prior), (len(label), 1))
-            table = seen.reshape(count, width)
+            table = training_counts.reshape(count, width)
             weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + width))
             for k in range(count):
                 score[:, k] += np.bincount(
-                    at[part], weights=weight[k][what[part]], minlength=len(label)
+                    text_index[rows], weights=weight[k][feature_index[rows]], minlength=len(label)
                 )
-            hits[test] = score[test].argmax(axis=1) == label[test]
-        before = before[0] + own[0], before[1] + own[1]
+            hits[is_test] = score[is_test].argmax(axis=1) == label[is_test]
+        earlier_counts = earlier_counts[0] + block_counts[0], earlier_counts[1] + block_counts[1]
     return hits
 
 
@@ -245,21 +298,25 @@ def _of_one_type(
 class LengthRule:
     """One threshold of the number of words, in one type and part.
 
-    - `stratum`: The test, learnt forward: whether the rule beats the commonest label, with ends of
-      the gain that hold for all rules together.
-    - `accuracy`: Cross-validated share of labels that are right; its interval holds for all rules
-      together.
-    - `baseline`: Share of the commonest label.
-    - `threshold, short, long`: Learnt from all items: the label of texts of at most so many words,
-      and of longer ones.
+    Attributes
+    ----------
+    stratum
+        The test, learnt forward: whether the rule beats the commonest label, with ends of the gain
+        that hold for all rules together.
+    accuracy
+        Cross-validated share of labels that are right; its interval holds for all rules together.
+    baseline
+        Share of the commonest label.
+    threshold, short_label, long_label
+        Learnt from all items: the label of texts of at most so many words, and of longer ones.
     """
 
     stratum: Stratum
     accuracy: Coefficient
     baseline: float
     threshold: int
-    short: str
-    long: str
+    short_label: str
+    long_label: str
 
     @property
     def sentence(self) -> str:
@@ -271,18 +328,20 @@ class LengthRule:
         ...     accuracy=Coefficient(0.9),
         ...     baseline=0.5,
         ...     threshold=14,
-        ...     short="yes",
-        ...     long="no",
+        ...     short_label="yes",
+        ...     long_label="no",
         ... )
         >>> rule.sentence
         'yes for at most 14 words and no for more'
         """
-        return f"{self.short} for at most {self.threshold} words and {self.long} for more"
+        return (
+            f"{self.short_label} for at most {self.threshold} words and {self.long_label} for more"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class LengthCue(Outcome):
-    """What the number of words gives away: one rule for every type, part, and type of a part."""
+    """Rules that predict the label from the number of words, by type, part and type of a part."""
 
     rules: tuple[LengthRule, ...] = ()
 
@@ -293,7 +352,7 @@ class LengthCue(Outcome):
 
 
 def length_cue(
-    lengths: Sequence[int] | Numbers,
+    lengths: Sequence[int] | IntArray,
     labels: Sequence[str],
     *,
     rng: np.random.Generator,
@@ -304,98 +363,139 @@ def length_cue(
     level: float = 0.95,
     alpha: float = ALPHA,
 ) -> LengthCue:
-    """Predict each of two labels from the number of words alone, by one threshold, on items not
-    learnt from.
+    """Predict each of two labels from the number of words by one threshold, cross-validated.
 
     A made-up caption is often longer than a true one, and a right answer longer than a wrong one.
     Who counts words then needs no picture. A threshold is the weakest of such readers: it has two
     numbers to learn, and cannot learn by heart.
 
-    - `lengths, labels`: (items,): words of each text, and its right answer.
-    - `rng`: Deals the clusters into folds.
-    - `clusters`: (items,): pictures; what belongs to one picture stays in one fold.
-    - `types, parts`: (items,): a rule is learnt in each. Items without a type belong to every type
-      that has one label only: Hal-Eval's true captions are compared with the false ones of each
-      type.
-    - `folds, level, alpha`: Of the cross-validation, of the intervals, and of the test of all rules
-      together.
+    Parameters
+    ----------
+    lengths : Sequence[int] | IntArray, shape (items,)
+        Number of words of each text.
+    labels : sequence of str, shape (items,)
+        The right answer to each text.
+    rng : numpy.random.Generator
+        Deals the clusters into folds.
+    clusters : sequence of Hashable, shape (items,), optional
+        Pictures; what belongs to one picture stays in one fold.
+    types, parts : sequence of str, shape (items,), optional
+        a rule is learnt in each. Items without a type belong to every type that has one label only:
+        Hal-Eval's true captions are compared with the false ones of each type.
+    folds : int, default 5
+        Number of folds of the cross-validation.
+    level : float, default 0.95
+        Confidence level of the interval.
+    alpha : float, default ALPHA
+        The chance that any rule is called a leak although none is.
 
-    The status is `not_applicable` for more than two labels, `not_informative` where no type has
-    two, and `insufficient` where none has 20 items in 5 clusters.
+    Returns
+    -------
+    LengthCue
+        One rule for every type and part that can be tested. The status is `not_applicable` for more
+        than two labels, `not_informative` where no type has two, and `insufficient` where none has
+        20 items in 5 clusters.
 
+    Raises
+    ------
+    ValueError
+        A column has another length than `labels`.
+
+    Examples
+    --------
     >>> lengths = [9, 21, 11, 19, 10, 24, 8, 22] * 20
     >>> study = length_cue(lengths, ["yes", "no"] * 80, rng=np.random.default_rng(0))
     >>> study.strongest.sentence, study.strongest.accuracy.value
     ('yes for at most 11 words and no for more', 1.0)
     """
-    for what, column in (("lengths", lengths), ("types", types), ("parts", parts)):
+    for column_name, column in (("lengths", lengths), ("types", types), ("parts", parts)):
         if column is not None and len(column) != len(labels):
-            raise ValueError(f"{len(labels)} labels have {len(column)} {what}")
+            raise ValueError(f"{len(labels)} labels have {len(column)} {column_name}")
     words = np.asarray(lengths, dtype=np.int64)
-    whole = deal(labels, clusters, None, rng, folds)
-    if len(whole.labels) > 2:
+    labelled_items = split_folds(labels, clusters, None, rng, folds)
+    if len(labelled_items.labels) > 2:
         return LengthCue.absent(
-            "not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}"
+            "not_applicable",
+            f"a threshold divides two labels, there are {len(labelled_items.labels)}",
         )
-    asked = list(_comparisons(whole, types, parts))
-    if not asked:
+    comparisons = list(_comparisons(labelled_items, types, parts))
+    if not comparisons:
         return LengthCue.absent(
             "not_informative", "no type has two labels: the type alone gives the label"
         )
-    chosen = [(kind, part, inside) for kind, part, inside in asked if not untested(whole, inside)]
-    if not chosen:
-        return LengthCue.absent("insufficient", untested(whole, asked[0][-1]))
-    share = 1 - (1 - level) / len(chosen)
+    testable = [
+        (kind, part_name, members)
+        for kind, part_name, members in comparisons
+        if not untestable_reason(labelled_items, members)
+    ]
+    if not testable:
+        return LengthCue.absent(
+            "insufficient", untestable_reason(labelled_items, comparisons[0][-1])
+        )
+    adjusted_level = 1 - (1 - level) / len(testable)
     rules = [
-        _rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha)
-        for kind, part, inside in chosen
+        _rule(
+            kind,
+            part_name,
+            _single_type(labelled_items, members),
+            words[members],
+            rng,
+            len(testable),
+            adjusted_level,
+            alpha,
+        )
+        for kind, part_name, members in testable
     ]
     return LengthCue(tuple(rules))
 
 
 def _comparisons(
-    items: Labelled, types: Sequence[str | None] | None, parts: Sequence[str] | None
-) -> Iterator[tuple[str, str, Flags]]:
-    """Each type in all parts and in each: its name, the part's, and which items; those with one
-    label are left out.
-    """
+    items: LabelledItems, types: Sequence[str | None] | None, parts: Sequence[str] | None
+) -> Iterator[tuple[str, str, BoolArray]]:
+    """Yield name of type, name of part, and items, where these have two labels."""
     kinds = np.array(["" if kind is None else kind for kind in types or [""] * len(items.label)])
     names = [str(name) for name in dict.fromkeys(kinds.tolist())]
     sections = np.array(list(parts or [""] * len(items.label)))
-    every = [str(name) for name in dict.fromkeys(sections.tolist())]
+    part_names = [str(name) for name in dict.fromkeys(sections.tolist())]
     untyped = kinds == ""
-    for part in ["", *every] if len(every) > 1 else [""]:
-        of_part = (sections == part) if part else np.ones(len(kinds), dtype=bool)
+    for part_name in ["", *part_names] if len(part_names) > 1 else [""]:
+        part_members = (sections == part_name) if part_name else np.ones(len(kinds), dtype=bool)
         for name in names:
-            inside = (kinds == name) & of_part
-            if name and len(np.unique(items.label[inside])) < 2:
-                inside |= untyped & of_part
-            if len(np.unique(items.label[inside])) == 2:
-                yield name if len(names) > 1 else "", part, inside
+            members = (kinds == name) & part_members
+            if name and len(np.unique(items.label[members])) < 2:
+                members |= untyped & part_members
+            if len(np.unique(items.label[members])) == 2:
+                yield name if len(names) > 1 else "", part_name, members
 
 
-def _within(items: Labelled, inside: Flags) -> Labelled:
-    """These items as one type, in the folds that they have."""
-    cluster = np.unique(items.cluster[inside], return_inverse=True)[1].astype(np.int64)
-    zero = np.zeros(int(inside.sum()), dtype=np.int64)
-    return Labelled(
-        items.label[inside], zero, cluster, items.fold[inside], items.labels, ("all",), items.folds
+def _single_type(items: LabelledItems, members: BoolArray) -> LabelledItems:
+    """Return these items as one type, in their folds."""
+    cluster = np.unique(items.cluster[members], return_inverse=True)[1].astype(np.int64)
+    zero = np.zeros(int(members.sum()), dtype=np.int64)
+    return LabelledItems(
+        items.label[members],
+        zero,
+        cluster,
+        items.fold[members],
+        items.labels,
+        ("all",),
+        items.folds,
     )
 
 
 def _rule(
     kind: str,
-    part: str,
-    items: Labelled,
-    words: Numbers,
+    part_name: str,
+    items: LabelledItems,
+    words: IntArray,
     rng: np.random.Generator,
     rules: int,
     level: float,
     alpha: float,
 ) -> LengthRule:
     hits = _by_length(items, words, items.fold, forward=False)
-    view = View(items, ((kind, part, np.ones(len(words), dtype=bool)),))
-    (stratum,) = judge_strata(
+    view = View(items, ((kind, part_name, np.ones(len(words), dtype=bool)),))
+    (stratum,) = evaluate_strata(
         view,
         lambda block: _by_length(items, words, block, forward=True),
         rng,
@@ -403,53 +503,72 @@ def _rule(
         tests=rules,
         alpha=alpha,
     )
+    # the printed rule is learnt from all items, its accuracy from held-out ones
     threshold, short = _threshold(items.label, words)
     return LengthRule(
         stratum=stratum,
         accuracy=accuracy(hits, items.cluster, level),
-        baseline=float(majority(items).mean()),
+        baseline=float(majority_hits(items).mean()),
         threshold=threshold,
-        short=items.labels[short],
-        long=items.labels[1 - short],
+        short_label=items.labels[short],
+        long_label=items.labels[1 - short],
     )
 
 
-def _threshold(label: Numbers, words: Numbers) -> tuple[int, int]:
+def _threshold(label: IntArray, words: IntArray) -> tuple[int, int]:
     """The threshold with the most right labels, the lowest of equals, and the label of the texts up
     to it.
     """
     width = int(words.max(initial=0)) + 1
-    below = counted(label * width + words, 2, width).cumsum(axis=1)
-    above = below[:, -1:] - below
-    right = below + above[::-1]  # row k: label k up to the threshold, the other label beyond it
+    counts_below = count_table(label * width + words, 2, width).cumsum(axis=1)
+    counts_above = counts_below[:, -1:] - counts_below
+    right = (
+        counts_below + counts_above[::-1]
+    )  # row k: label k up to the threshold, the other label beyond it
     short, position = divmod(int(right.argmax()), width)
     return position, short
 
 
-def _by_length(items: Labelled, words: Numbers, turn: Numbers, *, forward: bool) -> Array:
-    """Which items are right by the threshold of the turns before their own, or of all others."""
+def _by_length(items: LabelledItems, words: IntArray, turn: IntArray, *, forward: bool) -> Array:
+    """Return which items a threshold predicts rightly, learnt from earlier or all other turns."""
     hits = np.zeros(len(words))
     for b in range(int(forward), int(turn.max()) + 1):
-        test = turn == b
-        seen = turn < b if forward else ~test
-        threshold, short = _threshold(items.label[seen], words[seen])
-        hits[test] = np.where(words[test] <= threshold, short, 1 - short) == items.label[test]
+        is_test = turn == b
+        is_training = turn < b if forward else ~is_test
+        threshold, short = _threshold(items.label[is_training], words[is_training])
+        hits[is_test] = (
+            np.where(words[is_test] <= threshold, short, 1 - short) == items.label[is_test]
+        )
     return hits
 
 
-def own_words(texts: Sequence[str]) -> list[int]:
-    """How many words each text has beside those with which all of them begin and end.
+def unshared_word_counts(texts: Sequence[str]) -> list[int]:
+    """Count the words of each text without those with which all of them begin and end.
 
     A word is what stands between blanks and has a letter or digit.
 
-    >>> own_words(["Is there a dog in it?", "Is there a big dog in it?", "Is there a cat in it?"])
-    [1, 2, 1]
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
+
+    Returns
+    -------
+    list[int]
+        The number of words of each text.
+
+    Examples
+    --------
+    >>> unshared_word_counts(["Is there a dog in it?", "Is there a big dog in it?"])
+    [0, 1]
     """
-    parts = [text.split() for text in texts]
-    known = {word for word in set(chain.from_iterable(parts)) if any(map(str.isalnum, word))}
-    split = [[word for word in words if word in known] for words in parts]
-    shortest = min(map(len, split), default=0)
-    begin = next((i for i in range(shortest) if len({words[i] for words in split}) > 1), shortest)
+    tokens = [text.split() for text in texts]
+    word_set = {word for word in set(chain.from_iterable(tokens)) if any(map(str.isalnum, word))}
+    word_lists = [[word for word in words if word in word_set] for words in tokens]
+    shortest = min(map(len, word_lists), default=0)
+    begin = next(
+        (i for i in range(shortest) if len({words[i] for words in word_lists}) > 1), shortest
+    )
     left = shortest - begin
-    end = next((i for i in range(left) if len({words[-1 - i] for words in split}) > 1), left)
-    return [len(words) - begin - end for words in split]
+    end = next((i for i in range(left) if len({words[-1 - i] for words in word_lists}) > 1), left)
+    return [len(words) - begin - end for words in word_lists]

@@ -27,24 +27,27 @@ import numpy as np
 from scipy.special import chdtri, nctdtrinc, ndtr, stdtrit
 
 from hqm.psychometrics.result import Array, ArrayLike, normal_quantile
-from hqm.psychometrics.study_variance import Effect, StudyParts
-from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
+from hqm.psychometrics.study_variance import Effect, StudyComponents
+from hqm.psychometrics.variance_components import MIN_CLUSTERS
 
-FEWEST_FORMS = 5
+MIN_FORMS = 5
 """With fewer wordings, what a wording does to all respondents alike is known from so few numbers
 that it stays out of the errors.
 """
 Z = 1.959963984540054
-_POWER = 0.8416212335729143
+Z_POWER = 0.8416212335729143
 _OBJECTS = frozenset(("respondent", "family"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySize:
-    """How large a study is; each number may be an array, for many studies at once.
+    """Size of a study; each number may be an array, for many studies at once.
 
-    - `items`: In each picture. `askings`: how often the judge is asked about each answer. `labels`:
-      answers of each respondent that people label.
+    Attributes
+    ----------
+    items
+        In each picture. `askings`: how often the judge is asked about each answer. `labels`:
+        answers of each respondent that people label.
     """
 
     pictures: ArrayLike = 100
@@ -56,7 +59,7 @@ class StudySize:
     labels: ArrayLike = 0
 
 
-def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
+def error_components(components: StudyComponents, size: StudySize) -> dict[Effect, Array]:
     """What each effect adds to the variance of a respondent's score, the mean of all its answers.
 
         part = sigma2 / number of levels that the mean averages over;
@@ -66,9 +69,10 @@ def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
     with the askings too. Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 7.
     Springer.
 
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    >>> effects = (("respondent",), ("respondent", "item"))
+    >>> parts = StudyComponents(effects=effects, values=(0.02, 0.2),
     ...     per_picture=1, crowd=1)
-    >>> float(error_parts(parts, StudySize(pictures=100))["respondent", "item"])
+    >>> float(error_components(parts, StudySize(pictures=100))["respondent", "item"])
     0.002
     """
     pictures, items, forms, runs, askings = (
@@ -77,171 +81,230 @@ def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
     )
     # pictures of one item each are even; with more items they become as uneven as those of the
     # audit
-    grown = np.clip((items - 1) / max(parts.per_picture - 1, 1e-9), 0.0, 1.0)
-    uneven = 1 + (parts.crowd / parts.per_picture - 1) * grown
-    levels = {"picture": pictures / uneven, "item": pictures * items, "form": forms, "run": runs}
-    made: dict[Effect, Array] = {}
-    for effect, value in zip(parts.effects, parts.values, strict=True):
-        over: Array = np.ones(())
+    unevenness = np.clip((items - 1) / max(components.per_picture - 1, 1e-9), 0.0, 1.0)
+    design_effect = 1 + (components.crowd / components.per_picture - 1) * unevenness
+    facet_levels = {
+        "picture": pictures / design_effect,
+        "item": pictures * items,
+        "form": forms,
+        "run": runs,
+    }
+    error_variances: dict[Effect, Array] = {}
+    for effect, value in zip(components.effects, components.values, strict=True):
+        # the mean of a score averages over all levels of the facets in the effect
+        n_levels: Array = np.ones(())
         for facet in effect:
-            over = over * levels.get(facet, np.ones(()))
-        if effect != parts.effects[-1] or parts.judge is None:
-            made[effect] = value / over
+            n_levels = n_levels * facet_levels.get(facet, np.ones(()))
+        if effect != components.effects[-1] or components.judge is None:
+            error_variances[effect] = value / n_levels
             continue
-        judge = min(parts.judge, value)
-        made[effect] = (value - judge) / over
-        made[("judge",)] = judge / (over * askings)
-    return made
+        # by sampling error the judge may exceed the residual that it is part of
+        judge = min(components.judge, value)
+        error_variances[effect] = (value - judge) / n_levels
+        error_variances[("judge",)] = judge / (n_levels * askings)
+    return error_variances
 
 
-def _sum(made: Mapping[Effect, Array], chosen: Callable[[Effect], bool]) -> Array:
-    parts = [part for effect, part in made.items() if chosen(effect)]
-    return np.asarray(sum(parts, np.zeros(())), dtype=np.float64)
+def _sum_errors(
+    error_variances: Mapping[Effect, Array], selects: Callable[[Effect], bool]
+) -> Array:
+    variances = [variance for effect, variance in error_variances.items() if selects(effect)]
+    return np.asarray(sum(variances, np.zeros(())), dtype=np.float64)
 
 
-def _noise(effect: Effect) -> bool:
-    """Whether an effect comes anew with each run."""
+def _is_run_effect(effect: Effect) -> bool:
+    """Return whether an effect varies between runs."""
     return "run" in effect or effect == ("judge",)
 
 
-def _relative(effect: Effect) -> bool:
-    """Whether an effect moves respondents against each other."""
+def _is_relative(effect: Effect) -> bool:
+    """Return whether an effect adds to the relative error."""
     return effect == ("judge",) or ("respondent" in effect and len(effect) > 1)
 
 
-def _worded(effect: Effect) -> bool:
-    return "form" in effect or _noise(effect)
+def _is_form_or_run_effect(effect: Effect) -> bool:
+    return "form" in effect or _is_run_effect(effect)
 
 
-def _absolute(parts: StudyParts) -> Callable[[Effect], bool]:
-    """Whether an effect moves a respondent's score at all; the effect of wordings on everybody only
-    where it is known.
+def _absolute_predicate(components: StudyComponents) -> Callable[[Effect], bool]:
+    """Return the predicate of effects in the absolute error.
+
+    The main effect of wordings counts only where enough wordings were measured.
     """
-    alone = parts.forms < FEWEST_FORMS
-    return lambda effect: not _OBJECTS.issuperset(effect) and not (alone and effect == ("form",))
+    too_few_forms = components.forms < MIN_FORMS
+    return lambda effect: (
+        not _OBJECTS.issuperset(effect) and not (too_few_forms and effect == ("form",))
+    )
 
 
-def _of_pictures(effect: Effect) -> bool:
-    """Whether an effect comes anew with other pictures or runs, the wordings staying."""
+def _is_picture_effect(effect: Effect) -> bool:
+    """Return whether an effect varies with pictures or runs while the wordings stay."""
     return effect == ("judge",) or "item" in effect or "picture" in effect
 
 
-def _apart(effect: Effect) -> bool:
-    """The same, of those that move respondents against each other."""
-    return _of_pictures(effect) and _relative(effect)
+def _is_relative_picture_effect(effect: Effect) -> bool:
+    """Return whether such an effect adds to the relative error."""
+    return _is_picture_effect(effect) and _is_relative(effect)
 
 
-def _all_but_objects(effect: Effect) -> bool:
+def _is_facet_effect(effect: Effect) -> bool:
     return not _OBJECTS.issuperset(effect)
 
 
-def _whole(parts: StudyParts, made: Mapping[Effect, Array]) -> Array:
-    """The variance between respondents' scores that one study shows."""
-    return np.asarray(parts.between + _sum(made, _relative), dtype=np.float64)
+def _score_variance(components: StudyComponents, error_variances: Mapping[Effect, Array]) -> Array:
+    """Return the expected observed variance between respondents' scores."""
+    return np.asarray(
+        components.respondent_variance + _sum_errors(error_variances, _is_relative),
+        dtype=np.float64,
+    )
 
 
-def _smallest_difference(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
+def _minimum_detectable_difference(
+    components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
     pictures = np.asarray(size.pictures, dtype=np.float64)
     different, position = np.unique(np.maximum(pictures - 1, 1.0), return_inverse=True)
     factor = nctdtrinc(different, 1 - 0.8, stdtrit(different, 0.975))[position].reshape(
         pictures.shape
     )
     # the algorithm of nctdtrinc ends in NaN at very many degrees of freedom, where t is normal
-    factor = np.where(np.isfinite(factor), factor, Z + _POWER)
-    return np.asarray(factor * np.sqrt(2 * _sum(made, _apart)), dtype=np.float64)
+    factor = np.where(np.isfinite(factor), factor, Z + Z_POWER)
+    return np.asarray(
+        factor * np.sqrt(2 * _sum_errors(error_variances, _is_relative_picture_effect)),
+        dtype=np.float64,
+    )
 
 
-def _mean_error(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
+def _mean_error(
+    components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
     respondents = np.asarray(size.respondents, dtype=np.float64)
-    alike = max(parts.families, 1) / max(parts.respondents, 1)
-    own = parts.value("respondent") / respondents + parts.value("family") / (respondents * alike)
-    shared = _sum(made, lambda e: _of_pictures(e) and not _relative(e))
-    return np.asarray(np.sqrt(own + shared + _sum(made, _relative) / respondents), dtype=np.float64)
+    alike = max(components.families, 1) / max(components.respondents, 1)
+    own = components.value("respondent") / respondents + components.value("family") / (
+        respondents * alike
+    )
+    shared = _sum_errors(error_variances, lambda e: _is_picture_effect(e) and not _is_relative(e))
+    return np.asarray(
+        np.sqrt(own + shared + _sum_errors(error_variances, _is_relative) / respondents),
+        dtype=np.float64,
+    )
 
 
 def _half_width_for_others(
-    parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]
+    components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
 ) -> Array:
     free = (
         np.asarray(size.respondents, dtype=np.float64)
-        * (independent(parts) / max(parts.respondents, 1))
+        * (effective_respondents(components) / max(components.respondents, 1))
         - 1
     )
     different, position = np.unique(free, return_inverse=True)
     span = ((chdtri(different, 0.025) - chdtri(different, 0.975)) / different)[position].reshape(
         free.shape
     )
-    return np.asarray(_sum(made, _noise) / _whole(parts, made) * span / 2, dtype=np.float64)
+    return np.asarray(
+        _sum_errors(error_variances, _is_run_effect)
+        / _score_variance(components, error_variances)
+        * span
+        / 2,
+        dtype=np.float64,
+    )
 
 
-def independent(parts: StudyParts) -> float:
-    """How many independent respondents there are: relatives count by how alike their scores are
-    (Kish's design effect).
-    """
-    if not parts.respondents or not parts.families or parts.families == parts.respondents:
-        return float(parts.respondents)
-    alike = parts.value("family") / parts.between if parts.between > 0 else 1.0
-    return parts.respondents / (1 + (parts.respondents / parts.families - 1) * alike)
+def effective_respondents(components: StudyComponents) -> float:
+    """Return the number of independent respondents by Kish's design effect of families."""
+    if (
+        not components.respondents
+        or not components.families
+        or components.families == components.respondents
+    ):
+        return float(components.respondents)
+    alike = (
+        components.value("family") / components.respondent_variance
+        if components.respondent_variance > 0
+        else 1.0
+    )
+    return components.respondents / (1 + (components.respondents / components.families - 1) * alike)
 
 
-def _labelled_error(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
+def _labelled_error(
+    components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
     labels = np.asarray(size.labels, dtype=np.float64)
     answers = np.asarray(size.pictures, dtype=np.float64) * np.asarray(size.items, dtype=np.float64)
-    missing = np.maximum(1 / np.maximum(labels, 1e-9) - 1 / answers, 0.0)
-    own = _sum(made, _of_pictures) + (parts.labels or 0.0) * missing
-    return np.asarray(np.where(labels > 0, np.sqrt(own), np.inf), dtype=np.float64)
+    sampling_factor = np.maximum(1 / np.maximum(labels, 1e-9) - 1 / answers, 0.0)
+    variance = (
+        _sum_errors(error_variances, _is_picture_effect)
+        + (components.labels or 0.0) * sampling_factor
+    )
+    return np.asarray(np.where(labels > 0, np.sqrt(variance), np.inf), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """A figure that a study is wanted to reach: what it is, which direction is good, and how it
-    follows from the parts.
+    """A figure that a study may be planned for, and how it follows from the variance components.
 
-    - `blames`: Which effects stand in the way of a better figure.
-    - `needs`: The facets that must have been measured: `runs`, `forms`, `labels`, `others`
-      (independent respondents).
+    Attributes
+    ----------
+    blames
+        Which effects stand in the way of a better figure.
+    needs
+        The facets that must have been measured: `runs`, `forms`, `labels`, `others` (independent
+        respondents).
     """
 
     name: str
-    about: str
+    description: str
     higher: bool
-    compute: Callable[[StudyParts, StudySize, Mapping[Effect, Array]], Array]
+    compute: Callable[[StudyComponents, StudySize, Mapping[Effect, Array]], Array]
     blames: Callable[[Effect], bool]
     needs: tuple[str, ...] = ()
 
 
 def _reliability(
     errors: Callable[[Effect], bool],
-) -> Callable[[StudyParts, StudySize, Mapping[Effect, Array]], Array]:
-    """What the errors leave of the variance between respondents that a study shows."""
-    return lambda parts, _, made: np.asarray(
-        1 - _sum(made, errors) / _whole(parts, made), dtype=np.float64
+) -> Callable[[StudyComponents, StudySize, Mapping[Effect, Array]], Array]:
+    """Return the function 1 - error variance / observed variance."""
+    return lambda components, _, error_variances: np.asarray(
+        1 - _sum_errors(error_variances, errors) / _score_variance(components, error_variances),
+        dtype=np.float64,
     )
 
 
-def _dependability(parts: StudyParts, _: StudySize, made: Mapping[Effect, Array]) -> Array:
+def _dependability(
+    components: StudyComponents, _: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
     return np.asarray(
-        parts.between / (parts.between + _sum(made, _absolute(parts))), dtype=np.float64
+        components.respondent_variance
+        / (
+            components.respondent_variance
+            + _sum_errors(error_variances, _absolute_predicate(components))
+        ),
+        dtype=np.float64,
     )
 
 
-def _root_error(parts: StudyParts, _: StudySize, made: Mapping[Effect, Array]) -> Array:
-    return np.asarray(np.sqrt(_sum(made, _of_pictures)), dtype=np.float64)
+def _root_error(
+    components: StudyComponents, _: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
+    return np.asarray(np.sqrt(_sum_errors(error_variances, _is_picture_effect)), dtype=np.float64)
 
 
-def _wide(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
-    return np.asarray(Z * _root_error(parts, size, made), dtype=np.float64)
+def _half_width(
+    components: StudyComponents, size: StudySize, error_variances: Mapping[Effect, Array]
+) -> Array:
+    return np.asarray(Z * _root_error(components, size, error_variances), dtype=np.float64)
 
 
 PRECISIONS: Mapping[str, Precision] = {
-    each.name: each
-    for each in (
+    precision.name: precision
+    for precision in (
         Precision(
             "rho_g",
             "test-retest reliability: the same items and wordings, other runs",
             True,
-            _reliability(_noise),
-            _noise,
+            _reliability(_is_run_effect),
+            _is_run_effect,
             ("runs",),
         ),
         Precision(
@@ -249,22 +312,22 @@ PRECISIONS: Mapping[str, Precision] = {
             "G: how far differences between respondents come back on other pictures, wordings and"
             " runs",
             True,
-            _reliability(_relative),
-            _relative,
+            _reliability(_is_relative),
+            _is_relative,
         ),
         Precision(
             "phi",
             "Phi: how far the scores themselves come back on other pictures and runs",
             True,
             _dependability,
-            _all_but_objects,
+            _is_facet_effect,
         ),
         Precision(
             "forms",
             "correlation with the same study in other wordings",
             True,
-            _reliability(lambda e: _relative(e) and _worded(e)),
-            lambda e: _relative(e) and _worded(e),
+            _reliability(lambda e: _is_relative(e) and _is_form_or_run_effect(e)),
+            lambda e: _is_relative(e) and _is_form_or_run_effect(e),
             ("forms",),
         ),
         Precision(
@@ -273,22 +336,22 @@ PRECISIONS: Mapping[str, Precision] = {
             " kept",
             False,
             _root_error,
-            _of_pictures,
+            _is_picture_effect,
         ),
         Precision(
             "half_width",
             "half of the 95 % interval of a respondent's score",
             False,
-            _wide,
-            _of_pictures,
+            _half_width,
+            _is_picture_effect,
         ),
         Precision(
             "mdd",
             "smallest difference between two respondents that a test over pictures finds with 80 %"
             " power",
             False,
-            _smallest_difference,
-            _apart,
+            _minimum_detectable_difference,
+            _is_relative_picture_effect,
         ),
         Precision(
             "labelled_sem",
@@ -296,7 +359,7 @@ PRECISIONS: Mapping[str, Precision] = {
             " labels",
             False,
             _labelled_error,
-            _of_pictures,
+            _is_picture_effect,
             ("labels",),
         ),
         Precision(
@@ -312,7 +375,7 @@ PRECISIONS: Mapping[str, Precision] = {
             "half of the 95 % interval of rho_g over other respondents",
             False,
             _half_width_for_others,
-            _noise,
+            _is_run_effect,
             ("runs", "others"),
         ),
     )
@@ -327,54 +390,88 @@ ALIASES: Mapping[str, str] = {
 """Other names of the same figures."""
 
 
-def forecast(parts: StudyParts, name: str, size: StudySize) -> Array:
-    """A figure of `PRECISIONS` for a study, or for many at once, of the kind that the parts were
-    measured in.
+def forecast(components: StudyComponents, name: str, size: StudySize) -> Array:
+    """Forecast a figure of `PRECISIONS` for a study of another size, or for many at once.
 
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    Parameters
+    ----------
+    components : StudyComponents
+        Variance components of the study that was made.
+    name : str
+        Name of the figure, a key of `PRECISIONS` or `ALIASES`.
+    size : StudySize
+        Size of the study that is forecast.
+
+    Returns
+    -------
+    Array
+        The figure, in the shape of the study's sizes; NaN where the components do not exist.
+
+    Examples
+    --------
+    >>> effects = (("respondent",), ("respondent", "item"))
+    >>> parts = StudyComponents(effects=effects, values=(0.02, 0.2),
     ...     per_picture=1, crowd=1)
     >>> [round(float(g), 3) for g in forecast(parts, "g", StudySize(pictures=[40, 90, 190]))]
     [0.8, 0.9, 0.95]
     """
     precision = PRECISIONS[ALIASES.get(name, name)]
-    if parts.status != "ok":
+    if components.status != "ok":
         return np.full(np.shape(size.pictures), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return precision.compute(parts, size, error_parts(parts, size))
+        return precision.compute(components, size, error_components(components, size))
 
 
-def forecast_bounds(
-    parts: StudyParts, name: str, size: StudySize, level: float = 0.95
+def forecast_interval(
+    components: StudyComponents, name: str, size: StudySize, level: float = 0.95
 ) -> tuple[float, float]:
-    """The interval of a forecast for these respondents: how exactly the pictures of the audit tell
-    the parts.
+    """Compute the interval of a forecast for these respondents by the delta method.
 
     By the delta method from the components' covariance, on the scale log(figure), or log(1 -
     figure) of a reliability. NaN without a covariance. It does not hold the chance that the new
     pictures are of another kind.
 
+    Parameters
+    ----------
+    components : StudyComponents
+        Variance components of the study that was made.
+    name : str
+        Name of the figure, a key of `PRECISIONS` or `ALIASES`.
+    size : StudySize
+        Size of the study that is forecast.
+    level : float, default 0.95
+        Confidence level of the interval.
+
+    Returns
+    -------
+    tuple[float, float]
+        The ends of the interval; NaN without a covariance.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
-    >>> from hqm.psychometrics.study_variance import study_parts
-    >>> parts = study_parts(rng.random((8, 300, 1, 2)) < np.linspace(0.3, 0.9, 8)[:, None, None,
-    ...     None])
-    >>> low, high = forecast_bounds(parts, "mdd", StudySize(pictures=300))
+    >>> from hqm.psychometrics.study_variance import study_variance_components
+    >>> rates = np.linspace(0.3, 0.9, 8)[:, None, None, None]
+    >>> parts = study_variance_components(rng.random((8, 300, 1, 2)) < rates)
+    >>> low, high = forecast_interval(parts, "mdd", StudySize(pictures=300))
     >>> low < float(forecast(parts, "mdd", StudySize(pictures=300))) < high
     True
     """
     precision = PRECISIONS[ALIASES.get(name, name)]
 
-    def logarithm(changed: StudyParts) -> float:
+    def logarithm(changed: StudyComponents) -> float:
         figure = float(forecast(changed, name, size))
+        # reliabilities are skewed near 1, so their complement is used
         figure = 1 - figure if precision.higher else figure
         return math.log(figure) if figure > 0 else math.nan
 
-    middle = logarithm(parts)
-    if not math.isfinite(middle):
+    log_figure = logarithm(components)
+    if not math.isfinite(log_figure):
         return math.nan, math.nan
-    half = normal_quantile(level) * _error(parts, logarithm)
-    if not math.isfinite(half):
+    half_width = normal_quantile(level) * _delta_method_error(components, logarithm)
+    if not math.isfinite(half_width):
         return math.nan, math.nan
-    ends = (math.exp(middle - half), math.exp(min(middle + half, 700.0)))
+    ends = (math.exp(log_figure - half_width), math.exp(min(log_figure + half_width, 700.0)))
     return (1 - ends[1], 1 - ends[0]) if precision.higher else ends
 
 
@@ -382,10 +479,15 @@ def forecast_bounds(
 class Contest:
     """A comparison of two forecasts for one population.
 
-    - `difference`: log(U1 / Q1) - log(U2 / Q2), above 0 where the first separates better; `error`
-      its standard error.
-    - `reason`: Why there is none.
-    - `adjusted`: Its p-value among all contests that are asked together; its own unless given.
+    Attributes
+    ----------
+    difference
+        log(U1 / Q1) - log(U2 / Q2), above 0 where the first separates better; `error` its standard
+        error.
+    reason
+        Why there is none.
+    adjusted
+        Its p-value among all contests that are asked together; its own unless given.
     """
 
     difference: float = math.nan
@@ -411,26 +513,50 @@ class Contest:
 class StudiesCompared:
     """Two studies side by side.
 
-    - `g`: How far differences between these respondents come back on other pictures and runs: U /
-      (U + Q).
-    - `these, others`: For these respondents over other pictures; for other respondents over other
-      pictures.
+    Attributes
+    ----------
+    g
+        How far differences between these respondents come back on other pictures and runs: U / (U +
+        Q).
+    fixed_respondents, other_respondents
+        For these respondents over other pictures; for other respondents over other pictures.
     """
 
     g: tuple[float, float]
-    these: Contest
-    others: Contest
+    fixed_respondents: Contest
+    other_respondents: Contest
 
 
 def compare_studies(
-    first: StudyParts,
-    second: StudyParts,
+    first: StudyComponents,
+    second: StudyComponents,
     sizes: tuple[StudySize, StudySize],
     correlation: float,
     n_effective: float,
 ) -> StudiesCompared:
-    """Which of two benchmarks, each in a study of this size, tells respondents apart better.
+    """Compare how well two benchmarks separate respondents, each in a study of this size.
 
+    Parameters
+    ----------
+    first : StudyComponents
+        Components of the first benchmark.
+    second : StudyComponents
+        Components of the second benchmark.
+    sizes : tuple[StudySize, StudySize]
+        Sizes of the two studies.
+    correlation : float
+        Of the respondents' scores in both; `n_effective`: how many independent respondents they
+        share.
+    n_effective : float
+        Number of independent respondents that both studies share.
+
+    Returns
+    -------
+    StudiesCompared
+        G of both studies, and the two contests.
+
+    Notes
+    -----
     U is the variance between respondents, Q that of the errors which come anew with pictures and
     runs (`forecast`):
 
@@ -442,74 +568,87 @@ def compare_studies(
     r (Morgan 1939, Biometrika, 31, 13-19). Pictures that both have are counted as independent,
     which makes the error too large, never too small.
 
-    - `correlation`: Of the respondents' scores in both; `n_effective`: how many independent
-      respondents they share.
-
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    Examples
+    --------
+    >>> effects = (("respondent",), ("respondent", "item"))
+    >>> parts = StudyComponents(effects=effects, values=(0.02, 0.2),
     ...     covariance=((1e-6, 0), (0, 1e-5)),
     ...                    respondents=20, families=20, items=100, pictures=100)
     >>> worse = replace(parts, values=(0.01, 0.2))
     >>> compared = compare_studies(parts, worse, (StudySize(pictures=100),) * 2, 0.9, 20)
-    >>> compared.these.choice, round(compared.these.difference, 3)
+    >>> compared.fixed_respondents.choice, round(compared.fixed_respondents.difference, 3)
     (1, 0.693)
     """
-    ratios, errors, swings = [], [], []
-    for parts, size in zip((first, second), sizes, strict=True):
-        if parts.status != "ok" or parts.between <= 0:
-            reason = parts.reason or "its respondents do not differ beyond chance"
+    log_ratios = []
+    standard_errors = []
+    variance_ratios = []
+    for study, size in zip((first, second), sizes, strict=True):
+        if study.status != "ok" or study.respondent_variance <= 0:
+            reason = study.reason or "its respondents do not differ beyond chance"
             return StudiesCompared(
                 (math.nan, math.nan), Contest(reason=reason), Contest(reason=reason)
             )
-        ratios.append(_separation(parts, size))
-        errors.append(_error(parts, partial(_separation, size=size)))
+        log_ratios.append(_log_separation(study, size))
+        standard_errors.append(_delta_method_error(study, partial(_log_separation, size=size)))
         audited = StudySize(
-            pictures=parts.pictures, items=parts.per_picture, forms=parts.forms, runs=parts.runs
+            pictures=study.pictures, items=study.per_picture, forms=study.forms, runs=study.runs
         )
-        swings.append(1 + 1 / math.exp(_separation(parts, audited)))
-    g = tuple(1 / (1 + math.exp(-ratio)) for ratio in ratios)
-    difference = ratios[0] - ratios[1]
-    variance = errors[0] ** 2 + errors[1] ** 2
-    these = (
+        variance_ratios.append(1 + 1 / math.exp(_log_separation(study, audited)))
+    g = tuple(1 / (1 + math.exp(-ratio)) for ratio in log_ratios)
+    difference = log_ratios[0] - log_ratios[1]
+    variance = standard_errors[0] ** 2 + standard_errors[1] ** 2
+    fixed = (
         Contest(difference, math.sqrt(variance))
         if math.isfinite(variance)
         else Contest(reason="the audit has no covariance of its components")
     )
-    count = min(n_effective, independent(first), independent(second))
-    if count < FEWEST_CLUSTERS:
+    count = min(n_effective, effective_respondents(first), effective_respondents(second))
+    if count < MIN_CLUSTERS:
         reason = (
-            f"a forecast for other respondents needs {FEWEST_CLUSTERS} independent ones, there are"
+            f"a forecast for other respondents needs {MIN_CLUSTERS} independent ones, there are"
             f" {count:.3g}"
         )
-        return StudiesCompared((g[0], g[1]), these, Contest(reason=reason))
-    shared = swings[0] * swings[1] * correlation**2
-    own = 2 * (swings[0] ** 2 + swings[1] ** 2 - 2 * shared) / (n_effective - 1)
-    others = Contest(difference, math.sqrt(variance + own), these.reason)
-    return StudiesCompared((g[0], g[1]), these, others)
+        return StudiesCompared((g[0], g[1]), fixed, Contest(reason=reason))
+    # Morgan (1939): variances of correlated variables are correlated by r^2
+    shared = variance_ratios[0] * variance_ratios[1] * correlation**2
+    respondent_variance = (
+        2 * (variance_ratios[0] ** 2 + variance_ratios[1] ** 2 - 2 * shared) / (n_effective - 1)
+    )
+    random = Contest(difference, math.sqrt(variance + respondent_variance), fixed.reason)
+    return StudiesCompared((g[0], g[1]), fixed, random)
 
 
-def _separation(parts: StudyParts, size: StudySize) -> float:
+def _log_separation(components: StudyComponents, size: StudySize) -> float:
     """log(U / Q)."""
-    made = error_parts(parts, size)
-    apart = float(_sum(made, _apart))
-    return math.log(parts.between / apart) if apart > 0 and parts.between > 0 else math.nan
+    error_variances = error_components(components, size)
+    relative_error = float(_sum_errors(error_variances, _is_relative_picture_effect))
+    return (
+        math.log(components.respondent_variance / relative_error)
+        if relative_error > 0 and components.respondent_variance > 0
+        else math.nan
+    )
 
 
-def _error(parts: StudyParts, of: Callable[[StudyParts], float]) -> float:
-    """The standard error of a function of the components, by the delta method."""
-    covariance = np.asarray(parts.covariance, dtype=np.float64)
-    if covariance.shape != (len(parts.values),) * 2:
+def _delta_method_error(
+    components: StudyComponents, function: Callable[[StudyComponents], float]
+) -> float:
+    """Return the standard error of a function of the components by the delta method."""
+    covariance = np.asarray(components.covariance, dtype=np.float64)
+    if covariance.shape != (len(components.values),) * 2:
         return math.nan
-    gradient = slopes(parts, of)
+    # delta method: gradient' covariance gradient
+    gradient = component_gradient(components, function)
     return math.sqrt(max(float(gradient @ covariance @ gradient), 0.0))
 
 
-def slopes(
-    parts: StudyParts, of: Callable[[StudyParts], float]
+def component_gradient(
+    components: StudyComponents, function: Callable[[StudyComponents], float]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """(effects,): how a figure changes with each component."""
-    middle, changes = of(parts), []
-    for i, value in enumerate(parts.values):
+    """(effects,): the numerical gradient of a figure by the components."""
+    middle = function(components)
+    changes = []
+    for i, value in enumerate(components.values):
         step = 1e-4 * max(value, 1e-8)
-        changed = (*parts.values[:i], value + step, *parts.values[i + 1 :])
-        changes.append((of(replace(parts, values=changed)) - middle) / step)
+        changed = (*components.values[:i], value + step, *components.values[i + 1 :])
+        changes.append((function(replace(components, values=changed)) - middle) / step)
     return np.array(changes)

@@ -41,10 +41,14 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class TableCheck(Outcome):
-    """What a published table was checked for.
+    """The violations that a published table has.
 
-    - `violations`: In the order of the table.
-    - `grim_checked`: How many numbers the test of possible means could have refuted.
+    Attributes
+    ----------
+    violations
+        In the order of the table.
+    grim_checked
+        How many numbers the test of possible means could have refuted.
     """
 
     violations: tuple[Violation, ...]
@@ -74,32 +78,56 @@ def _decimal(value: Number) -> Decimal:
 
 
 def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
-    """Whether a mean of n whole numbers can round to what is printed (granularity of reported
-    means).
+    """Test whether a mean of n whole numbers can round to what is printed (GRIM).
 
     A rate over n items moves in steps of 1/n. If n is small against the printed decimals, most
     numbers are impossible, and a typing error, a wrong n or dropped answers show (Brown and
     Heathers 2017).
 
+    Parameters
+    ----------
+    mean : Number
+        As printed; a string keeps trailing zeros.
+    n : int
+        Number of whole numbers.
+    decimals : int, optional
+        Digits after the point, by default those of `mean`.
+    scale : Number, default 1
+        100 for a rate in per cent.
+
+    Returns
+    -------
+    Grim
+        Whether the mean is possible, and the two nearest sums. The status is `not_informative` when
+        n is so large that every printed number is possible.
+
+    Raises
+    ------
+    ValueError
+        `n` is below 1, `scale` is not positive, or a number cannot be read.
+
+    Notes
+    -----
         possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed
             digit
 
-    - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
-    - `decimals`: Digits after the point, by default those of `mean`.
-
-    The status is `not_informative` when n is so large that every printed number is possible.
+    Examples
+    --------
     >>> grim("5.19", 28).possible, grim("5.18", 28).possible, grim("0.748", 500).possible
     (False, True, True)
     """
     if n < 1:
         raise ValueError(f"a mean is of one number or more, got {n}")
-    value, factor = _decimal(mean), _decimal(scale)
+    value = _decimal(mean)
+    factor = _decimal(scale)
     if factor <= 0:
         raise ValueError(f"a scale is positive, got {scale}")
     digits = _digits(value) if decimals is None else decimals
+    # half a unit of the last printed digit, exact in decimals
     half = Decimal(5).scaleb(-digits - 1)
     low = int((value * n / factor).to_integral_value(ROUND_FLOOR))
     high = int((value * n / factor).to_integral_value(ROUND_CEILING))
+    # steps of 1 / n no wider than the rounding refute nothing
     if factor / n <= 2 * half:
         return Grim(
             None,
@@ -131,53 +159,68 @@ def check_table(
     Rates must be possible with their number of items (GRIM), no two rows or columns may be equal,
     and nothing may leave the scale.
 
-    - `rows, columns`: Names.
-    - `values`: (rows, columns): as printed; strings keep trailing zeros.
-    - `n`: Items behind each column, or behind all; None leaves GRIM out.
-    - `decimals`: Digits after the point; by default the most that occur in the table.
-    - `scale`: 100 for per cent.
-    - `bounds`: Least and greatest possible value; by default 0 and `scale`.
+    Parameters
+    ----------
+    rows, columns : sequence of str
+        Names.
+    values : sequence of Sequence[Number], shape (rows, columns)
+        As printed; strings keep trailing zeros.
+    n : Sequence[int] | int, optional
+        Items behind each column, or behind all; None leaves GRIM out.
+    decimals : int, optional
+        Digits after the point; by default the most that occur in the table.
+    scale : Number, default 1
+        100 for per cent.
+    bounds : tuple[Number, Number], optional
+        Least and greatest possible value; by default 0 and `scale`.
 
-    Without violations when all can be true (which does not show that it is). The status is
-    `not_informative` when no test could have refuted anything.
+    Returns
+    -------
+    TableCheck
+        The violations. Without violations when all can be true (which does not show that it is).
+        The status is `not_informative` when no test could have refuted anything.
 
+    Raises
+    ------
+    ValueError
+        The table is not rectangular, or a number cannot be read.
+
+    Examples
+    --------
     >>> result = check_table(["m"], ["a", "b"], [["0.748", "0.501"]], n=500)
     >>> [(v.kind, v.column) for v in result.violations]
     [('GRIM', 'b')]
     """
     if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
         raise ValueError(f"a table of {len(rows)} x {len(columns)} values is needed")
-    sizes = [n] * len(columns) if isinstance(n, int) else list(n) if n is not None else None
-    if sizes is not None and len(sizes) != len(columns):
-        raise ValueError(f"{len(columns)} columns have {len(sizes)} numbers of items")
-    table = [[_decimal(v) for v in row] for row in values]
-    digits = (
-        max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
-    )
-    least, greatest = (_decimal(v) for v in bounds or (0, scale))
+    sizes = _column_sizes(n, len(columns))
+    table = [list(map(_decimal, row)) for row in values]
+    digits = decimals
+    if digits is None:
+        digits = max(map(_digits, itertools.chain.from_iterable(table)), default=0)
+    minimum, maximum = map(_decimal, bounds or (0, scale))
     violations: list[Violation] = []
-    grims = 0
+    n_tests = 0
     for name, row in zip(rows, table, strict=True):
-        for j, value in enumerate(row):
-            if not least <= value <= greatest:
-                reason = f"outside {least} to {greatest}"
-                violations.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
-            if sizes is None:
+        for column, size, value in zip(columns, sizes, row, strict=True):
+            if not minimum <= value <= maximum:
+                reason = f"outside {minimum} to {maximum}"
+                violations.append(Violation("OUT_OF_BOUNDS", name, column, str(value), reason))
+            if size is None:
                 continue
-            test = grim(value, sizes[j], decimals=digits, scale=scale)
-            grims += test.possible is not None
+            test = grim(value, size, decimals=digits, scale=scale)
+            n_tests += test.possible is not None
             if test.possible is False:
-                near = " and ".join(f"{k}/{sizes[j]}" for k in test.nearest)
-                violations.append(
-                    Violation("GRIM", name, columns[j], str(value), f"lies between {near}")
-                )
-    violations += _equal("DUPLICATE_ROW", rows, table)
-    violations += _equal(
+                nearest = " and ".join(f"{k}/{size}" for k in test.nearest)
+                reason = f"lies between {nearest}"
+                violations.append(Violation("GRIM", name, column, str(value), reason))
+    violations += _duplicates("DUPLICATE_ROW", rows, table)
+    violations += _duplicates(
         "DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)]
     )
     if not table or not columns:
         return TableCheck((), 0, digits, status="insufficient", reason="the table is empty")
-    if not violations and grims == 0 and len(rows) < 2 and len(columns) < 2:
+    if not violations and n_tests == 0 and len(rows) < 2 and len(columns) < 2:
         return TableCheck(
             (),
             0,
@@ -185,10 +228,19 @@ def check_table(
             status="not_informative",
             reason="no test could have refuted a number of this table",
         )
-    return TableCheck(tuple(violations), grims, digits)
+    return TableCheck(tuple(violations), n_tests, digits)
 
 
-def _equal(
+def _column_sizes(n: Sequence[int] | int | None, columns: int) -> list[int | None]:
+    """Return the number of items of each column; None where it is not known."""
+    if n is None or isinstance(n, int):
+        return [n] * columns
+    if len(n) != columns:
+        raise ValueError(f"{columns} columns have {len(n)} numbers of items")
+    return list(n)
+
+
+def _duplicates(
     kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]
 ) -> list[Violation]:
     # two equal numbers are a coincidence; three or more are looked at, if they are not all one
@@ -217,25 +269,23 @@ class Span:
     low: float
     high: float
 
-    def holds(self, other: Span, slack: float = 1e-9) -> bool:
-        """Whether the two have a number in common."""
-        return self.low - slack <= other.high and other.low <= self.high + slack
+    def holds(self, span: Span, slack: float = 1e-9) -> bool:
+        """Return whether the two intervals overlap."""
+        return self.low - slack <= span.high and span.low <= self.high + slack
 
 
-def rounded(value: float, decimals: int, scale: float = 1.0) -> Span:
+def rounding_interval(value: float, decimals: int, scale: float = 1.0) -> Span:
     """What a printed share may stand for, between 0 and 1.
 
-    >>> rounded(0.5, 0), round(rounded(87.0, 1, 100).low, 4)
+    >>> rounding_interval(0.5, 0), round(rounding_interval(87.0, 1, 100).low, 4)
     (Span(low=0.0, high=1.0), 0.8695)
     """
-    half = 0.5 * 10**-decimals
-    return Span(max(0.0, (value - half) / scale), min(1.0, (value + half) / scale))
+    half_unit = 0.5 * 10**-decimals
+    return Span(max(0.0, (value - half_unit) / scale), min(1.0, (value + half_unit) / scale))
 
 
-def _corners(formula: Callable[..., float], spans: Sequence[Span]) -> Span | None:
-    """The range of a formula that is monotone in each of its arguments; None where it does not
-    exist.
-    """
+def _monotone_range(formula: Callable[..., float], spans: Sequence[Span]) -> Span | None:
+    """Return the range of a formula monotone in each argument; None where it does not exist."""
     ends = itertools.product(*((span.low, span.high) for span in spans))
     values = [value for corner in ends if math.isfinite(value := formula(*corner))]
     return Span(min(values), max(values)) if len(values) == 2 ** len(spans) else None
@@ -244,23 +294,25 @@ def _corners(formula: Callable[..., float], spans: Sequence[Span]) -> Span | Non
 def f1_from(precision: Span, recall: Span) -> Span | None:
     """F1 from precision and recall, their harmonic mean: F1 = 2 P R / (P + R).
 
-    >>> span = f1_from(rounded(87.0, 1, 100), rounded(80.2, 1, 100))
+    >>> span = f1_from(rounding_interval(87.0, 1, 100), rounding_interval(80.2, 1, 100))
     >>> round(span.low, 4), round(span.high, 4)
     (0.8341, 0.8351)
     """
-    return _corners(
+    return _monotone_range(
         lambda p, r: 2 * p * r / (p + r) if p + r > 0 else math.nan, (precision, recall)
     )
 
 
-def yes_from(precision: Span, recall: Span, base: Span) -> Span | None:
+def yes_rate_from(precision: Span, recall: Span, base: Span) -> Span | None:
     """The share of positive answers from precision, recall and the share of positive truths: Y =
     base R / P.
 
-    >>> yes_from(Span(0.5, 0.5), Span(0.9, 0.9), Span(0.5, 0.5))
+    >>> yes_rate_from(Span(0.5, 0.5), Span(0.9, 0.9), Span(0.5, 0.5))
     Span(low=0.9, high=0.9)
     """
-    return _corners(lambda p, r, b: b * r / p if p > 0 else math.nan, (precision, recall, base))
+    return _monotone_range(
+        lambda p, r, b: b * r / p if p > 0 else math.nan, (precision, recall, base)
+    )
 
 
 def accuracy_from(precision: Span, recall: Span, base: Span) -> Span | None:
@@ -271,7 +323,7 @@ def accuracy_from(precision: Span, recall: Span, base: Span) -> Span | None:
     >>> round(span.low, 3)
     0.725
     """
-    return _corners(
+    return _monotone_range(
         lambda p, r, b: 1 - b * (1 + r / p - 2 * r) if p > 0 else math.nan,
         (precision, recall, base),
     )
@@ -287,10 +339,10 @@ def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | 
     """
 
     def base(a: float, p: float, r: float) -> float:
-        rest = 1 + r / p - 2 * r if p > 0 else 0.0
-        return (1 - a) / rest if rest > 1e-9 else math.nan
+        denominator = 1 + r / p - 2 * r if p > 0 else 0.0
+        return (1 - a) / denominator if denominator > 1e-9 else math.nan
 
-    return _corners(base, (accuracy, precision, recall))
+    return _monotone_range(base, (accuracy, precision, recall))
 
 
 def accuracy_from_yes(precision: Span, recall: Span, yes: Span) -> Span | None:
@@ -301,7 +353,7 @@ def accuracy_from_yes(precision: Span, recall: Span, yes: Span) -> Span | None:
     >>> round(span.low, 3)
     0.725
     """
-    return _corners(
+    return _monotone_range(
         lambda p, r, y: 1 - y * (1 + p / r - 2 * p) if r > 0 else math.nan, (precision, recall, yes)
     )
 
@@ -317,11 +369,12 @@ def common_base(spans: Sequence[Span]) -> tuple[Span, tuple[int, ...]] | None:
     """
     best: tuple[int, ...] = ()
     for start in spans:
-        holding = tuple(
+        containing = tuple(
             i for i, span in enumerate(spans) if span.low - 1e-9 <= start.low <= span.high + 1e-9
         )
-        best = max(best, holding, key=len)
+        best = max(best, containing, key=len)
     if len(best) < 3 or 2 * len(best) <= len(spans):
         return None
-    low, high = max(spans[i].low for i in best), min(spans[i].high for i in best)
+    low = max(spans[i].low for i in best)
+    high = min(spans[i].high for i in best)
     return Span(min(low, high), max(low, high)), best

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,22 +18,22 @@ from hqm.published.table_cells import (
     MISSING,
     PrintedCell,
     Rows,
-    bare,
-    cell_of,
-    decimal_comma,
     is_score,
+    parse_cell,
     read_sheet,
+    strip_marks,
+    uses_decimal_comma,
 )
 from hqm.signature import digest_file
 
 Direction = Literal["higher", "lower"]
-SUMMARY = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
+SUMMARY_NAMES = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
 """Names of columns and rows that are the mean or the sum of the others."""
 _RESPONDENT = re.compile(
     r"^(models?|respondents?|methods?|systems?|l?v?lms?|mllms?|names?|checkpoints?)$", re.IGNORECASE
 )
 _COUNT = re.compile(r"^(freq(uency)?|counts?|weights?|obs(erved)?|n)$", re.IGNORECASE)
-_MOST_ROWS = 1_000_000
+_MAX_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Published:
         column.
     respondents
         The name of each row: its labels joined.
-    about
+    column_specs
         The columns of scores.
     values
         (respondents, columns): the scores; NaN where nothing is printed.
@@ -99,20 +99,20 @@ class Published:
     label_names: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     respondents: tuple[str, ...]
-    about: tuple[Column, ...]
+    column_specs: tuple[Column, ...]
     values: Array
     printed: tuple[tuple[str, ...], ...]
     summaries: tuple[tuple[str, tuple[str, ...]], ...]
     digest: str
     notes: tuple[str, ...] = ()
-    named: bool = True
+    has_names: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(column.name for column in self.about)
+        return tuple(column.name for column in self.column_specs)
 
-    def place(self, name: str) -> int:
+    def index_of(self, name: str) -> int:
         """Return the position of a column.
 
         Raises
@@ -130,29 +130,31 @@ class Published:
 
     def column(self, name: str) -> Array:
         """One column's scores, as printed."""
-        scores: Array = self.values[:, self.place(name)]
+        scores: Array = self.values[:, self.index_of(name)]
         return scores
 
-    def turned(self, name: str) -> Array:
+    def oriented_scores(self, name: str) -> Array:
         """Return a column's scores, reversed if lower ones are better."""
-        about, scores = self.about[self.place(name)], self.column(name)
-        if not about.lower_is_better:
+        spec, scores = self.column_specs[self.index_of(name)], self.column(name)
+        if not spec.lower_is_better:
             return scores
-        return -scores if about.scale is None else about.scale - scores
+        return -scores if spec.scale is None else spec.scale - scores
 
     @property
-    def binary(self) -> bool:
+    def is_binary(self) -> bool:
         """Whether every score is 0 or 1, so that the columns are single items."""
-        known = self.values[np.isfinite(self.values)]
-        return len(self.columns) > 1 and bool(np.isin(known, (0, 1)).all())
+        finite = self.values[np.isfinite(self.values)]
+        return len(self.columns) > 1 and bool(np.isin(finite, (0, 1)).all())
 
     @property
-    def repeated(self) -> int | None:
+    def repeated_label(self) -> int | None:
         """Return which label names the respondents, if each has several rows."""
         if len(self.label_names) < 2:
             return None
-        known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
-        column = known[-1] if known else len(self.label_names) - 1
+        candidates = [
+            j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())
+        ]
+        column = candidates[-1] if candidates else len(self.label_names) - 1
         names = [row[column] for row in self.labels]
         return column if len(set(names)) < len(names) else None
 
@@ -171,97 +173,125 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     DataError
         The file has no scores, a cell is no number or may be two, or a respondent stands twice.
     """
+    location = str(path)
+    head, body, header_line = _read_head_and_body(path, n_labels=int(names))
+    head, body = _drop_index(head, body, names=names)
+    head, body, expansion = _expand_counts(head, body, location)
+    notes = [expansion] if expansion else []
+    n_labels = 0
+    if names and not expansion:
+        n_labels = _count_label_columns(head, body)
+    lines = [line for line, _ in body]
+    labels = [list(map(strip_marks, row[:n_labels])) for _, row in body]
+    labels = _fill_labels(labels, lines, location)
+    headings = [_parse_heading(cell) for cell in head[n_labels:]]
+    _check_headings([heading.name for heading in headings], f"{location}:{header_line}")
+    cells = _parse_cells([(line, row[n_labels:]) for line, row in body], location)
+    row_names = [" / ".join(filter(None, label)) for label in labels]
+    if not n_labels:
+        row_names = [str(i + 1) for i in range(len(body))]
+    summaries, scores = _split_summaries(row_names, has_names=n_labels == 1)
+    respondents = tuple(row_names[i] for i in scores)
+    _check_names(respondents, location, unnamed=n_labels == 0)
+    printed = [cells[i] for i in scores]
+    values, column_specs = _read_columns(headings, printed, location)
+    _check_rows(values, column_specs, respondents, location)
+    for j, column in enumerate(column_specs):
+        if column.scale == 100:
+            _check_scale(column.name, [row[j] for row in printed], location)
+    notes += [
+        f"the row {row_names[i]!r} is taken as the mean or the sum of the others, not as a"
+        " respondent"
+        for i in summaries
+    ]
+    return Published(
+        name=path.stem,
+        label_names=tuple(map(strip_marks, head[:n_labels])),
+        labels=tuple(tuple(labels[i]) for i in scores),
+        respondents=respondents,
+        column_specs=column_specs,
+        values=values,
+        printed=tuple(map(_texts, printed)),
+        summaries=tuple((row_names[i], _texts(cells[i])) for i in summaries),
+        digest=digest_file(path),
+        notes=(*notes, *_reading_notes(column_specs, cells)),
+        has_names=n_labels > 0,
+    )
+
+
+def _read_head_and_body(path: Path, n_labels: int) -> tuple[list[str], Rows, int]:
+    """Return the heading of each column, the rows below, and the line of the headings."""
     sheet = read_sheet(path)
-    rows, place = sheet.rows, str(path)
-    if len(rows) < 2 or len(rows[0][1]) < (2 if names else 1):
+    rows = sheet.rows
+    if len(rows) < 2 or len(rows[0][1]) < 1 + n_labels:
         raise DataError(
             "it is no table of scores",
-            location=place,
+            location=str(path),
             remedy="Write a header, then a respondent and its scores a row.",
         )
     depth = _header_rows(rows)
-    head = _joined([row for _, row in rows[:depth]])
-    body = rows[depth:]
-    if sheet.typeset:
-        body = [
-            (line, row)
-            for line, row in body
-            if sum(bool(cell.strip()) for cell in row) > 1 and len(set(row)) > 1
-        ]
-    for line, row in body:
+    head = _join_headers([row for _, row in rows[:depth]])
+    body = []
+    for line, row in rows[depth:]:
+        n_texts = sum(bool(cell.strip()) for cell in row)
+        # in a typeset table a row with one text is a heading between rows
+        if sheet.typeset and (n_texts < 2 or len(set(row)) < 2):
+            continue
         if len(row) != len(head):
             raise DataError(
-                f"the row has {len(row)} fields, the header {len(head)}", location=f"{place}:{line}"
+                f"the row has {len(row)} fields, the header {len(head)}", location=f"{path}:{line}"
             )
-    notes: list[str] = []
-    head, body = _without_index(head, body, names=names)
-    head, body, expanded = _expanded(head, body, place)
-    if expanded:
-        names = False
-        notes.append(expanded)
-    wide = _label_columns(head, body) if names else 0
-    labels = _filled(
-        [[bare(cell) for cell in row[:wide]] for _, row in body], [line for line, _ in body], place
-    )
-    columns = [_heading(cell) for cell in head[wide:]]
-    _check_columns([name for name, _, _ in columns], f"{place}:{rows[depth - 1][0]}")
-    comma = decimal_comma(
-        (bare(cell), f"{place}:{line}") for line, row in body for cell in row[wide:]
-    )
-    cells = [[cell_of(cell, f"{place}:{line}", comma) for cell in row[wide:]] for line, row in body]
-    rows_named = (
-        [" / ".join(filter(None, label)) for label in labels]
-        if wide
-        else [str(i + 1) for i in range(len(body))]
-    )
-    summaries, kept = [], list(range(len(body)))
-    if wide == 1:
-        # a last row "average" is no respondent
-        kept = [i for i in kept if not SUMMARY.match(rows_named[i])] or kept
-        left = [i for i in range(len(body)) if i not in set(kept)]
-        summaries = [(rows_named[i], tuple(cell.text for cell in cells[i])) for i in left]
-        notes += [
-            f"the row {rows_named[i]!r} is taken as the mean or the sum of the others, not as a"
-            " respondent"
-            for i in left
-        ]
-    _check_names([rows_named[i] for i in kept], place, unnamed=wide == 0)
-    values = np.array([[cell.value for cell in cells[i]] for i in kept], dtype=np.float64).reshape(
-        len(kept), len(columns)
-    )
+        body.append((line, row))
+    return head, body, rows[depth - 1][0]
+
+
+def _parse_cells(rows: Rows, location: str) -> list[list[PrintedCell]]:
+    """Return the cells of scores; whether a comma is a decimal point is told from all of them."""
+    texts = [(strip_marks(cell), f"{location}:{line}") for line, row in rows for cell in row]
+    comma = uses_decimal_comma(texts)
+    return [[parse_cell(cell, f"{location}:{line}", comma) for cell in row] for line, row in rows]
+
+
+def _read_columns(
+    headings: Sequence[_Heading], printed: Sequence[Sequence[PrintedCell]], location: str
+) -> tuple[Array, tuple[Column, ...]]:
+    """Return the scores, and what each of their columns is."""
+    values = np.array([cell.value for row in printed for cell in row], dtype=np.float64)
     if not np.isfinite(values).any():
-        raise DataError("it has no score", location=place, remedy="Write the scores as numbers.")
-    about = tuple(
-        _column(name, better, percent, [cells[i][j] for i in kept], place)
-        for j, (name, better, percent) in enumerate(columns)
-    )
-    _check_rows(values, about, [rows_named[i] for i in kept], place)
-    for j, column in enumerate(about):
-        if column.scale == 100:
-            _check_scale(column.name, [cells[i][j] for i in kept], place)
-    shares = [column.name for column in about if "%" in column.name and column.scale == 1]
-    notes += [
-        f"the heading {name!r} says per cent, its numbers are read as shares of 1"
-        for name in shares
-    ]
-    if any(cell.spread for row in cells for cell in row):
-        notes.append(
+        raise DataError("it has no score", location=location, remedy="Write the scores as numbers.")
+    columns = []
+    for j, heading in enumerate(headings):
+        columns.append(_describe_column(heading, [row[j] for row in printed], location))
+    return values.reshape(len(printed), len(headings)), tuple(columns)
+
+
+def _split_summaries(row_names: Sequence[str], *, has_names: bool) -> tuple[list[int], list[int]]:
+    """Return the indices of the rows that sum up the others, and those of the respondents."""
+    indices = list(range(len(row_names)))
+    if not has_names:
+        return [], indices
+    # a last row "average" is no respondent; where all rows are called so, none is a summary
+    scores = [i for i in indices if not SUMMARY_NAMES.match(row_names[i])] or indices
+    return [i for i in indices if i not in set(scores)], scores
+
+
+def _texts(cells: Sequence[PrintedCell]) -> tuple[str, ...]:
+    """Return the cells as they are printed."""
+    return tuple(cell.text for cell in cells)
+
+
+def _reading_notes(
+    columns: Sequence[Column], cells: Sequence[Sequence[PrintedCell]]
+) -> Iterator[str]:
+    """Yield what a reader must know of how the numbers were taken."""
+    for column in columns:
+        if "%" in column.name and column.scale == 1:
+            yield f"the heading {column.name!r} says per cent, its numbers are read as shares of 1"
+    if any(cell.uncertainty for row in cells for cell in row):
+        yield (
             "what stands behind ± is left out: the table does not say whether it is a deviation, an"
             " error or an interval"
         )
-    return Published(
-        name=path.stem,
-        label_names=tuple(bare(cell) for cell in head[:wide]),
-        labels=tuple(tuple(labels[i]) for i in kept),
-        respondents=tuple(rows_named[i] for i in kept),
-        about=about,
-        values=values,
-        printed=tuple(tuple(cell.text for cell in cells[i]) for i in kept),
-        summaries=tuple(summaries),
-        digest=digest_file(path),
-        notes=tuple(notes),
-        named=wide > 0,
-    )
 
 
 # --- header ---
@@ -271,17 +301,17 @@ def _header_rows(rows: Rows) -> int:
     """Return the number of header rows. Rows below the first one hold no number."""
     depth = 1
     for _, row in rows[1:3]:
-        above = [cell.strip() for cell in rows[depth - 1][1][1:]]
-        grouped = len(set(above)) < len(above) or "" in above
+        upper_row = [cell.strip() for cell in rows[depth - 1][1][1:]]
+        grouped = len(set(upper_row)) < len(upper_row) or "" in upper_row
         words = [cell for cell in row[1:] if cell.strip()]
-        scored = any(is_score(cell) or bare(cell) in MISSING for cell in row[1:])
+        scored = any(is_score(cell) or strip_marks(cell) in MISSING for cell in row[1:])
         if not grouped or scored or len(set(words)) < 2:
             break
         depth += 1
     return depth if len(rows) > depth else 1
 
 
-def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
+def _join_headers(rows: Sequence[Sequence[str]]) -> list[str]:
     """Join the header rows into one heading for each column, such as `existence F1`."""
     if len(rows) == 1:
         return list(rows[0])
@@ -297,48 +327,59 @@ def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(dict.fromkeys(row[j] for row in filled if row[j])) for j in range(width)]
 
 
-def _heading(cell: str) -> tuple[str, Direction | Literal[""], bool]:
+class _Heading(NamedTuple):
     """A column's name, the direction that an arrow says, and whether it is in per cent."""
+
+    name: str
+    better: Direction | Literal[""]
+    percent: bool
+
+
+def _parse_heading(cell: str) -> _Heading:
     better: Direction | Literal[""] = ""
     if "↑" in cell:
         better = "higher"
     elif "↓" in cell:
         better = "lower"
-    name = re.sub(r"\s+", " ", re.sub(r"\(\s*[↑↓]\s*\)|[↑↓]", "", bare(cell))).strip()
-    return name, better, "%" in name
+    name = re.sub(r"\s+", " ", re.sub(r"\(\s*[↑↓]\s*\)|[↑↓]", "", strip_marks(cell))).strip()
+    return _Heading(name, better, "%" in name)
 
 
-def _check_columns(names: Sequence[str], place: str) -> None:
+def _check_headings(names: Sequence[str], location: str) -> None:
     counts = Counter(names)
     for name in names:
         if not name or counts[name] > 1:
-            what = f"the column {name!r} stands twice" if name else "a column has no name"
-            raise DataError(what, location=place, remedy="Give every column a name of its own.")
+            reason = f"the column {name!r} stands twice" if name else "a column has no name"
+            raise DataError(
+                reason, location=location, remedy="Give every column a name of its own."
+            )
 
 
-def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
+def _check_names(names: Sequence[str], location: str, *, unnamed: bool) -> None:
     counts = Counter(names)
-    twice = next((name for name in names if counts[name] > 1), None)
-    if twice is not None and not unnamed:
-        number = re.fullmatch(r"[+-]?[\d.]+", twice)
+    duplicate = next((name for name in names if counts[name] > 1), None)
+    if duplicate is not None and not unnamed:
+        number = re.fullmatch(r"[+-]?[\d.]+", duplicate)
         remedy = (
             "Keep one row each."
             if not number
             else "If the first column is a score too, add --no-names."
         )
-        raise DataError(f"the respondent {twice!r} stands twice", location=place, remedy=remedy)
+        raise DataError(
+            f"the respondent {duplicate!r} stands twice", location=location, remedy=remedy
+        )
 
 
 # --- rows ---
 
 
-def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
+def _drop_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
     """Drop a first column of row numbers or ranks."""
     first = head[0].strip().lower()
     if len(head) < 2 or first not in ("", "unnamed: 0", "rank", "#", "no", "no.", "index"):
         return head, body
     numbers = [row[0].strip() for _, row in body]
-    texts = all(not is_score(row[1]) and bare(row[1]) not in MISSING for _, row in body)
+    texts = all(not is_score(row[1]) and strip_marks(row[1]) not in MISSING for _, row in body)
     if not all(number.isdecimal() for number in numbers) or (names and not texts):
         return head, body
     if first not in ("", "unnamed: 0") and not texts:
@@ -348,115 +389,120 @@ def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[st
     return head[1:], [(line, row[1:]) for line, row in body]
 
 
-def _label_columns(head: Sequence[str], body: Rows) -> int:
+def _count_label_columns(head: Sequence[str], body: Rows) -> int:
     """Return how many leading columns name the row: the first, and later ones without numbers."""
-    wide = 1
-    while wide < len(head) - 1:
-        cells = [bare(row[wide]) for _, row in body]
+    n_labels = 1
+    while n_labels < len(head) - 1:
+        cells = [strip_marks(row[n_labels]) for _, row in body]
         words = [cell for cell in cells if cell and cell not in MISSING]
         if not words or not all(
             re.search(r"[^\W\d_]", cell) and not is_score(cell) for cell in words
         ):
             break
-        if not any(is_score(row[j]) for _, row in body for j in range(wide + 1, len(head))):
+        if not any(is_score(row[j]) for _, row in body for j in range(n_labels + 1, len(head))):
             break
-        wide += 1
-    return wide
+        n_labels += 1
+    return n_labels
 
 
-def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[list[str]]:
+def _fill_labels(labels: list[list[str]], lines: Sequence[int], location: str) -> list[list[str]]:
     """Repeat labels that are printed once for several rows."""
-    above: list[str] = []
+    previous: list[str] = []
     for line, row in zip(lines, labels, strict=True):
         blank = not any(row)
         for j in range(len(row) - 1):
-            row[j] = row[j] or (above[j] if above else "")
+            row[j] = row[j] or (previous[j] if previous else "")
         if row and blank:
             raise DataError(
                 "the respondent has no name",
-                location=f"{place}:{line}",
+                location=f"{location}:{line}",
                 remedy="Write it in the first column, or add --no-names.",
             )
-        above = row
+        previous = row
     return labels
 
 
-def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows, str]:
+def _expand_counts(head: list[str], body: Rows, location: str) -> tuple[list[str], Rows, str]:
     """Expand a table of answer patterns with counts to one row for each respondent."""
-    first = [row[0].strip() for _, row in body]
-    digits = {len(text) for text in first}
-    patterns = (
-        len(head) == 2
-        and len(digits) == 1
-        and digits.pop() > 1
-        and all(re.fullmatch("[01]+", t) for t in first)
-    )
-    last = [row[-1].strip() for _, row in body]
-    counted = all(re.fullmatch(r"\d{1,7}", text) for text in last)
-    if patterns and counted:
-        items = [str(i + 1) for i in range(len(first[0]))]
-        split = [(line, list(row[0].strip())) for line, row in body]
-    elif _COUNT.match(head[-1].strip()) and counted and len(head) > 2:
-        start = 0 if all(text in ("0", "1") for text in first) else 1
-        items, split = head[start:-1], [(line, row[start:-1]) for line, row in body]
-        if len(items) < 2 or not all(
-            cell.strip() in ("0", "1") for _, row in split for cell in row
-        ):
-            return head, body, ""
-    else:
+    counts = [row[-1].strip() for _, row in body]
+    if not all(re.fullmatch(r"\d{1,7}", count) for count in counts):
         return head, body, ""
-    total = sum(map(int, last))
-    if total > _MOST_ROWS:
+    items, patterns = _answer_patterns(head, body)
+    if not items:
+        return head, body, ""
+    total = sum(map(int, counts))
+    if total > _MAX_ROWS:
         raise DataError(
             f"its counts add up to {total:,} respondents",
-            location=place,
-            remedy=f"Keep {_MOST_ROWS:,} at most.",
+            location=location,
+            remedy=f"Keep {_MAX_ROWS:,} at most.",
         )
-    rows = [row for row, count in zip(split, last, strict=True) for _ in range(int(count))]
-    return (
-        items,
-        rows,
-        f"{len(split)} patterns of answers were counted out to {total:,} respondents",
-    )
+    rows: Rows = []
+    for pattern, count in zip(patterns, counts, strict=True):
+        rows += [pattern] * int(count)
+    note = f"{len(patterns)} patterns of answers were counted out to {total:,} respondents"
+    return items, rows, note
+
+
+def _answer_patterns(head: Sequence[str], body: Rows) -> tuple[list[str], Rows]:
+    """Return the items and the answers of each row before its count, as one text ("0110") or as a
+    cell for each item; nothing of a table that holds none.
+    """
+    first = [row[0].strip() for _, row in body]
+    n_items = len(first[0]) if first else 0
+    if (
+        len(head) == 2
+        and n_items > 1
+        and all(re.fullmatch(rf"[01]{{{n_items}}}", t) for t in first)
+    ):
+        return [str(i + 1) for i in range(n_items)], [(i, list(row[0].strip())) for i, row in body]
+    if len(head) < 3 or not _COUNT.match(head[-1].strip()):
+        return [], []
+    start = 0 if all(text in ("0", "1") for text in first) else 1
+    items = list(head[start:-1])
+    patterns = [(line, row[start:-1]) for line, row in body]
+    answers = {cell.strip() for _, row in patterns for cell in row}
+    if len(items) < 2 or not answers <= {"0", "1"}:
+        return [], []
+    return items, patterns
 
 
 # --- columns ---
 
 
-def _column(
-    name: str,
-    better: Direction | Literal[""],
-    percent: bool,
-    cells: Sequence[PrintedCell],
-    place: str,
-) -> Column:
-    known = np.array([cell.value for cell in cells if math.isfinite(cell.value)])
-    marked = [cell for cell in cells if cell.percent]
-    plain = [cell for cell in cells if not cell.percent and math.isfinite(cell.value)]
-    if (
-        marked
-        and plain
-        and all(abs(cell.value) <= 1 for cell in plain)
-        and any(cell.value > 1.5 for cell in marked)
-    ):
+def _describe_column(heading: _Heading, cells: Sequence[PrintedCell], location: str) -> Column:
+    """Return the scale, the direction and the decimals of a column."""
+    name = heading.name
+    scores = [cell for cell in cells if math.isfinite(cell.value)]
+    values = np.array([cell.value for cell in scores])
+    marked = [cell.value for cell in cells if cell.percent]
+    plain = [cell for cell in scores if not cell.percent]
+    if max(marked, default=0.0) > 1.5 and plain and all(abs(cell.value) <= 1 for cell in plain):
         raise DataError(
             f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign",
-            location=place,
+            location=location,
             remedy="Write all of them in per cent, or none.",
         )
+    largest = values.max(initial=0.0)
+    # a heading may say per cent over numbers that are shares, as tables of yes ratios do
+    says_percent = heading.percent and largest > 1
+    # a rate above 1 is in per cent, however many cells hold what no rate is
+    is_rate = len(name) > 1 and bool(metric_of(name)[0]) and largest > 1.5
+    scale = _infer_scale(values, percent=bool(says_percent or is_rate or marked))
+    return Column(name, scale, heading.better, _printed_decimals(cells))
+
+
+def _printed_decimals(cells: Sequence[PrintedCell]) -> int:
+    """Return the most digits after the point in a column."""
     fractions = [cell.text.partition(".")[2] for cell in cells if "e" not in cell.text.lower()]
     decimals = max(map(len, fractions), default=0)
-    if decimals >= 5:
-        # a program's default format writes zeros that nobody measured
-        decimals = max(len(fraction.rstrip("0")) for fraction in fractions)
-    # a heading may say per cent over numbers that are shares, as tables of yes ratios do
-    said = percent and bool(len(known)) and known.max() > 1
-    # a rate above 1 is in per cent, however many cells hold what no rate is
-    rate = len(name) > 1 and bool(metric_of(name)[0]) and bool(len(known)) and known.max() > 1.5
-    return Column(name, _scale(known, percent=said or rate or bool(marked)), better, decimals)
+    if decimals < 5:
+        return decimals
+    # a program's default format writes zeros that nobody measured
+    return max(len(fraction.rstrip("0")) for fraction in fractions)
 
 
-def _check_scale(name: str, cells: Sequence[PrintedCell], place: str) -> None:
+def _check_scale(name: str, cells: Sequence[PrintedCell], location: str) -> None:
     """Check that no shares of 1 stand among the percents of a column: times 100 they would be as
     large as the others, and they have more decimals, or are a third of the column.
 
@@ -472,12 +518,12 @@ def _check_scale(name: str, cells: Sequence[PrintedCell], place: str) -> None:
     values = [cell.value for cell in large]
     as_large = all(min(values) / 2 <= 100 * cell.value <= 2 * max(values) for cell in small)
     finer = min(map(_decimals, small)) > max(map(_decimals, large))
-    several = len(small) >= max(2, len(large) / 2)
-    if as_large and np.median(values) >= 20 and (finer or several):
+    are_many = len(small) >= max(2, len(large) / 2)
+    if as_large and np.median(values) >= 20 and (finer or are_many):
         raise DataError(
             f"{small[0].text!r} stands in the column {name!r} beside {large[0].text!r}: one is a"
             " share of 1, the other a percent",
-            location=place,
+            location=location,
             remedy="Write all of them on one scale.",
         )
 
@@ -486,7 +532,9 @@ def _decimals(cell: PrintedCell) -> int:
     return len(cell.text.partition(".")[2])
 
 
-def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], place: str) -> None:
+def _check_rows(
+    values: Array, column_specs: Sequence[Column], names: Sequence[str], location: str
+) -> None:
     """Check that no row has shares where the others have percents: at most 1 in each of two columns
     or more, and a twentieth of their medians.
 
@@ -495,30 +543,32 @@ def _check_rows(values: Array, about: Sequence[Column], names: Sequence[str], pl
     DataError
         Some have.
     """
-    rates = values[:, [column.scale == 100 for column in about]]
+    rates = values[:, [column.scale == 100 for column in column_specs]]
     if rates.shape[1] < 2 or len(rates) < 3:
         return
     small = [bool(((row > 0) & (row <= 1) | np.isnan(row)).all()) for row in rates]
     if not any(small) or all(small):
         return
-    most = np.nan_to_num(np.nanmedian(rates[[not each for each in small]], axis=0))
-    if (most >= 20).all():
+    typical = np.nan_to_num(
+        np.nanmedian(rates[[not row_is_small for row_is_small in small]], axis=0)
+    )
+    if (typical >= 20).all():
         odd = [name for name, is_small in zip(names, small, strict=True) if is_small]
         raise DataError(
             f"{len(odd)} of {len(names)} rows have shares of 1 where the others have percents:"
             f" {', '.join(odd[:3])}",
-            location=place,
+            location=location,
             remedy="Write all rows on one scale.",
         )
 
 
-def _scale(known: Array, *, percent: bool) -> float | None:
+def _infer_scale(finite: Array, *, percent: bool) -> float | None:
     if percent:
         return 100.0
-    if not len(known) or known.max() <= 1.5:
+    if not len(finite) or finite.max() <= 1.5:
         # shares of 1; where many are negative they are differences, or points
-        return 1.0 if not len(known) or (known >= 0).mean() >= 0.8 else None
-    return 100.0 if ((known >= 0) & (known <= 100)).mean() >= 0.8 else None
+        return 1.0 if not len(finite) or (finite >= 0).mean() >= 0.8 else None
+    return 100.0 if ((finite >= 0) & (finite <= 100)).mean() >= 0.8 else None
 
 
 # --- columns that are metrics of the same answers, such as precision and F1 ---
@@ -553,28 +603,32 @@ def metric_of(name: str) -> tuple[str, str]:
     return "", ""
 
 
-def groups_of(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
+def metric_groups(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
     """Return group of questions -> metric -> column. Skip groups with two columns of one metric."""
     groups: dict[str, dict[str, int]] = {}
-    doubtful = set()
+    ambiguous = set()
     for j, column in enumerate(columns):
         metric, group = metric_of(column.name)
         if metric and column.scale is not None:
             if metric in groups.setdefault(group, {}):
-                doubtful.add(group)
+                ambiguous.add(group)
             groups[group][metric] = j
-    return {group: places for group, places in groups.items() if group not in doubtful}
+    return {group: indices for group, indices in groups.items() if group not in ambiguous}
 
 
 def confusion_groups(table: Published) -> dict[str, dict[str, int]]:
     """Return group -> metric -> position of its column, for groups with two metrics or more."""
-    return {group: places for group, places in groups_of(table.about).items() if len(places) > 1}
+    return {
+        group: indices
+        for group, indices in metric_groups(table.column_specs).items()
+        if len(indices) > 1
+    }
 
 
 def is_summary(column: Column) -> bool:
     """Whether a column is called the mean or the sum of the others, of one metric or of all."""
     metric, group = metric_of(column.name)
-    return bool(SUMMARY.match((group if metric else column.name).strip()))
+    return bool(SUMMARY_NAMES.match((group if metric else column.name).strip()))
 
 
 # ----------------------------------------------------------------------
@@ -582,7 +636,7 @@ def is_summary(column: Column) -> bool:
 # for each respondent.
 # ----------------------------------------------------------------------
 
-_LEADING = ("accuracy", "f1", "recall", "precision")
+_METRIC_PREFERENCE = ("accuracy", "f1", "recall", "precision")
 
 
 @dataclass(frozen=True)
@@ -591,7 +645,7 @@ class Subscales:
 
     Parameters
     ----------
-    columns, about
+    columns, column_specs
         Their names, and what each is.
     scores
         (respondents, columns): higher is better, on one scale.
@@ -603,7 +657,7 @@ class Subscales:
     """
 
     columns: tuple[str, ...]
-    about: tuple[Column, ...]
+    column_specs: tuple[Column, ...]
     scores: Array
     rates: Array | None
     notes: tuple[str, ...] = ()
@@ -614,35 +668,61 @@ class Subscales:
         return self.scores.mean(axis=1) if self.columns else np.full(len(self.scores), np.nan)
 
 
-def pivoted(table: Published) -> Published:
+def pivot_respondents(table: Published) -> Published:
     """Reshape a table with several rows for each respondent to one row for each."""
-    repeated = table.repeated
+    repeated = table.repeated_label
     if repeated is None:
         return table
     names = list(dict.fromkeys(row[repeated] for row in table.labels))
     sets = list(dict.fromkeys((*row[:repeated], *row[repeated + 1 :]) for row in table.labels))
-    width = len(table.about)
+    width = len(table.column_specs)
     values = np.full((len(names), len(sets) * width), np.nan)
     printed = [[""] * values.shape[1] for _ in names]
     for i, row in enumerate(table.labels):
         m, s = names.index(row[repeated]), sets.index((*row[:repeated], *row[repeated + 1 :]))
         values[m, s * width : (s + 1) * width] = table.values[i]
         printed[m][s * width : (s + 1) * width] = table.printed[i]
-    about = [
-        replace(column, name=f"{' / '.join(each)} {column.name}")
-        for each in sets
-        for column in table.about
+    column_specs = [
+        replace(column, name=f"{' / '.join(labels)} {column.name}")
+        for labels in sets
+        for column in table.column_specs
     ]
     return replace(
         table,
         label_names=(table.label_names[repeated],),
         labels=tuple((name,) for name in names),
         respondents=tuple(names),
-        about=tuple(about),
+        column_specs=tuple(column_specs),
         values=values,
         printed=tuple(tuple(row) for row in printed),
         summaries=(),
     )
+
+
+def _preferred_metric(metrics: Collection[str]) -> str:
+    """Return the metric that stands for others of the same answers; empty where none can."""
+    return next((name for name in _METRIC_PREFERENCE if name in metrics), "")
+
+
+def _is_undirected(column: Column) -> bool:
+    """Whether nothing says which way of a column is good."""
+    return not column.better and not metric_of(column.name)[0]
+
+
+def _standardised(scores: Array) -> Array:
+    """Return columns with a mean of 0 and a standard deviation of 1; constant ones stay at 0."""
+    deviations = np.nanstd(scores, axis=0, ddof=1)
+    centred: Array = scores - np.nanmean(scores, axis=0)
+    return centred / np.where(deviations > 0, deviations, 1.0)
+
+
+def _rates(raw: Array, scales: Sequence[float | None]) -> Array | None:
+    """Return printed scores as shares between 0 and 1; None where they are none."""
+    if not scales or None in scales:
+        return None
+    rates: Array = raw / np.array(scales)
+    valid = (rates >= 0) & (rates <= 1) | np.isnan(rates)
+    return rates if valid.all() else None
 
 
 def subscales_of(table: Published) -> Subscales:
@@ -653,42 +733,41 @@ def subscales_of(table: Published) -> Subscales:
     answers again.
     """
     notes = []
-    chosen = [j for j, column in enumerate(table.about) if not is_summary(column)]
+    metrics = {
+        j: metric_of(column.name)[0]
+        for j, column in enumerate(table.column_specs)
+        if not is_summary(column)
+    }
+    indices = list(metrics)
     if confusion_groups(table):
-        have = {metric_of(table.about[j].name)[0] for j in chosen}
-        metric = next((name for name in _LEADING if name in have), "")
-        chosen = [j for j in chosen if metric_of(table.about[j].name)[0] == metric]
+        metric = _preferred_metric(set(metrics.values()))
+        indices = [j for j in indices if metrics[j] == metric]
         notes.append(
             f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made"
             " from the same counts"
         )
-    about = tuple(table.about[j] for j in chosen)
-    columns = tuple(column.name for column in about)
-    raw = table.values[:, chosen]
-    scales = {column.scale for column in about}
-    scores = np.stack([table.turned(name) for name in columns], axis=1) if columns else raw
-    if len(scales) > 1 and None not in scales:
-        scores = scores / np.array([column.scale for column in about])
+    column_specs = tuple(table.column_specs[j] for j in indices)
+    columns = tuple(column.name for column in column_specs)
+    raw = table.values[:, indices]
+    scales = [column.scale for column in column_specs]
+    # in row order, as `raw` is not: sums over columns depend on it in their last digit
+    scores = np.empty(raw.shape)
+    for k, name in enumerate(columns):
+        scores[:, k] = table.oriented_scores(name)
+    if len(set(scales)) > 1 and None not in scales:
+        scores = scores / np.array(scales)
         notes.append("columns in per cent are brought to shares of 1")
-    elif len(scales) > 1:
-        spread = np.nanstd(scores, axis=0, ddof=1)
-        scores = (scores - np.nanmean(scores, axis=0)) / np.where(spread > 0, spread, 1.0)
+    elif len(set(scales)) > 1:
+        scores = _standardised(scores)
         notes.append(
             "columns are on different scales, so each is standardised before they are added"
         )
-    unknown = [
-        column.name for column in about if not column.better and not metric_of(column.name)[0]
-    ]
-    if unknown and not table.binary:
-        which = "all columns" if len(unknown) == len(about) else ", ".join(unknown[:10])
+    undirected = [column.name for column in column_specs if _is_undirected(column)]
+    if undirected and not table.is_binary:
+        names = ", ".join(undirected[:10])
+        if len(undirected) == len(column_specs):
+            names = "all columns"
         notes.append(
-            f"higher is taken as better in {which}: say so, or the contrary, with --direction"
+            f"higher is taken as better in {names}: say so, or the contrary, with --direction"
         )
-    rates = (
-        raw / np.array([column.scale for column in about])
-        if None not in scales and columns
-        else None
-    )
-    if rates is not None and not ((rates >= 0) & (rates <= 1) | np.isnan(rates)).all():
-        rates = None
-    return Subscales(columns, about, scores, rates, tuple(notes))
+    return Subscales(columns, column_specs, scores, _rates(raw, scales), tuple(notes))

@@ -43,7 +43,7 @@ from hqm.published.printed_table import (
     Subscales,
     is_summary,
     metric_of,
-    pivoted,
+    pivot_respondents,
     read_table,
     subscales_of,
 )
@@ -51,8 +51,8 @@ from hqm.published.table_contradictions import (
     Checked,
     Contradiction,
     Tally,
-    identities_of,
-    parts_of,
+    arithmetic_contradictions,
+    identity_contradictions,
 )
 from hqm.respondents.kinds import check_families, families_of
 from hqm.signature import sign
@@ -69,7 +69,7 @@ class TableAudit:
     table: str
     respondents: tuple[str, ...]
     columns: tuple[str, ...]
-    about: tuple[Column, ...]
+    column_specs: tuple[Column, ...]
     items: int | None
     estimates: tuple[Estimate, ...]
     checked: Checked
@@ -84,7 +84,7 @@ class TableAudit:
     @property
     def violations(self) -> tuple[Mapping[str, Any], ...]:
         """The contradictions as rows: kind, row, column, printed, reason, off, unless."""
-        return tuple(each.to_dict() for each in self.contradictions)
+        return tuple(contradiction.to_dict() for contradiction in self.contradictions)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` prints it, in the shape of `audit.json`."""
@@ -101,7 +101,7 @@ class TableAudit:
                     "decimals": c.decimals,
                     "items": c.items,
                 }
-                for c in self.about
+                for c in self.column_specs
             ],
             "respondents": [{"name": name} for name in self.respondents],
             "estimates": [estimate.to_dict() for estimate in self.estimates],
@@ -150,43 +150,46 @@ def audit_table(
     UsageError
         A column is named that the table does not have.
     """
-    table = described(table, items, direction)
+    table = describe_columns(table, items, direction)
     tally = Tally()
-    broken = (*parts_of(table, tally), *identities_of(table, base_rate, tally))
-    checked = Checked(broken, tally.checks, tuple(dict.fromkeys(tally.notes)))
+    contradictions = (
+        *arithmetic_contradictions(table, tally),
+        *identity_contradictions(table, base_rate, tally),
+    )
+    checked = Checked(contradictions, tally.checks, tuple(dict.fromkeys(tally.notes)))
     notes = [*table.notes, *checked.notes]
-    wide = pivoted(table)
-    if wide is not table:
+    pivot = pivot_respondents(table)
+    if pivot is not table:
         notes.append(
             "every respondent stands in several rows: coefficients are over"
-            f" {len(wide.respondents)} respondents, and each row's data set makes columns of"
+            f" {len(pivot.respondents)} respondents, and each row's data set makes columns of"
             " its own"
         )
-    check_families(families, wide.respondents)
+    check_families(families, pivot.respondents)
     by_respondent = (
-        families_of(wide.respondents, families) if wide.named else list(wide.respondents)
+        families_of(pivot.respondents, families) if pivot.has_names else list(pivot.respondents)
     )
-    make = Maker(wide)
+    make = EstimateMaker(pivot)
     if columns is not None:
-        used: tuple[str, ...] = columns
-        places = [wide.place(name) for name in columns]
-        estimates = tuple(of_two(make, wide, places, by_respondent, margin))
-        x = np.mean(np.stack([wide.turned(name) for name in columns]), axis=0)
+        column_names: tuple[str, ...] = columns
+        indices = [pivot.index_of(name) for name in columns]
+        estimates = tuple(two_column_estimates(make, pivot, indices, by_respondent, margin))
+        x = np.mean(np.stack([pivot.oriented_scores(name) for name in columns]), axis=0)
     else:
-        parts = subscales_of(wide)
-        used, notes = parts.columns, [*notes, *parts.notes]
-        estimates = tuple(of_subscales(make, parts, by_respondent, seed))
-        x = parts.total
-    if not wide.binary and not any(column.items for column in wide.about):
+        subscales = subscales_of(pivot)
+        column_names, notes = subscales.columns, [*notes, *subscales.notes]
+        estimates = tuple(subscale_estimates(make, subscales, by_respondent, seed))
+        x = subscales.total
+    if not pivot.is_binary and not any(column.items for column in pivot.column_specs):
         notes.append(_NO_ITEMS)
     dependence = family_dependence(x, by_respondent, stream(seed, "families"))
-    flags = _flags(len(wide.respondents), dependence)
+    flags = _flags(len(pivot.respondents), dependence)
     return TableAudit(
         table.name,
-        wide.respondents,
-        used,
-        table.about,
-        _common(table.about),
+        pivot.respondents,
+        column_names,
+        table.column_specs,
+        _common_items(table.column_specs),
         estimates,
         checked,
         flags,
@@ -194,7 +197,7 @@ def audit_table(
     )
 
 
-def described(
+def describe_columns(
     table: Published,
     items: int | Mapping[str, int] | None,
     direction: Direction | Mapping[str, Direction] | None,
@@ -203,25 +206,25 @@ def described(
     for by_column in (items, direction):
         if isinstance(by_column, Mapping):
             for name in by_column:
-                table.place(name)
-    about = []
-    for column in table.about:
+                table.index_of(name)
+    column_specs = []
+    for column in table.column_specs:
         if isinstance(items, Mapping):
-            own = items.get(column.name)
+            n_items = items.get(column.name)
         else:  # one number for all is that of the parts, not of their mean
-            own = None if is_summary(column) else items
+            n_items = None if is_summary(column) else items
         better = (
             direction.get(column.name, column.better)
             if isinstance(direction, Mapping)
             else direction or column.better
         )
-        about.append(replace(column, items=own, better=better))
-    return replace(table, about=tuple(about))
+        column_specs.append(replace(column, items=n_items, better=better))
+    return replace(table, column_specs=tuple(column_specs))
 
 
-def _common(about: Sequence[Column]) -> int | None:
+def _common_items(column_specs: Sequence[Column]) -> int | None:
     """Return the number of items if it is the same for every column."""
-    sizes = {column.items for column in about if not is_summary(column)}
+    sizes = {column.items for column in column_specs if not is_summary(column)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
@@ -249,7 +252,7 @@ def _flags(n: int, dependence: FamilyDependence) -> tuple[Mapping[str, Any], ...
 
 
 @dataclass(frozen=True)
-class Maker:
+class EstimateMaker:
     """Turns coefficients into signed estimates about a table."""
 
     table: Published
@@ -260,24 +263,24 @@ class Maker:
         metric: str,
         coefficient: Coefficient,
         first: str = "",
-        other: str = "",
+        second: str = "",
         flags: Sequence[str] = (),
         items: int | None = None,
         **detail: Any,
     ) -> Estimate:
-        spans: tuple[Interval, ...] = ()
+        intervals: tuple[Interval, ...] = ()
         low, high, method = coefficient.low, coefficient.high, coefficient.method
         if math.isfinite(low):
-            spans = (Interval(low, high, "model_population", method, coefficient.level),)
+            intervals = (Interval(low, high, "model_population", method, coefficient.level),)
         n = coefficient.n or len(self.table.respondents)
-        few = ("FEW_MODELS",) if spans and n < 20 else ()
+        small_sample = ("FEW_MODELS",) if intervals and n < 20 else ()
         signature = sign(
             {
                 "table": self.table.name,
                 "data": self.table.digest,
                 "metric": metric,
                 "first": first,
-                "other": other,
+                "other": second,
                 "respondents": n,
                 "items": items or "unknown",
                 "statistic": indicator,
@@ -290,22 +293,22 @@ class Maker:
             metric,
             "",
             first,
-            other,
+            second,
             coefficient.value if math.isfinite(coefficient.value) else None,
             coefficient.status,
             coefficient.reason,
-            spans,
+            intervals,
             n,
             items or 0,
             0,
-            (*flags, *few),
+            (*flags, *small_sample),
             signature,
             detail,
         )
 
 
-_LENGTH = 1000
-_MOST_PAIRED = 200
+_STANDARD_LENGTH = 1000
+_MAX_PAIRED = 200
 """Columns are correlated pairwise up to this number."""
 _LIMITS = (
     "columns are taken as drawn from others like them, and count equally; with one score a cell,"
@@ -324,21 +327,21 @@ _ONE_FAMILY = (
 )
 
 
-def _independent(dependence: FamilyDependence) -> tuple[float, str]:
+def _effective_size(dependence: FamilyDependence) -> tuple[float, str]:
     """Return how many respondents are independent, or why there is no interval."""
     if dependence.families == 1:
         return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
-        few = (
+        reason = (
             f"only {dependence.n_eff:.1f} of the respondents are independent"
             if dependence.n_eff < 3
             else ""
         )
-        return dependence.n_eff, few
+        return dependence.n_eff, reason
     return float(dependence.n), ""
 
 
-def _widened(value: Coefficient, n_eff: float) -> Coefficient:
+def _widen_interval(value: Coefficient, n_eff: float) -> Coefficient:
     """Return Student's interval of a mean, for the number of independent respondents."""
     n = value.n
     if not math.isfinite(value.low) or n_eff >= n - 1e-9:
@@ -347,6 +350,8 @@ def _widened(value: Coefficient, n_eff: float) -> Coefficient:
         return replace(value, low=math.nan, high=math.nan)
     from scipy.special import stdtrit
 
+    # the half-width grows with Student's quantile at fewer degrees of freedom, and with the root
+    # of the ratio of respondents to independent ones
     tail = 0.5 + value.level / 2
     half = (
         (value.high - value.low)
@@ -362,46 +367,56 @@ def _widened(value: Coefficient, n_eff: float) -> Coefficient:
     )
 
 
-def of_two(
-    make: Maker,
+def two_column_estimates(
+    make: EstimateMaker,
     table: Published,
-    places: Sequence[int],
+    indices: Sequence[int],
     families: Sequence[str],
     margin: float | None,
 ) -> Iterable[Estimate]:
     """Two columns as two administrations."""
-    first, other = (table.about[j] for j in places)
-    reversed_ = first.lower_is_better != other.lower_is_better
-    ranked = [table.turned(table.columns[j]) for j in places]
-    known = np.isfinite(ranked[0]) & np.isfinite(ranked[1])
-    x, y = ranked[0][known], ranked[1][known]
+    first, second = (table.column_specs[j] for j in indices)
+    reversed_ = first.lower_is_better != second.lower_is_better
+    oriented = [table.oriented_scores(table.columns[j]) for j in indices]
+    scored = np.isfinite(oriented[0]) & np.isfinite(oriented[1])
+    x, y = oriented[0][scored], oriented[1][scored]
     # differences are told as printed, unless one column must be turned round
-    a, b = (x, y) if reversed_ else (table.values[known, places[0]], table.values[known, places[1]])
+    a, b = (
+        (x, y)
+        if reversed_
+        else (table.values[scored, indices[0]], table.values[scored, indices[1]])
+    )
     dependence = family_dependence(
         (x + y) / 2,
-        [family for family, there in zip(families, known.tolist(), strict=True) if there],
+        [family for family, is_scored in zip(families, scored.tolist(), strict=True) if is_scored],
     )
-    n_eff, without = _independent(dependence)
-    metric, names = "score", (first.name, other.name)
-    items = first.items if first.items == other.items else None
+    n_eff, no_interval_reason = _effective_size(dependence)
+    metric, names = "score", (first.name, second.name)
+    items = first.items if first.items == second.items else None
     flags = ("REVERSED",) if reversed_ else ()
-    lost = len(known) - int(known.sum())
+    n_left_out = len(scored) - int(scored.sum())
 
     def signed(
-        statistic: str, coefficient: Coefficient, *, more: Sequence[str] = (), **detail: Any
+        statistic: str, coefficient: Coefficient, *, extra_flags: Sequence[str] = (), **detail: Any
     ) -> Estimate:
-        if lost:
-            detail["respondents_left_out"] = lost
-        if without and coefficient.status == "ok":
-            detail["no_interval"] = without
+        if n_left_out:
+            detail["respondents_left_out"] = n_left_out
+        if no_interval_reason and coefficient.status == "ok":
+            detail["no_interval"] = no_interval_reason
         return make(
-            f"agreement.{statistic}", metric, coefficient, *names, (*more, *flags), items, **detail
+            f"agreement.{statistic}",
+            metric,
+            coefficient,
+            *names,
+            (*extra_flags, *flags),
+            items,
+            **detail,
         )
 
     related: dict[str, Any] = {
         "n_effective": n_eff,
         "families": [
-            family for family, there in zip(families, known.tolist(), strict=True) if there
+            family for family, is_scored in zip(families, scored.tolist(), strict=True) if is_scored
         ],
     }
     r = pearson(x, y, **related)
@@ -409,49 +424,51 @@ def of_two(
     yield signed(
         "pearson",
         r,
-        more=influence.pop("flags", ()),
+        extra_flags=influence.pop("flags", ()),
         n_effective=finite(dependence.n_eff),
         **influence,
     )
     yield signed("spearman", spearman(x, y, **related))
     yield signed("tau_b", kendall_tau_b(x, y, **related))
-    both = icc(np.stack([x, y], axis=1), **related)
-    if first.scale == other.scale:
-        yield signed("icc_a1", both.a1, sem=finite(both.sem_agreement), mdc95=finite(both.mdc95))
-        yield signed("icc_c1", both.c1, sem=finite(both.sem_consistency))
+    iccs = icc(np.stack([x, y], axis=1), **related)
+    if first.scale == second.scale:
+        yield signed("icc_a1", iccs.a1, sem=finite(iccs.sem_agreement), mdc95=finite(iccs.mdc95))
+        yield signed("icc_c1", iccs.c1, sem=finite(iccs.sem_consistency))
         yield signed("ccc", concordance(x, y, **related).ccc)
-        yield signed("mean_shift", _widened(mean_shift(a, b), n_eff))
+        yield signed("mean_shift", _widen_interval(mean_shift(a, b), n_eff))
         limits = bland_altman(a, b)
         yield signed(
             "limits_of_agreement",
-            _widened(limits.bias, n_eff),
+            _widen_interval(limits.bias, n_eff),
             lower=finite(limits.lower.value),
             upper=finite(limits.upper.value),
         )
-        p, about = _equivalent(a, b, margin, n_eff)
-        yield signed("equivalence", p, **about)
+        p, details = _equivalence_test(a, b, margin, n_eff)
+        yield signed("equivalence", p, **details)
     for k in (1, 3, 5):
         if k < len(x):
             yield signed(
                 f"top_{k}",
                 top_k_overlap(x, y, k),
                 chance=k / len(x),
-                direction=_directions((first, other)),
+                direction=_direction_words((first, second)),
             )
-    if items and first.scale and first.scale == other.scale:
-        floor = noise_floor(table.values[known, places[0]] / first.scale, items)
-        near = (
+    if items and first.scale and first.scale == second.scale:
+        floor = noise_floor(table.values[scored, indices[0]] / first.scale, items)
+        is_noise = (
             floor.status == "ok"
             and r.status == "ok"
             and r.value <= floor.value + 0.5 * (1 - floor.value)
         )
-        yield signed("noise_floor", floor, more=("NOISE_FLOOR",) if near else ())
+        yield signed("noise_floor", floor, extra_flags=("NOISE_FLOOR",) if is_noise else ())
         yield signed(
-            f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, items, _LENGTH), length=_LENGTH
+            f"icc_a1_{_STANDARD_LENGTH}",
+            standardized_reliability(iccs.a1, items, _STANDARD_LENGTH),
+            length=_STANDARD_LENGTH,
         )
 
 
-def _equivalent(
+def _equivalence_test(
     a: Array, b: Array, declared: float | None, n_eff: float
 ) -> tuple[Coefficient, dict[str, Any]]:
     """The P-value of an equivalence test, where a margin is declared: the table holds no seeds, and
@@ -469,75 +486,75 @@ def _equivalent(
     if n_eff < len(a) - 1e-9:
         reason = "some respondents are relatives, which the test takes for independent"
         return Coefficient.absent("not_applicable", reason), {"margin": margin.value}
-    tested = equivalence(a, b, margin.value)
+    result = equivalence(a, b, margin.value)
     p = (
-        Coefficient(tested.p, n=len(a))
-        if tested.status == "ok"
-        else Coefficient.absent(tested.status, tested.reason)
+        Coefficient(result.p, n=len(a))
+        if result.status == "ok"
+        else Coefficient.absent(result.status, result.reason)
     )
     return p, {
         "margin": margin.value,
         "margin_from": "declared",
-        "shift": finite(tested.shift.value),
+        "shift": finite(result.shift.value),
     }
 
 
 def _influence(x: Array, y: Array) -> dict[str, Any]:
-    left_out = leave_one_out(lambda chosen: pearson(x[chosen], y[chosen]).value, len(x), scores=x)
-    if left_out.status != "ok":
+    replicates = leave_one_out(lambda rows: pearson(x[rows], y[rows]).value, len(x), scores=x)
+    if replicates.status != "ok":
         return {}
     return {
-        "without_low": finite(left_out.low),
-        "without_high": finite(left_out.high),
-        "flags": tuple(f for f in left_out.flags if f == "DOMINANT_MODEL"),
+        "without_low": finite(replicates.low),
+        "without_high": finite(replicates.high),
+        "flags": tuple(f for f in replicates.flags if f == "DOMINANT_MODEL"),
     }
 
 
-def _directions(about: Sequence[Column]) -> str:
+def _direction_words(column_specs: Sequence[Column]) -> str:
     """Say which direction is good, and which of it is an assumption."""
-    ways = {column.better or "higher, supposed" for column in about}
-    return ways.pop() if len(ways) == 1 else "by column"
+    directions = {column.better or "higher, supposed" for column in column_specs}
+    return directions.pop() if len(directions) == 1 else "by column"
 
 
-def of_subscales(
-    make: Maker, parts: Subscales, families: Sequence[str], seed: int
+def subscale_estimates(
+    make: EstimateMaker, subscales: Subscales, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
     """Estimate what columns show as subscales, or as items, of one test."""
-    table, scores = make.table, parts.scores
+    table, scores = make.table, subscales.scores
     complete = np.asarray(np.isfinite(scores).all(axis=1))
-    label = f"{len(parts.columns)} columns"
-    if len(parts.columns) < 2:
+    label = f"{len(subscales.columns)} columns"
+    if len(subscales.columns) < 2:
         reason = "a test has two parts or more, and the table has " + (
-            f"one: {parts.columns[0]}" if parts.columns else "none"
+            f"one: {subscales.columns[0]}" if subscales.columns else "none"
         )
         for name in ("consistency.alpha", "generalizability.g", "generalizability.phi"):
             yield make(name, label, Coefficient.absent("insufficient", reason))
     else:
-        yield from _of_parts(
+        yield from _consistency_estimates(
             make,
-            parts,
+            subscales,
             scores[complete],
             [f for f, c in zip(families, complete, strict=True) if c],
             seed,
         )
-    dependence = family_dependence(parts.total, families, stream(seed, "families"))
+    dependence = family_dependence(subscales.total, families, stream(seed, "families"))
     yield make("families.icc", "mean", dependence.icc, n_effective=finite(dependence.n_eff))
-    if not table.binary:
-        yield from _with_items(make, parts)
-    if table.binary and len(parts.columns) > 1:
-        yield _discrimination(make, parts, label)
+    if not table.is_binary:
+        yield from _item_count_estimates(make, subscales)
+    if table.is_binary and len(subscales.columns) > 1:
+        yield _discrimination(make, subscales, label)
 
 
-def _of_parts(
-    make: Maker, parts: Subscales, x: Array, families: Sequence[str], seed: int
+def _consistency_estimates(
+    make: EstimateMaker, subscales: Subscales, x: Array, families: Sequence[str], seed: int
 ) -> Iterable[Estimate]:
-    label, k = f"{len(parts.columns)} columns", len(parts.columns)
-    total, lost = x.mean(axis=1), len(parts.scores) - len(x)
+    label, k = f"{len(subscales.columns)} columns", len(subscales.columns)
+    total, n_left_out = x.mean(axis=1), len(subscales.scores) - len(x)
     dependence = family_dependence(total, families)
-    n_eff, without = _independent(dependence)
-    shared: dict[str, Any] = {"respondents_left_out": lost} if lost else {}
-    if without:
-        shared["no_interval"] = without
+    n_eff, no_interval_reason = _effective_size(dependence)
+    shared: dict[str, Any] = {"respondents_left_out": n_left_out} if n_left_out else {}
+    if no_interval_reason:
+        shared["no_interval"] = no_interval_reason
     related: dict[str, Any] = {"n_effective": n_eff, "families": families}
     alpha, forms = cronbach_alpha(x, **related), icc(x, **related)
     phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
@@ -583,97 +600,100 @@ def _of_parts(
         **shared,
     )
     pairs = [(i, j) for i in range(k) for j in range(i)]
-    values = [pearson(x[:, i], x[:, j]).value for i, j in pairs] if k <= _MOST_PAIRED else []
-    known = [v for v in values if math.isfinite(v)]
+    values = [pearson(x[:, i], x[:, j]).value for i, j in pairs] if k <= _MAX_PAIRED else []
+    finite_values = [v for v in values if math.isfinite(v)]
     mean_r = (
-        Coefficient(float(np.mean(known)), n=len(total))
-        if known
+        Coefficient(float(np.mean(finite_values)), n=len(total))
+        if finite_values
         else Coefficient.absent("insufficient", "there are no two columns that vary")
     )
     matrix = {
-        f"{parts.columns[i]} ~ {parts.columns[j]}": finite(v)
+        f"{subscales.columns[i]} ~ {subscales.columns[j]}": finite(v)
         for (i, j), v in zip(pairs, values, strict=False)
     }
     yield make("consistency.mean_correlation", label, mean_r, correlations=matrix, **shared)
 
 
-def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
+def _discrimination(make: EstimateMaker, subscales: Subscales, label: str) -> Estimate:
     """Estimate item statistics of a table whose columns are single items."""
-    study = item_analysis(parts.scores)
-    rest = study.item_rest[np.isfinite(study.item_rest)]
+    study = item_analysis(subscales.scores)
+    item_rest = study.item_rest[np.isfinite(study.item_rest)]
     value = (
-        Coefficient(float(np.median(rest)), n=len(parts.scores))
-        if rest.size
+        Coefficient(float(np.median(item_rest)), n=len(subscales.scores))
+        if item_rest.size
         else Coefficient.absent("degenerate", "no item varies")
     )
-    places = {
-        "ids": list(parts.columns),
+    item_map = {
+        "ids": list(subscales.columns),
         "difficulty": [finite(value) for value in study.difficulty.tolist()],
         "item_rest": [finite(value) for value in study.item_rest.tolist()],
     }
-    return make("items.discrimination", label, value, items=len(parts.columns), map=places)
+    return make("items.discrimination", label, value, items=len(subscales.columns), map=item_map)
 
 
-def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
+def _item_count_estimates(make: EstimateMaker, subscales: Subscales) -> Iterable[Estimate]:
     """Estimate the noise floor and the separable pairs from the number of items."""
-    columns: list[tuple[str, Column | None, Array | None]] = [
-        (column.name, column, None if parts.rates is None else parts.rates[:, j])
-        for j, column in enumerate(parts.about)
+    if subscales.rates is None:
+        return
+    specs = subscales.column_specs
+    groups = [
+        (column.name, [j])
+        for j, column in enumerate(specs)
+        if metric_of(column.name)[0] not in ("f1", "precision", "recall")
     ]
-    sizes = [column.items for column in parts.about]
-    if len(parts.about) > 1:
-        columns.append(("mean", None, parts.rates))
-    for name, column, rates in columns:
-        items = sum(filter(None, sizes)) if all(sizes) else None
-        if column is not None:
-            items = column.items
-        ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
-        if rates is None or ratio or items is None:
-            continue
-        by = rates[:, None] if rates.ndim == 1 else rates
-        own = np.array([items] if column is not None else [n or 0 for n in sizes], dtype=np.float64)
-        there = np.isfinite(by).all(axis=1)
-        names = [make.table.respondents[m] for m in np.flatnonzero(there).tolist()]
-        by = by[there]
-        x = by.mean(axis=1)
-        # the variance of coin flips in the mean of the columns, each with its own number of items
-        noise = (by * (1 - by) / own).sum(axis=1) / by.shape[1] ** 2
-        yield make("test_retest.noise_floor", name, _floor(x, by, own), items=items)
-        lower = (
-            column.lower_is_better
-            if column is not None
-            else all(c.lower_is_better for c in parts.about)
-        )
-        scored = (
-            x if column is not None or len({c.lower_is_better for c in parts.about}) == 1 else None
-        )
-        if scored is None:  # lower is better in some columns only: their mean is no rate
-            continue
-        differences = independent_differences(scored, np.sqrt(noise), higher_is_better=not lower)
-        if differences.status != "ok":
-            none = Coefficient.absent(differences.status, differences.reason)
-            yield make("discriminability.separable_pairs", name, none, items=items)
-            continue
-        apart, pairs = differences.separable_pairs()
-        ranks = {names[i]: list(span) for i, span in enumerate(differences.rank_intervals)}
-        yield make(
-            "discriminability.separable_pairs",
-            name,
-            Coefficient(apart / pairs if pairs else math.nan, n=len(x)),
-            items=items,
-            ranks=ranks,
-            assumed="independent items: the least that the table supports",
-            direction=_directions([column] if column is not None else parts.about),
-        )
+    if len(specs) > 1:
+        groups.append(("mean", list(range(len(specs)))))
+    for name, indices in groups:
+        columns = [specs[j] for j in indices]
+        sizes = [column.items or 0 for column in columns]
+        if all(sizes):
+            yield from _estimates_of_rates(make, name, columns, subscales.rates[:, indices])
 
 
-def _floor(x: Array, by: Array, items: Array) -> Coefficient:
-    """Estimate the noise floor of the mean of columns, weighted by their items."""
-    if len(set(items.tolist())) == 1:
-        return noise_floor(x, int(items.sum()), strata=by if by.shape[1] > 1 else None)
-    # n flips at these rates have the variance of the columns' own flips together
-    flips = (by * (1 - by)).mean()
-    own = (by * (1 - by) / items).sum(axis=1).mean() / by.shape[1] ** 2
-    return noise_floor(
-        x, max(2, round(float(flips / own))) if own > 0 else int(items.sum()), strata=by
+def _estimates_of_rates(
+    make: EstimateMaker, name: str, columns: Sequence[Column], rates: Array
+) -> Iterable[Estimate]:
+    """Estimate the noise floor and the separable pairs of the mean of some columns of rates."""
+    n_items = np.array([column.items for column in columns], dtype=np.float64)
+    items = int(n_items.sum())
+    complete = np.isfinite(rates).all(axis=1)
+    names = [make.table.respondents[m] for m in np.flatnonzero(complete).tolist()]
+    rates = rates[complete]
+    means = rates.mean(axis=1)
+    yield make("test_retest.noise_floor", name, _floor(means, rates, n_items), items=items)
+    directions = {column.lower_is_better for column in columns}
+    if len(directions) > 1:  # lower is better in some columns only: their mean is no rate
+        return
+    # the variance of coin flips in the mean of the columns, each with its own number of items
+    variances = (rates * (1 - rates) / n_items).sum(axis=1) / len(columns) ** 2
+    differences = independent_differences(
+        means, np.sqrt(variances), higher_is_better=not directions.pop()
     )
+    if differences.status != "ok":
+        absent = Coefficient.absent(differences.status, differences.reason)
+        yield make("discriminability.separable_pairs", name, absent, items=items)
+        return
+    n_separated, n_pairs = differences.separable_pairs()
+    share = n_separated / n_pairs if n_pairs else math.nan
+    yield make(
+        "discriminability.separable_pairs",
+        name,
+        Coefficient(share, n=len(means)),
+        items=items,
+        ranks={names[i]: list(span) for i, span in enumerate(differences.rank_intervals)},
+        assumed="independent items: the least that the table supports",
+        direction=_direction_words(columns),
+    )
+
+
+def _floor(means: Array, rates: Array, n_items: Array) -> Coefficient:
+    """Estimate the noise floor of the mean of columns, weighted by their items."""
+    total = int(n_items.sum())
+    if len(set(n_items.tolist())) == 1:
+        return noise_floor(means, total, strata=rates if rates.shape[1] > 1 else None)
+    # n flips at these rates have the variance of the columns' own flips together
+    variance = (rates * (1 - rates)).mean()
+    mean_variance = (rates * (1 - rates) / n_items).sum(axis=1).mean() / rates.shape[1] ** 2
+    if mean_variance > 0:
+        total = max(2, round(float(variance / mean_variance)))
+    return noise_floor(means, total, strata=rates)

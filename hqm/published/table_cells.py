@@ -14,22 +14,22 @@ from hqm.errors import DataError
 from hqm.files.records import read_text
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_LARGEST = 1e9
+_MAX_SCORE = 1e9
 """No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay
 exact far below.
 """
 MISSING = frozenset(("", "-", "--", "---", "–", "—", "n/a", "N/A", "NA"))
 """What is printed where there is no score."""
-_MARKS = "*†‡§¶∗⋆★"
+_FOOTNOTE_MARKS = "*†‡§¶∗⋆★"
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_SPREAD = re.compile(r"(.*?)\s*(?:±|\+/-|\+-)\s*(.+)", re.DOTALL)
+_PLUS_MINUS = re.compile(r"(.*?)\s*(?:±|\+/-|\+-)\s*(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedCell:
-    """What one cell prints.
+    """The content of one cell.
 
     Parameters
     ----------
@@ -48,25 +48,26 @@ class PrintedCell:
     text: str
     value: float
     percent: bool = False
-    spread: str = ""
+    uncertainty: str = ""
 
 
-def bare(cell: str) -> str:
+def strip_marks(cell: str) -> str:
     """Strip marks from a cell: bold, italics, code, footnote signs, non-breaking spaces.
 
-    >>> [bare(cell) for cell in ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")]
+    >>> list(map(strip_marks, ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")))
     ['0.75', 'a', 'b', '85.3', '1', '2']
     """
     text = re.sub(
         r"</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>", "", cell, flags=re.IGNORECASE
     ).strip()
+    # the longest marks first, so that bold italics leave no asterisk
     for mark in ("***", "**", "__", "*", "_", "`", "~~"):
         if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
             text = text[len(mark) : -len(mark)].strip()
-    return text.rstrip(_MARKS).strip()
+    return text.rstrip(_FOOTNOTE_MARKS).strip()
 
 
-def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
+def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     """Whether the commas in the numbers of a table are decimal points (0,75) rather than separators
     of thousands (1,234).
 
@@ -81,31 +82,31 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
         A comma may be either, or both are used.
     """
     doubtful: tuple[str, str] | None = None  # 1,234 may be either
-    comma = False  # 0,75: a decimal comma
-    grouped = False  # 1,234,567: separators of thousands
-    points = False  # 0.75: a decimal point, so that commas are none
-    whole = False  # 1234, without a separator: percents have no thousands
-    for text, place in cells:
-        plain = _SPREAD.fullmatch(text)
-        number = bare(plain[1] if plain else text).rstrip("%").strip()
+    has_comma = False  # 0,75: a decimal comma
+    has_groups = False  # 1,234,567: separators of thousands
+    has_points = False  # 0.75: a decimal point, so that commas are none
+    has_integers = False  # 1234, without a separator: percents have no thousands
+    for text, location in cells:
+        plain = _PLUS_MINUS.fullmatch(text)
+        number = strip_marks(plain[1] if plain else text).rstrip("%").strip()
         if _GROUPED.fullmatch(number):
-            doubtful = doubtful or (number, place)
+            doubtful = doubtful or (number, location)
             # 1,234,567 and 1,234.5 can be nothing else
-            grouped |= number.count(",") > 1 or "." in number
+            has_groups |= number.count(",") > 1 or "." in number
         elif _COMMA.fullmatch(number):
-            comma = True
+            has_comma = True
         elif _NUMBER.fullmatch(number):
-            points |= "." in number
-            whole |= "." not in number and float(number) >= 100
-    if comma and points:
+            has_points |= "." in number
+            has_integers |= "." not in number and float(number) >= 100
+    if has_comma and has_points:
         raise DataError(
             "some numbers have a decimal point and some a decimal comma",
             location=(doubtful or ("", ""))[1],
             remedy="Write every number with a point.",
         )
-    if comma or doubtful is None:
-        return comma
-    if grouped or points or whole:
+    if has_comma or doubtful is None:
+        return has_comma
+    if has_groups or has_points or has_integers:
         return False
     low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
     raise DataError(
@@ -115,7 +116,7 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     )
 
 
-def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
+def parse_cell(cell: str, location: str, comma: bool = False) -> PrintedCell:
     """Parse a cell.
 
     Parameters
@@ -128,32 +129,33 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
     DataError
         It prints something else than one number, or than one number with a spread.
     """
-    text = bare(cell).replace("\u2212", "-")
+    text = strip_marks(cell).replace("\u2212", "-")
     if text in MISSING:
         return PrintedCell("", math.nan)
-    spread = ""
-    both = _SPREAD.fullmatch(text)
-    if both is not None:
-        text, spread = bare(both[1]), both[2].strip()
-    percent = text.endswith("%") or spread.endswith("%")
+    uncertainty = ""
+    match = _PLUS_MINUS.fullmatch(text)
+    if match is not None:
+        text, uncertainty = strip_marks(match[1]), match[2].strip()
+    percent = text.endswith("%") or uncertainty.endswith("%")
     number = _THIN.sub("", text.rstrip("%").strip())
     if comma and _COMMA.fullmatch(number):
         number = number.replace(",", ".")
     elif not comma and _GROUPED.fullmatch(number):
         number = number.replace(",", "")
     if not _NUMBER.fullmatch(number):
-        raise DataError(f"{cell[:40]!r} is no number", location=place, remedy=_remedy(text))
+        raise DataError(f"{cell[:40]!r} is no number", location=location, remedy=_remedy(text))
     value = float(number)
-    if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
+    if value and not 1 / _MAX_SCORE <= abs(value) <= _MAX_SCORE:
         raise DataError(
             f"{cell[:40]!r} is no score",
-            location=place,
+            location=location,
             remedy=(
-                f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if"
+                f"A score lies between {1 / _MAX_SCORE:g} and {_MAX_SCORE:g}; leave the cell empty"
+                " if"
                 " there is none."
             ),
         )
-    return PrintedCell(number, value, percent, spread)
+    return PrintedCell(number, value, percent, uncertainty)
 
 
 def _remedy(text: str) -> str:
@@ -171,7 +173,9 @@ def is_score(cell: str) -> bool:
     """Return whether a cell is a number, with or without commas, or empty."""
     try:
         return math.isfinite(
-            cell_of(cell, "", comma="," in cell and not _GROUPED.fullmatch(bare(cell))).value
+            parse_cell(
+                cell, "", comma="," in cell and not _GROUPED.fullmatch(strip_marks(cell))
+            ).value
         )
     except DataError:
         return False
@@ -198,7 +202,7 @@ class Sheet:
 
 
 def read_sheet(path: Path) -> Sheet:
-    """Read the rows of a table; its format is told from what stands in the file.
+    """Read the rows of a table; its format is recognised by its content.
 
     Raises
     ------
@@ -207,11 +211,11 @@ def read_sheet(path: Path) -> Sheet:
     """
     text = read_text(path)
     if r"\begin{tabular" in text or r"\begin{longtable" in text or re.search(r"&[^\n]*\\\\", text):
-        rows, typeset = _latex(text, str(path)), True
+        rows, typeset = _parse_latex(text, str(path)), True
     elif _is_markdown(text):
-        rows, typeset = _markdown(text), True
+        rows, typeset = _parse_markdown(text), True
     else:
-        rows, typeset = _separated(text, str(path)), False
+        rows, typeset = _parse_csv(text, str(path)), False
     if typeset:
         # what pandas writes there for no number
         rows = [
@@ -224,18 +228,20 @@ def read_sheet(path: Path) -> Sheet:
 # --- CSV ---
 
 
-def _separated(text: str, place: str) -> Rows:
+def _parse_csv(text: str, location: str) -> Rows:
     first = next((line for line in text.splitlines() if line.strip()), "")
     unquoted = re.sub(r'"[^"]*"', "", first)
     # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one
     # with commas
-    mark = next((mark for mark in "\t;" if mark in unquoted), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    delimiter = next((delimiter for delimiter in "\t;" if delimiter in unquoted), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: Rows = []
     try:
         rows.extend((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", location=f"{place}:{reader.line_num}") from None
+        raise DataError(
+            f"it is no CSV: {error}", location=f"{location}:{reader.line_num}"
+        ) from None
     return rows
 
 
@@ -248,16 +254,19 @@ def _is_markdown(text: str) -> bool:
     return any("|" in line and _RULE.fullmatch(line.strip()) for line in text.splitlines()[:200])
 
 
-def _markdown(text: str) -> Rows:
+def _parse_markdown(text: str) -> Rows:
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()
-        if "|" not in bare or (_RULE.fullmatch(bare) and "-" in bare):
+        stripped = line.strip()
+        if "|" not in stripped or (_RULE.fullmatch(stripped) and "-" in stripped):
             continue
-        bare = bare.removeprefix("|")
-        bare = bare.removesuffix("|") if not bare.endswith(r"\|") else bare
+        stripped = stripped.removeprefix("|")
+        stripped = stripped.removesuffix("|") if not stripped.endswith(r"\|") else stripped
         rows.append(
-            (number, [cell.replace(r"\|", "|").strip() for cell in re.split(r"(?<!\\)\|", bare)])
+            (
+                number,
+                [cell.replace(r"\|", "|").strip() for cell in re.split(r"(?<!\\)\|", stripped)],
+            )
         )
     return rows
 
@@ -298,30 +307,30 @@ _SIGNS = {
 }
 
 
-def _latex(text: str, place: str) -> Rows:
+def _parse_latex(text: str, location: str) -> Rows:
     tables = list(_TABULAR.finditer(text))
     if len(tables) > 1:
         raise DataError(
-            f"it holds {len(tables)} tables", location=place, remedy="Keep one table in a file."
+            f"it holds {len(tables)} tables", location=location, remedy="Keep one table in a file."
         )
     start = tables[0].start(2) if tables else 0
     body = tables[0][2] if tables else text
     body = re.sub(r"(?<!\\)%[^\n]*", "", body)
     if tables:
-        rest = _without_arguments(body)
-        start, body = start + len(body) - len(rest), rest
+        remaining = _drop_arguments(body)
+        start, body = start + len(body) - len(remaining), remaining
     rows: Rows = []
-    place_of = text.count("\n", 0, start) + 1
+    line = text.count("\n", 0, start) + 1
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", body):
-        place_of += row.count("\n")
+        line += row.count("\n")
         cells: list[str] = []
         for cell in re.split(r"(?<!\\)&", _LINES.sub("", row)):
-            cells += _spanned(cell)
-        rows.append((place_of, cells))
+            cells += _repeat_spanned(cell)
+        rows.append((line, cells))
     return rows
 
 
-def _without_arguments(body: str) -> str:
+def _drop_arguments(body: str) -> str:
     """Return the text behind the width and the columns of a tabular."""
     body = body.lstrip()
     while body.startswith(("{", "[")):
@@ -336,19 +345,19 @@ def _without_arguments(body: str) -> str:
     return body
 
 
-def _spanned(cell: str) -> list[str]:
+def _repeat_spanned(cell: str) -> list[str]:
     """Repeat a cell that spans several columns in each of them."""
-    wide = re.match(r"\s*\\multicolumn\{(\d+)\}", cell)
-    text = plain(cell)
-    return [text] * (min(int(wide[1]), 200) if wide else 1)
+    span_match = re.match(r"\s*\\multicolumn\{(\d+)\}", cell)
+    text = latex_text(cell)
+    return [text] * (min(int(span_match[1]), 200) if span_match else 1)
 
 
-def plain(cell: str) -> str:
+def latex_text(cell: str) -> str:
     r"""The text of a LaTeX cell.
 
-    >>> plain(r"\textbf{85.3}$_{\pm 0.4}$"), plain(r"\multirow{2}{*}{LLaVA}")
+    >>> latex_text(r"\textbf{85.3}$_{\pm 0.4}$"), latex_text(r"\multirow{2}{*}{LLaVA}")
     ('85.3± 0.4', 'LLaVA')
-    >>> plain(r"Yes (\%) $\uparrow$")
+    >>> latex_text(r"Yes (\%) $\uparrow$")
     'Yes (%) ↑'
     """
     text = re.sub(

@@ -18,8 +18,8 @@ from hqm.psychometrics.table_integrity import (
     base_from_accuracy,
     common_base,
     f1_from,
-    rounded,
-    yes_from,
+    rounding_interval,
+    yes_rate_from,
 )
 from hqm.published.printed_table import Column, Published, confusion_groups, is_summary, metric_of
 
@@ -56,7 +56,7 @@ class Contradiction:
     """
 
     violation: Violation
-    off: float = math.nan
+    deviation: float = math.nan
     unless: str = ""
 
     def to_dict(self) -> dict[str, str | float | None]:
@@ -68,7 +68,7 @@ class Contradiction:
             "column": v.column,
             "printed": v.printed,
             "reason": v.reason,
-            "off": self.off if math.isfinite(self.off) else None,
+            "off": self.deviation if math.isfinite(self.deviation) else None,
             "unless": self.unless,
         }
 
@@ -80,10 +80,10 @@ class Tally:
     checks: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, what: str, number: int) -> None:
+    def add(self, check: str, number: int) -> None:
         """Count numbers that a check could have refuted."""
         if number:
-            self.checks[what] = self.checks.get(what, 0) + number
+            self.checks[check] = self.checks.get(check, 0) + number
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,43 +108,56 @@ class Checked:
     @property
     def refuted(self) -> tuple[Contradiction, ...]:
         """The contradictions that no common way of counting explains."""
-        return tuple(each for each in self.contradictions if not each.unless)
+        return tuple(
+            contradiction for contradiction in self.contradictions if not contradiction.unless
+        )
 
     def sentence(self) -> str:
         """What the checks come to, in words."""
         if not self.checks and not self.contradictions:
             return "Nothing in this table can be checked against anything else in it."
-        made = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
-        held = f" Checked: {made}." if made else ""
-        explained = [each for each in self.contradictions if each.unless]
-        rest = (
-            f" Possible only under the condition named with each: {_counted(explained)}."
+        checks_text = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
+        checked_note = f" Checked: {checks_text}." if checks_text else ""
+        explained = [contradiction for contradiction in self.contradictions if contradiction.unless]
+        condition_note = (
+            f" Possible only under the condition named with each: {_count_by_kind(explained)}."
             if explained
             else ""
         )
         if self.refuted:
-            return f"The table contradicts itself: {_counted(self.refuted)}.{rest}{held}"
+            counts = _count_by_kind(self.refuted)
+            return f"The table contradicts itself: {counts}.{condition_note}{checked_note}"
         if explained:
-            return f"Nothing in this table is impossible.{rest}{held}"
-        return f"The table is consistent with itself, as far as it can be checked.{held}"
+            return f"Nothing in this table is impossible.{condition_note}{checked_note}"
+        return f"The table is consistent with itself, as far as it can be checked.{checked_note}"
 
 
-def _counted(contradictions: Sequence[Contradiction]) -> str:
-    parts = []
-    for kind, what in KINDS.items():
-        own = [each for each in contradictions if each.violation.kind == kind]
-        known = [abs(each.off) for each in own if math.isfinite(each.off)]
-        if own:
-            most = f" (by up to {max(known):.3g})" if known else ""
-            parts.append(f"{what} in {len(own)} {'place' if len(own) == 1 else 'places'}{most}")
-    return ", ".join(parts)
+def _count_by_kind(contradictions: Sequence[Contradiction]) -> str:
+    phrases = []
+    for kind, subject in KINDS.items():
+        of_kind = [
+            contradiction
+            for contradiction in contradictions
+            if contradiction.violation.kind == kind
+        ]
+        deviations = [
+            abs(contradiction.deviation)
+            for contradiction in of_kind
+            if math.isfinite(contradiction.deviation)
+        ]
+        if of_kind:
+            largest = f" (by up to {max(deviations):.3g})" if deviations else ""
+            phrases.append(
+                f"{subject} in {len(of_kind)} {'place' if len(of_kind) == 1 else 'places'}{largest}"
+            )
+    return ", ".join(phrases)
 
 
 _KINDS: Mapping[str, Kind] = {"f1": "F1", "accuracy": "ACCURACY", "yes": "YES_RATIO"}
 _NAMES = {"accuracy": "accuracy", "precision": "P", "recall": "R", "f1": "F1", "yes": "yes ratio"}
 
 
-def identities_of(
+def identity_contradictions(
     table: Published, base_rate: float | None, tally: Tally
 ) -> Iterator[Contradiction]:
     """Find contradictions between the metrics of each group of questions.
@@ -155,17 +168,17 @@ def identities_of(
         The share of questions whose right answer is yes, where it is known; otherwise it is solved
         from the rows.
     """
-    for group, places in confusion_groups(table).items():
-        yield from _identities(table, group, places, base_rate, tally)
+    for group, indices in confusion_groups(table).items():
+        yield from _identities(table, group, indices, base_rate, tally)
 
 
 def _identities(
-    table: Published, group: str, places: Mapping[str, int], base_rate: float | None, tally: Tally
+    table: Published, group: str, indices: Mapping[str, int], base_rate: float | None, tally: Tally
 ) -> list[Contradiction]:
-    if not {"precision", "recall"} <= places.keys():
+    if not {"precision", "recall"} <= indices.keys():
         return []
-    spans = [_spans(table, i, places) for i in range(len(table.respondents))]
-    broken: list[Contradiction] = []
+    spans = [_rounding_spans(table, i, indices) for i in range(len(table.respondents))]
+    contradictions: list[Contradiction] = []
     for i, row in enumerate(spans):
         expected = (
             f1_from(row["precision"], row["recall"])
@@ -174,57 +187,58 @@ def _identities(
         )
         if expected is not None:
             tally.add("F1 from P and R", 1)
-            broken += _compared(
-                table, i, places, "f1", row["f1"], expected, ("precision", "recall")
+            contradictions += _compare_metric(
+                table, i, indices, "f1", row["f1"], expected, ("precision", "recall")
             )
-    readings = ("yes", "no") if "yes" in places else ("yes",)
-    read = {
-        reading: _with_base(table, group, places, spans, base_rate, reading) for reading in readings
+    readings = ("yes", "no") if "yes" in indices else ("yes",)
+    results = {
+        reading: _check_base_rate(table, group, indices, spans, base_rate, reading)
+        for reading in readings
     }
     # precision and recall may be about "no", as AMBER's are: the reading that contradicts the table
     # less is taken
-    reading = min(readings, key=lambda name: (len(read[name][0]), name == "no"))
-    more, made = read[reading]
-    if reading == "no" and len(more) < len(read["yes"][0]):
-        where = f" of {group}" if group else ""
+    reading = min(readings, key=lambda name: (len(results[name][0]), name == "no"))
+    base_contradictions, base_tally = results[reading]
+    if reading == "no" and len(base_contradictions) < len(results["yes"][0]):
+        group_note = f" of {group}" if group else ""
         tally.notes.append(
-            f"precision and recall{where} are read as those of the answer no: they fit the yes"
+            f"precision and recall{group_note} are read as those of the answer no: they fit the yes"
             " ratio better so"
         )
-    for what, number in made.checks.items():
-        tally.add(what, number)
-    tally.notes += made.notes
-    return [*broken, *more]
+    for check, number in base_tally.checks.items():
+        tally.add(check, number)
+    tally.notes += base_tally.notes
+    return [*contradictions, *base_contradictions]
 
 
-def _spans(table: Published, i: int, places: Mapping[str, int]) -> dict[str, Span]:
+def _rounding_spans(table: Published, i: int, indices: Mapping[str, int]) -> dict[str, Span]:
     row = {}
-    for metric, j in places.items():
-        column, value = table.about[j], float(table.values[i, j])
+    for metric, j in indices.items():
+        column, value = table.column_specs[j], float(table.values[i, j])
         if math.isfinite(value) and column.scale and 0 <= value <= column.scale:
-            row[metric] = rounded(value, column.decimals, column.scale)
+            row[metric] = rounding_interval(value, column.decimals, column.scale)
     return row
 
 
-def _with_base(
+def _check_base_rate(
     table: Published,
     group: str,
-    places: Mapping[str, int],
+    indices: Mapping[str, int],
     spans: Sequence[Mapping[str, Span]],
     base_rate: float | None,
     reading: str,
 ) -> tuple[list[Contradiction], Tally]:
     """Check accuracy and yes ratio against precision, recall and the base rate."""
-    broken: list[Contradiction] = []
-    made = Tally()
+    contradictions: list[Contradiction] = []
+    tally = Tally()
     rows = [dict(row) for row in spans]
     if reading == "no":
         for row in rows:
             if "yes" in row:
                 row["yes"] = Span(1 - row["yes"].high, 1 - row["yes"].low)
-    for members in _asked_alike(table):
-        base = _declared(base_rate, reading) or _solved(
-            members, rows, made, _where(table, group, members[0]), reading
+    for members in _same_question_rows(table):
+        base = _declared_base_rate(base_rate, reading) or _solve_base_rate(
+            members, rows, tally, _question_set(table, group, members[0]), reading
         )
         for i in members:
             row = rows[i]
@@ -232,61 +246,61 @@ def _with_base(
             if p is None or r is None or not (p.low > 0 and r.low > 0):
                 continue
             if base is not None:
-                known = ("precision", "recall")
+                sources = ("precision", "recall")
                 for metric, expected in (
                     ("accuracy", accuracy_from(p, r, base)),
-                    ("yes", yes_from(p, r, base)),
+                    ("yes", yes_rate_from(p, r, base)),
                 ):
                     if metric in row and expected is not None:
-                        made.add(f"{_NAMES[metric]} from P, R and the base rate", 1)
-                        broken += _compared(
-                            table, i, places, metric, row[metric], expected, known, base, reading
+                        tally.add(f"{_NAMES[metric]} from P, R and the base rate", 1)
+                        contradictions += _compare_metric(
+                            table, i, indices, metric, row[metric], expected, sources, base, reading
                         )
             elif "accuracy" in row and "yes" in row:
                 expected = accuracy_from_yes(p, r, row["yes"])
                 if expected is not None:
-                    made.add("accuracy from P, R and the yes ratio", 1)
-                    broken += _compared(
+                    tally.add("accuracy from P, R and the yes ratio", 1)
+                    contradictions += _compare_metric(
                         table,
                         i,
-                        places,
+                        indices,
                         "accuracy",
                         row["accuracy"],
                         expected,
                         ("precision", "recall", "yes"),
                     )
-    return broken, made
+    return contradictions, tally
 
 
-def _declared(base_rate: float | None, reading: str) -> Span | None:
+def _declared_base_rate(base_rate: float | None, reading: str) -> Span | None:
     if base_rate is None:
         return None
     share = base_rate if reading == "yes" else 1 - base_rate
     return Span(share, share)
 
 
-def _asked_alike(table: Published) -> list[list[int]]:
+def _same_question_rows(table: Published) -> list[list[int]]:
     """Group the rows that were asked the same questions: all, or those of one data set."""
-    place = table.repeated
+    label = table.repeated_label
     sets: dict[tuple[str, ...], list[int]] = {}
     for i, labels in enumerate(table.labels):
-        key = () if place is None else (*labels[:place], *labels[place + 1 :])
+        key = () if label is None else (*labels[:label], *labels[label + 1 :])
         sets.setdefault(key, []).append(i)
     return list(sets.values())
 
 
-def _where(table: Published, group: str, i: int) -> str:
+def _question_set(table: Published, group: str, i: int) -> str:
     """Name the questions that a row was asked."""
-    place = table.repeated
-    labels = [] if place is None else [text for j, text in enumerate(table.labels[i]) if j != place]
+    label = table.repeated_label
+    labels = [] if label is None else [text for j, text in enumerate(table.labels[i]) if j != label]
     return " / ".join([*labels, *([group] if group else [])])
 
 
-def _solved(
+def _solve_base_rate(
     members: Sequence[int],
     rows: Sequence[Mapping[str, Span]],
     tally: Tally,
-    where: str,
+    question_set: str,
     reading: str,
 ) -> Span | None:
     """Solve for the base rate that most rows share."""
@@ -304,55 +318,61 @@ def _solved(
     # without the yes ratio nobody can tell which answer precision and recall are about
     answer = reading if any("yes" in rows[i] for i in members) else "the one that P and R are about"
     tally.notes.append(
-        f"{where}{': ' if where else ''}the right answer is {answer} to {_said(span)} of the"
+        f"{question_set}{': ' if question_set else ''}the right answer is {answer} to"
+        f" {_span_text(span)} of the"
         f" questions: so say accuracy, P and R of {len(agreeing)} of {len(spans)} rows"
     )
     return span
 
 
-def _compared(
+def _compare_metric(
     table: Published,
     i: int,
-    places: Mapping[str, int],
+    indices: Mapping[str, int],
     metric: str,
     printed: Span,
     expected: Span,
-    known: Sequence[str],
+    sources: Sequence[str],
     base: Span | None = None,
     reading: str = "yes",
 ) -> list[Contradiction]:
     if expected.holds(printed):
         return []
-    j = places[metric]
-    column = table.about[j]
+    j = indices[metric]
+    column = table.column_specs[j]
     scale = column.scale or 1.0
     row: Mapping[str, Span] = (
-        _spans(table, i, places)
+        _rounding_spans(table, i, indices)
         if base is None and reading == "yes" and metric == "accuracy"
         else {}
     )
     if metric == "yes" and reading == "no":
         printed, expected = (Span(1 - s.high, 1 - s.low) for s in (printed, expected))
-    value, ends = float(table.values[i, j]), (expected.low * scale, expected.high * scale)
-    middle = (ends[0] + ends[1]) / 2
+    value, limits = float(table.values[i, j]), (expected.low * scale, expected.high * scale)
+    middle = (limits[0] + limits[1]) / 2
     digits = column.decimals + 1
-    off = value - middle
-    given = ", ".join(f"{_NAMES[m]} {table.printed[i][places[m]]}" for m in known)
-    given += f" and a base rate of {_said(base)}" if base is not None else ""
-    side = "more" if off > 0 else "less"
+    deviation = value - middle
+    given_text = ", ".join(f"{_NAMES[m]} {table.printed[i][indices[m]]}" for m in sources)
+    given_text += f" and a base rate of {_span_text(base)}" if base is not None else ""
+    side = "more" if deviation > 0 else "less"
     reason = (
-        f"{given} give {middle:.{digits}f} ({ends[0]:.{digits}f} to {ends[1]:.{digits}f} within"
-        f" rounding): the printed number is {abs(off):.{digits}f} {side}"
+        f"{given_text} give {middle:.{digits}f} ({limits[0]:.{digits}f} to {limits[1]:.{digits}f}"
+        " within"
+        f" rounding): the printed number is {abs(deviation):.{digits}f} {side}"
     )
     violation = Violation(
         _KINDS[metric], table.respondents[i], column.name, table.printed[i][j], reason
     )
     return [
-        Contradiction(violation, off, _unread(metric, printed, expected, row) if off < 0 else "")
+        Contradiction(
+            violation,
+            deviation,
+            _unread_condition(metric, printed, expected, row) if deviation < 0 else "",
+        )
     ]
 
 
-def _unread(metric: str, printed: Span, expected: Span, row: Mapping[str, Span]) -> str:
+def _unread_condition(metric: str, printed: Span, expected: Span, row: Mapping[str, Span]) -> str:
     """Say how many answers that are neither yes nor no would explain a number that is too low.
 
     Where such answers count in the yes ratio alone, its share of the answers that count elsewhere
@@ -373,7 +393,7 @@ def _unread(metric: str, printed: Span, expected: Span, row: Mapping[str, Span])
     )
 
 
-def _said(span: Span | None) -> str:
+def _span_text(span: Span | None) -> str:
     if span is None:
         return "unknown"
     low, high = f"{span.low:.3f}", f"{span.high:.3f}"
@@ -385,16 +405,16 @@ def _said(span: Span | None) -> str:
 # rows that stand twice.
 # ----------------------------------------------------------------------
 
-_MOST_EQUAL = 400
+_MAX_COMPARED_ROWS = 400
 """Rows are compared with each other up to this number."""
 
 
-def parts_of(table: Published, tally: Tally) -> Iterator[Contradiction]:
+def arithmetic_contradictions(table: Published, tally: Tally) -> Iterator[Contradiction]:
     """What single numbers, means and equal rows contradict."""
-    yield from _rounding(table, tally)
-    yield from _means(table, confusion_groups(table), tally)
-    yield from _summary_rows(table, tally)
-    yield from _twice(table, tally)
+    yield from _check_rounding(table, tally)
+    yield from _check_means(table, confusion_groups(table), tally)
+    yield from _check_summary_rows(table, tally)
+    yield from _check_duplicates(table, tally)
 
 
 _COUNTS = re.compile(
@@ -402,11 +422,11 @@ _COUNTS = re.compile(
 )
 
 
-def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
+def _check_rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
     """Check that every rate is on its scale and is a whole number of items (GRIM)."""
-    if table.binary:
+    if table.is_binary:
         return
-    for j, column in enumerate(table.about):
+    for j, column in enumerate(table.column_specs):
         rows = [i for i, row in enumerate(table.printed) if row[j]]
         if column.scale is None and _COUNTS.search(column.name):
             yield from (
@@ -440,13 +460,15 @@ def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
         )
 
 
-def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
+def _check_duplicates(table: Published, tally: Tally) -> Iterator[Contradiction]:
     """Equal rows and equal columns."""
     rows = [i for i, row in enumerate(table.printed) if all(row)]
-    if table.binary or len(rows) < 2 or len(rows) > _MOST_EQUAL:
+    if table.is_binary or len(rows) < 2 or len(rows) > _MAX_COMPARED_ROWS:
         return
     numbers = [table.printed[i] for i in rows]
-    tally.add("pairs of rows", len(rows) * (len(rows) - 1) // 2 if len(table.about) > 2 else 0)
+    tally.add(
+        "pairs of rows", len(rows) * (len(rows) - 1) // 2 if len(table.column_specs) > 2 else 0
+    )
     bounds = (-1e12, 1e12)
     checked = check_table(
         [table.respondents[i] for i in rows], table.columns, numbers, bounds=bounds
@@ -456,84 +478,80 @@ def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
     yield from (Contradiction(v, unless=unless) for v in checked.violations if v.kind in kinds)
 
 
-def _means(
+def _check_means(
     table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tally
 ) -> Iterator[Contradiction]:
     """Check columns that are named as means or totals against the columns beside them."""
-    for whole, column in enumerate(table.about):
+    # the mean of precision, recall and their like is none
+    mixes_metrics = any(len(indices) > 1 for indices in groups.values())
+    for total, column in enumerate(table.column_specs):
         metric, _ = metric_of(column.name)
-        if not is_summary(column):
+        if not is_summary(column) or (mixes_metrics and not metric):
             continue
-        same = [
+        part_indices = [
             j
-            for j, other in enumerate(table.about)
-            if j != whole and metric_of(other.name)[0] == metric and not is_summary(other)
+            for j, candidate in enumerate(table.column_specs)
+            if metric_of(candidate.name)[0] == metric and not is_summary(candidate)
         ]
-        parts = [table.about[j] for j in same]
-        if (
-            len(parts) < 2
-            or len({(part.scale, part.better == "lower") for part in parts}) > 1
-            or parts[0].scale != column.scale
-        ):
+        parts = [table.column_specs[j] for j in part_indices]
+        if not _can_be_summed(column, parts):
             continue
-        if not metric and any(len(places) > 1 for places in groups.values()):
-            continue  # the mean of precision, recall and their like is none
-        failed = []
-        rows = [
-            i for i, row in enumerate(table.printed) if row[whole] and all(row[j] for j in same)
-        ]
-        for i in rows:
-            row = [float(table.printed[i][j]) for j in same]
-            reason = _no_mean(float(table.printed[i][whole]), column, row, parts)
+        for i, row in enumerate(table.printed):
+            values = [float(row[j]) for j in part_indices if row[j]]
+            if not row[total] or len(values) < len(parts):
+                continue
+            tally.add("means of parts", 1)
+            reason = _reason_against_mean(float(row[total]), column, values, parts)
             if reason:
-                failed.append(
-                    Contradiction(
-                        Violation(
-                            "ROW_MEAN",
-                            table.respondents[i],
-                            column.name,
-                            table.printed[i][whole],
-                            reason,
-                        )
-                    )
+                respondent = table.respondents[i]
+                yield Contradiction(
+                    Violation("ROW_MEAN", respondent, column.name, row[total], reason)
                 )
-        tally.add("means of parts", len(rows))
-        yield from failed
 
 
-def _no_mean(
-    printed: float, whole: Column, values: Sequence[float], parts: Sequence[Column]
+def _can_be_summed(column: Column, parts: Sequence[Column]) -> bool:
+    """Whether a column can be the mean of others: two or more, on its scale, in one direction."""
+    if len(parts) < 2 or parts[0].scale != column.scale:
+        return False
+    return len({(part.scale, part.lower_is_better) for part in parts}) == 1
+
+
+def _reason_against_mean(
+    printed: float, total_column: Column, values: Sequence[float], parts: Sequence[Column]
 ) -> str:
     """Say why a number is neither the mean of its parts nor their sum; empty if it is."""
-    half = [0.5 * 10**-part.decimals for part in parts]
-    own = 0.5 * 10**-whole.decimals
-    ways = {"the mean of the parts": [1 / len(values)] * len(values)}
-    items = [part.items for part in parts]
+    # a number printed with d decimals is known up to half a unit of the last one
+    part_half_units = [0.5 * 10**-column.decimals for column in parts]
+    total_half_unit = 0.5 * 10**-total_column.decimals
+    formulas = {"the mean of the parts": [1 / len(values)] * len(values)}
+    items = [column.items for column in parts]
     if all(items) and len(set(items)) > 1:
         total = sum(filter(None, items))
-        ways["their mean weighted by their items"] = [(n or 0) / total for n in items]
-    if re.match(r"total|sum|all|overall", whole.name.strip(), re.IGNORECASE):
-        ways["their sum"] = [1.0] * len(values)
+        formulas["their mean weighted by their items"] = [(n or 0) / total for n in items]
+    if re.match(r"total|sum|all|overall", total_column.name.strip(), re.IGNORECASE):
+        formulas["their sum"] = [1.0] * len(values)
     expected = {}
-    for way, weights in ways.items():
+    for formula, weights in formulas.items():
         value = sum(w * v for w, v in zip(weights, values, strict=True))
         # the parts are rounded too, and so is the whole
-        room = own + sum(w * h for w, h in zip(weights, half, strict=True))
-        if abs(value - printed) <= room + 1e-9:
+        tolerance = total_half_unit + sum(
+            w * h for w, h in zip(weights, part_half_units, strict=True)
+        )
+        if abs(value - printed) <= tolerance + 1e-9:
             return ""
-        expected[way] = value
-    return ", ".join(f"{way} is {value:.6g}" for way, value in expected.items())
+        expected[formula] = value
+    return ", ".join(f"{formula} is {value:.6g}" for formula, value in expected.items())
 
 
-def _summary_rows(table: Published, tally: Tally) -> Iterator[Contradiction]:
+def _check_summary_rows(table: Published, tally: Tally) -> Iterator[Contradiction]:
     """Check rows that are named as means or totals against the rows above them."""
     for name, row in table.summaries:
-        for j, column in enumerate(table.about):
+        for j, column in enumerate(table.column_specs):
             values = [float(printed[j]) for printed in table.printed if printed[j]]
             if not row[j] or len(values) < 2 or len(values) < len(table.printed):
                 continue
             digits = max(column.decimals, len(row[j].partition(".")[2]))
-            reason = _no_mean(
+            reason = _reason_against_mean(
                 float(row[j]),
                 replace(column, name=name, decimals=digits),
                 values,
@@ -541,5 +559,5 @@ def _summary_rows(table: Published, tally: Tally) -> Iterator[Contradiction]:
             )
             tally.add("means of columns", 1)
             if reason:
-                said = reason.replace("the parts", "the rows")
-                yield Contradiction(Violation("COLUMN_MEAN", name, column.name, row[j], said))
+                row_reason = reason.replace("the parts", "the rows")
+                yield Contradiction(Violation("COLUMN_MEAN", name, column.name, row[j], row_reason))

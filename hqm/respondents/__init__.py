@@ -44,7 +44,7 @@ def make_respondent(
             f"{text!r} is recorded, and cannot be asked",
             remedy="Recorded answers are read by `hqm audit NAME --recorded FILE`.",
         )
-    made = kind.load()
+    respondent_class = kind.load()
     settings: dict[str, object] = {
         "device": device,
         "dtype": dtype,
@@ -52,8 +52,8 @@ def make_respondent(
         "vllm": vllm,
         "concurrency": concurrency,
     }
-    taken = inspect.signature(made).parameters
-    respondent: Respondent = made(
-        name, **{key: value for key, value in settings.items() if key in taken}
+    parameters = inspect.signature(respondent_class).parameters
+    respondent: Respondent = respondent_class(
+        name, **{key: value for key, value in settings.items() if key in parameters}
     )
     return respondent

@@ -43,19 +43,21 @@ def by_rows(
         What is added to the scores, shape (rows, 1, tokens, places).
     """
     rows, heads, tokens, width = query.shape
-    shared, places = key.shape[1], attention_mask.shape[-1]
-    key, value = key[:, :, :places], value[:, :, :places]
-    if tokens * places > _SCORES:
+    shared = key.shape[1]
+    n_positions = attention_mask.shape[-1]
+    key = key[:, :, :n_positions]
+    value = value[:, :, :n_positions]
+    if tokens * n_positions > _SCORES:
         fused: tuple[Any, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **settings
         )
         return fused
     scale = width**-0.5 if scaling is None else scaling
-    asked = (query * scale).reshape(rows * shared, -1, width)
-    scores = torch.bmm(asked, key.flatten(0, 1).transpose(1, 2))
-    scores = scores.view(rows, heads, tokens, places).add_(attention_mask).softmax(-1)
-    seen = torch.bmm(scores.view(rows * shared, -1, places), value.flatten(0, 1))
-    return seen.view(rows, heads, tokens, value.shape[-1]).transpose(1, 2).contiguous(), None
+    scaled_query = (query * scale).reshape(rows * shared, -1, width)
+    scores = torch.bmm(scaled_query, key.flatten(0, 1).transpose(1, 2))
+    scores = scores.view(rows, heads, tokens, n_positions).add_(attention_mask).softmax(-1)
+    attended = torch.bmm(scores.view(rows * shared, -1, n_positions), value.flatten(0, 1))
+    return attended.view(rows, heads, tokens, value.shape[-1]).transpose(1, 2).contiguous(), None
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""What a respondent is: a name, an identity, and a way to answer requests.
+"""Respondents: a name, an identity, and a way to answer requests.
 
-A name is a kind (`hqm.respondents.kinds`), a slash and what that kind asks. Settings may follow as
+A name is a kind (`hqm.respondents.kinds`), a slash and the kind's target. Settings may follow as
 in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
 """
 
@@ -29,7 +29,7 @@ from hqm.types import Response
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How answers are drawn; part of a respondent's identity.
+    """The parameters by which answers are sampled; part of a respondent's identity.
 
     A temperature of 0 means the likeliest token each time. `seed` is the base seed that every
     request's own seed is derived from.
@@ -53,8 +53,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a respondent: the text, the picture's file, how to draw the answer, and its
-    own seed.
+    """One question to a respondent: the text, the picture's file, the sampling, and the seed.
 
     `words` are the answers whose probability as the first token is to be recorded; the answer does
     not depend on them.
@@ -76,7 +75,7 @@ class Request:
 
 
 class Respondent(Protocol):
-    """Whatever answers."""
+    """A model, a server or a recorded file that answers requests."""
 
     @property
     def name(self) -> str:
@@ -87,9 +86,7 @@ class Respondent(Protocol):
         """Whether it looks at pictures when asked; a recorded one does not."""
 
     def identity(self) -> Mapping[str, Any]:
-        """Everything beside the sampling that its answers depend on: weights, revision, device,
-        dtype.
-        """
+        """What its answers depend on, but the sampling: weights, revision, device, dtype."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Answer requests, batch by batch, in any order; a request that fails comes back in the
@@ -102,29 +99,28 @@ class Respondent(Protocol):
         """
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its memory and connections."""
 
 
-_REACHED = frozenset({"kind", "base_url", "device", "dtype", "attention", "vllm", "seed"})
-"""The parts of an identity that say how a respondent is reached or run, and the base seed, which is
-hashed beside it.
+_ACCESS_KEYS = frozenset({"kind", "base_url", "device", "dtype", "attention", "vllm", "seed"})
+"""The keys of an identity for the access to a respondent, its device, and the base seed, which is
+hashed beside the identity.
 """
-_OF_THE_MODEL = frozenset(
+_MODEL_OPTIONS = frozenset(
     {"quantization", "hf_overrides", "lora_modules", "chat_template", "mm_processor_kwargs"}
 )
-"""The options of `vllm serve` that make another model of the same weights."""
+"""The options of `vllm serve` that change the model that its weights make."""
 
 
 def who_answers(name: str, identity: Mapping[str, Any]) -> str:
-    """The content hash of an identity without how the respondent is reached; it is part of every
-    request's seed.
+    """The content hash of an identity without its access; it is part of every request's seed.
 
-    A model that runs here is told by the content of its folder, any other by its name and revision,
-    and what names no model by the respondent's name; the sampling (all but the base seed) belongs
-    to it too. The kind of respondent, a server's address, the device, the number format and the
-    engine's version do not. So one model gives its requests the same seeds on two servers, or here
-    and under vLLM, and two models never do. A server that was given a folder under a name of its
-    own is known by that name only.
+    A local model is identified by the content of its folder, any other by its name and revision,
+    and a respondent without a model by its name; the sampling (all but the base seed) is part of
+    it. The kind of respondent, a server's address, the device, the number format and the engine's
+    version are not. So one model gives its requests the same seeds on two servers, or here and
+    under vLLM, and two models never do. A server that serves a folder under another name is
+    identified by that name only.
 
     >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1"}
     >>> there = {**here, "base_url": "http://127.0.0.1:9000/v1"}
@@ -133,23 +129,22 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
     >>> who_answers("openai/llava", here) == who_answers("openai/qwen", {**here, "model": "qwen"})
     False
     """
-    parts = {key: value for key, value in identity.items() if key not in _REACHED}
+    parts = {key: value for key, value in identity.items() if key not in _ACCESS_KEYS}
     if identity.get("kind") == "vllm":
         options_given = {
             key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()
         }
         parts["options"] = {
-            key: value for key, value in options_given.items() if key in _OF_THE_MODEL
+            key: value for key, value in options_given.items() if key in _MODEL_OPTIONS
         }
     if not parts.get("weights") and not parts.get("model"):
         parts["name"] = name
-    if parts.get(
-        "weights"
-    ):  # the folder's content says all that its path, and the prompt form told from it, can say
+    # the hash of the folder's content covers its path and the prompt form that is read from it
+    if parts.get("weights"):
         for key in ("model", "revision", "prompt"):
             parts.pop(key, None)
     if parts.get("revision") == "main":
-        del parts["revision"]  # what a hub gives where no revision is named
+        del parts["revision"]  # a hub's default
     return digest({key: value for key, value in parts.items() if value not in (None, "", {})})
 
 
@@ -162,33 +157,29 @@ _KEY_IN_PATH = re.compile(
     r"(?i:sk|pk|rk|gsk|xai|tok|token|key|api.?key|secret|bearer)[-_.:=].{3,}"
     r"|(?=(?:[A-Za-z]*\d){3})(?=\d*[A-Za-z])[A-Za-z0-9]{20,}"
 )
-"""What a part of an address is when it is likely a key: it begins as one, or is long and drawn at
-random.
-"""
-_NEAR = 0.84
-"""How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""
+"""A part of an address that is likely a key: it begins as one, or is long and random."""
+_MIN_SIMILARITY = 0.84
+"""Similarity from which a setting that is passed on counts as a misspelling of one of ours."""
 _KEYS = (
     "A name is stored and printed. Put the key into an environment variable and name that:"
     " ?key_env=NAME."
 )
 
 
-def _check_address(at: str, place: str) -> None:
-    """Refuse what is no address of a server, and one with a user's name or password in it, which is
-    not repeated.
-    """
-    if "@" in at:
+def _check_address(address: str, location: str) -> None:
+    """Refuse an address that no server has, or that holds a password or key (never repeated)."""
+    if "@" in address:
         raise UsageError(
-            "the address holds a user's name or password", location=place, remedy=_KEYS
+            "the address holds a user's name or password", location=location, remedy=_KEYS
         )
-    parts_of_path = re.split(r"[/?&;,]", unquote(at))
-    if KEY.search(unquote(at)) or any(map(_KEY_IN_PATH.fullmatch, parts_of_path)):
+    parts_of_path = re.split(r"[/?&;,]", unquote(address))
+    if KEY.search(unquote(address)) or any(map(_KEY_IN_PATH.fullmatch, parts_of_path)):
         remedy = (
             f"{_KEYS} An address that cannot do without it goes into the variable OPENAI_BASE_URL."
         )
-        raise UsageError("the address holds a key", location=place, remedy=remedy)
+        raise UsageError("the address holds a key", location=location, remedy=remedy)
     try:
-        parts = urlsplit(at)
+        parts = urlsplit(address)
         usable = (
             parts.scheme in ("http", "https")
             and bool(parts.hostname)
@@ -197,52 +188,65 @@ def _check_address(at: str, place: str) -> None:
         )
     except ValueError:  # a port of 99999, half an IPv6 address
         usable = False
-    if not usable or not at.isprintable() or " " in at:
+    if not usable or not address.isprintable() or " " in address:
         raise UsageError(
-            f"the address {at!r} cannot be used",
-            location=place,
+            f"the address {address!r} cannot be used",
+            location=location,
             remedy="Write http://HOST:PORT/v1.",
         )
 
 
-def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str) -> None:
-    """Refuse keys, settings that the kind does not have, and one that is given twice; no value is
-    repeated.
-    """
+def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], location: str) -> None:
+    """Refuse keys, unknown settings, and one that occurs twice, without repeating a value."""
     names = [name for name, _ in settings]
-    known = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
+    choices = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
     for name in names:
         if _SECRET.search(name):
-            raise UsageError(f"{name}= would put a key into the name", location=place, remedy=_KEYS)
+            raise UsageError(
+                f"{name}= would put a key into the name", location=location, remedy=_KEYS
+            )
         if names.count(name) > 1:
             raise UsageError(
-                f"the setting {name} is given twice", location=place, remedy="Give it once."
+                f"the setting {name} is given twice", location=location, remedy="Give it once."
             )
-        if kind.settings is None or name in known:
+        if kind.settings is None or name in choices:
             continue
-        near = difflib.get_close_matches(name.lower(), known, 1, _NEAR if kind.passes_on else 0.5)
-        if near or not kind.passes_on:
-            meant = f"Did you mean {near[0]}? " if near else ""
+        nearest = difflib.get_close_matches(
+            name.lower(), choices, 1, _MIN_SIMILARITY if kind.passes_on else 0.5
+        )
+        if nearest or not kind.passes_on:
+            suggestion = f"Did you mean {nearest[0]}? " if nearest else ""
             raise UsageError(
                 f"there is no setting {name!r}",
-                location=place,
-                remedy=f"{meant}The settings are {', '.join(known)}.",
+                location=location,
+                remedy=f"{suggestion}The settings are {', '.join(choices)}.",
             )
+
+
+def _split_qualifier(kind: Kind, path: str) -> tuple[str, str]:
+    """The target of a name, and the address or revision after an @, if the kind takes one."""
+    address = _ADDRESS.search(path) if "address" in kind.qualifiers else None
+    if address is not None:
+        return path[: address.start()], address[1]
+    target, sign, revision = path.rpartition("@")
+    if sign and "revision" in kind.qualifiers and "/" not in revision:
+        return target, revision
+    return path, ""
 
 
 @dataclass(frozen=True, slots=True)
 class RespondentName:
-    """A respondent's name, taken apart.
+    """The parts of a respondent's name.
 
-    >>> RespondentName.parse("hf/llava-1.5-7b-hf@main?batch=8")
-    RespondentName(kind='hf', target='llava-1.5-7b-hf', at='main', settings=(('batch', '8'),))
+    >>> RespondentName.parse("hf/llava@main?batch=8")
+    RespondentName(kind='hf', target='llava', qualifier='main', settings=(('batch', '8'),))
     >>> str(RespondentName.parse("openai/gpt-4o@http://127.0.0.1:8000/v1"))
     'openai/gpt-4o@http://127.0.0.1:8000/v1'
     """
 
     kind: str
     target: str
-    at: str = ""
+    qualifier: str = ""
     settings: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -255,31 +259,24 @@ class RespondentName:
             There is no such kind of respondent, or no such setting; the error lists the kinds, or
             names the nearest setting. The address is no web address, or a key stands in the name.
         """
-        name, slash, rest = text.partition("/")
-        kind = kind_of(name) if slash and rest else None
+        name, slash, path = text.partition("/")
+        kind = kind_of(name) if slash and path else None
         if kind is None:
             raise unknown(text)
         if not kind.live:  # a file's name may have any character in it
-            return cls(name, rest)
-        rest, _, query = rest.partition("?")
+            return cls(name, path)
+        path, _, query = path.partition("?")
         settings = tuple(parse_qsl(query, keep_blank_values=True))
-        address = _ADDRESS.search(rest) if "address" in kind.behind else None
-        if address is not None:
-            target, sign, at = rest[: address.start()], "@", address[1]
-            _check_address(at, f"{name}/{target}")
-        else:
-            # what stands behind the last @ belongs to the target unless it is what this kind knows
-            # there
-            target, sign, at = rest.rpartition("@")
-        known = address is not None or ("revision" in kind.behind and "/" not in at)
-        made = cls(name, target, at, settings) if sign and known else cls(name, rest, "", settings)
-        _check_settings(kind, settings, f"{made.kind}/{made.target}")
-        return made
+        target, qualifier = _split_qualifier(kind, path)
+        if "/" in qualifier:  # an address; a revision has no slash
+            _check_address(qualifier, f"{name}/{target}")
+        _check_settings(kind, settings, f"{name}/{target}")
+        return cls(name, target, qualifier, settings)
 
     def __str__(self) -> str:
-        at = f"@{self.at}" if self.at else ""
+        qualifier = f"@{self.qualifier}" if self.qualifier else ""
         query = f"?{urlencode(self.settings)}" if self.settings else ""
-        return f"{self.kind}/{self.target}{at}{query}"
+        return f"{self.kind}/{self.target}{qualifier}{query}"
 
     def sampling(self, default: Sampling) -> Sampling:
         """The sampling that the name asks for, the rest from `default`."""
@@ -338,54 +335,51 @@ def prices_in(name: RespondentName) -> tuple[float, float] | None:
     return read, name.number("price_out", read)
 
 
-# Saying that something takes long: whoever loads a model or computes for minutes names it, and a
-# command may listen.
+# Notices about activities that take long, such as loading a model; a command may display them.
 #
 #     with waiting("loading hf/llava-hf/llava-1.5-7b-hf"):
 #         ...
 #
-# Nobody listens unless `listening` says so. A worker process sends what it waits for to its
-# driver, who listens there.
+# Nothing is displayed without `listening`. A worker process sends its activities to its driver.
 
 Listener = Callable[[str, bool], None]
-"""Called with what is waited for when that begins (True) and when it has ended (False)."""
+"""Called with an activity when it begins (True) and when it has ended (False)."""
 
 _listeners: list[Listener] = []
 _idle: list[str] = []
 
 
 @contextmanager
-def waiting(what: str, *, idle: bool = True) -> Iterator[None]:
-    """Name what the block does while it runs: a participle and its object, `loading
-    hf/shapes:steady`.
+def waiting(activity: str, *, idle: bool = True) -> Iterator[None]:
+    """Announce the activity of the block, such as `loading hf/shapes:steady`.
 
-    Without `idle`, somebody else does it, and this process may have other work in hand.
+    Without `idle`, another process is active, and this one may do other work.
     """
     if idle:
-        _idle.append(what)
-    tell(what, True)
+        _idle.append(activity)
+    tell(activity, True)
     try:
         yield
     finally:
-        tell(what, False)
+        tell(activity, False)
         if idle:
-            _idle.remove(what)
+            _idle.remove(activity)
 
 
-def tell(what: str, begins: bool) -> None:
-    """Tell whoever listens that a wait begins or has ended."""
+def tell(activity: str, begins: bool) -> None:
+    """Tell the listeners that an activity begins or has ended."""
     for listener in _listeners:
-        listener(what, begins)
+        listener(activity, begins)
 
 
 def is_idle() -> bool:
-    """Whether this process does nothing but wait for what it has named."""
+    """Whether this process only waits for the activities that it has announced."""
     return bool(_idle)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Have the waits of this process told while the block runs."""
+    """Call a listener for the activities of this process while the block runs."""
     _listeners.append(listener)
     try:
         yield
@@ -393,8 +387,7 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-# Answers recorded earlier, replayed as a respondent: they take the same way into the store as
-# live ones.
+# Answers recorded earlier, as a respondent: they are stored in the same way as live ones.
 
 
 class RecordedRespondent:
@@ -429,17 +422,16 @@ class RecordedRespondent:
 
     @cached_property
     def _digest(self) -> str:
-        parts = {
-            f"{form}#{run}{f'@{scale}' if scale else ''}": digest(
-                # what a tool made of an answer belongs to it where the tool's scores are audited
-                {
-                    key: [r.text, r.state, *([r.detail["scores"]] if "scores" in r.detail else [])]
-                    for key, r in answers.items()
-                }
-            )
-            for (form, run, scale), answers in self._by_cell.items()
-        }
-        return digest(parts)
+        digests = {}
+        for (form, run, scale), answers in self._by_cell.items():
+            rows: dict[str, list[Any]] = {}
+            for key, response in answers.items():
+                rows[key] = [response.text, response.state]
+                # the scores of a tool are part of an answer where they are audited
+                if "scores" in response.detail:
+                    rows[key].append(response.detail["scores"])
+            digests[f"{form}#{run}@{scale}" if scale else f"{form}#{run}"] = digest(rows)
+        return digest(digests)
 
     def answers_in(self, form: str, run: int, resolution: str = "") -> Mapping[str, Response]:
         """Item id -> the answer that was recorded in an administration."""
@@ -473,7 +465,7 @@ def picture_part(path: Path) -> bytes:
 
 
 def _kind(content: bytes) -> str:
-    """What the bytes are, whatever the file is called; servers look at what they are told."""
+    """The media type of a picture by its bytes, which may contradict the suffix."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     kinds = {

@@ -13,7 +13,7 @@ from hqm.types import Response
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt as the model sees it, with the answers whose probability is wanted (`words`)."""
+    """A prompt of a model, with the answers whose probability is recorded (`words`)."""
 
     text: str
     picture: Any
@@ -22,14 +22,14 @@ class Prompt:
     words: tuple[str, ...] = ()
 
 
-MOST_ROWS = 512
+MAX_ROWS = 512
 """Rows at most that are answered at a time, however much memory there is."""
 
 QueuedPrompt = tuple[int, Prompt]
 """A request's number in the queue, and its prompt."""
 
 
-def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
+def group_by_kind(requests: Sequence[Request]) -> Iterator[list[Request]]:
     """Group requests that can run together, ordered by picture and then by length.
 
     Examples
@@ -37,8 +37,8 @@ def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
     >>> from pathlib import Path
     >>> from hqm.respondents.base import Sampling
     >>> questions = (("?", "b"), ("??", "a"), ("!", "a"))
-    >>> asked = [Request(text, Path(picture), Sampling(), 0) for text, picture in questions]
-    >>> [[f"{r.image}{r.prompt}" for r in kind] for kind in kinds(asked)]
+    >>> requests = [Request(text, Path(picture), Sampling(), 0) for text, picture in questions]
+    >>> [[f"{r.image}{r.prompt}" for r in kind] for kind in group_by_kind(requests)]
     [['a!', 'a??', 'b?']]
     """
     ordered = sorted(
@@ -75,12 +75,13 @@ class RequestQueue:
     ) -> None:
         self.requests = requests
         self.refused: list[tuple[Request, Response]] = []
-        self._prepare, self._ahead = prepare, ahead
+        self._prepare = prepare
+        self._ahead = ahead
         self._again: list[QueuedPrompt] = []
         self._at = 0
 
     @property
-    def more(self) -> bool:
+    def has_requests(self) -> bool:
         """Whether the queue is not empty."""
         return bool(self._again) or self._at < len(self.requests)
 
@@ -91,24 +92,27 @@ class RequestQueue:
             return self._again[0][1].picture_key
         return self.requests[self._at].image if self._at < len(self.requests) else None
 
-    def take(self, most: int) -> list[QueuedPrompt]:
-        """Take up to `most` requests."""
-        taken, self._again = self._again[:most], self._again[most:]
-        while len(taken) < most and self._at < len(self.requests):
+    def take(self, count: int) -> list[QueuedPrompt]:
+        """Take up to `count` requests."""
+        prompts = self._again[:count]
+        self._again = self._again[count:]
+        while len(prompts) < count and self._at < len(self.requests):
             prompt = self._prepare(self.requests[self._at])
             if isinstance(prompt, Response):
                 self.refused.append((self.requests[self._at], prompt))
             else:
-                taken.append((self._at, prompt))
+                prompts.append((self._at, prompt))
             self._at += 1
-        pictures = {request.image: request for request in self.requests[self._at : self._at + most]}
+        pictures = {
+            request.image: request for request in self.requests[self._at : self._at + count]
+        }
         self._ahead(list(pictures.values()))
-        return taken
+        return prompts
 
     def close(self) -> None:
         """Take no new requests; those put back are still answered."""
         self._at = len(self.requests)
 
-    def back(self, taken: Sequence[QueuedPrompt]) -> None:
+    def put_back(self, prompts: Sequence[QueuedPrompt]) -> None:
         """Put requests back at the front."""
-        self._again = [*taken, *self._again]
+        self._again = [*prompts, *self._again]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hqm.errors import RespondentError
 from hqm.files.images import as_rgb
 from hqm.respondents.base import Request, RespondentName, waiting
-from hqm.respondents.batching import MOST_ROWS, Prompt, RequestQueue, kinds
+from hqm.respondents.batching import MAX_ROWS, Prompt, RequestQueue, group_by_kind
 from hqm.respondents.hf_families import family_of
 from hqm.respondents.hf_loading import (
     Loaded,
@@ -33,10 +33,11 @@ from hqm.respondents.hf_loading import (
 from hqm.types import Response
 
 if TYPE_CHECKING:
-    from hqm.respondents.decoding import Engine, Generated
+    from hqm.respondents.decoding import Engine
+    from hqm.respondents.plain_decoding import Generated
 
-_SMALL = 2**28
-"""Bytes of weights below which a model on a CPU waits to be freed until Python looks by itself."""
+_MIN_COLLECTED_BYTES = 2**28
+"""Bytes of weights from which a closed model is freed at once, by a garbage collection."""
 
 
 class TransformersRespondent:
@@ -96,12 +97,12 @@ class TransformersRespondent:
         identity = {
             "kind": "hf",
             "model": self._name.target,
-            "revision": self._name.at or None,
+            "revision": self._name.qualifier or None,
             "weights": self._weights,
             "device": self.device.partition(":")[0],
             "dtype": self.dtype,
         }
-        # what is not the rule is told; the rule is not, so that older stores keep their respondents
+        # settings at their defaults are left out, so that older stores keep their respondents
         special = {
             "attention": self.attention_wanted if self.attention_wanted != "auto" else "",
             "prompt": self._form,
@@ -127,20 +128,20 @@ class TransformersRespondent:
                 str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))
             ).form
         except (ValueError, AttributeError):
-            return ""  # a broken config is told of when it is loaded
+            return ""  # a broken config is reported when it is loaded
 
     @property
     def weight_bytes(self) -> int | None:
         """The size of the weights on a CPU; None on a GPU, and where the hub holds them."""
-        known = weights_of(self.path, self.name)
-        return None if known.assumed or self.device != "cpu" else int(known.size)
+        weights = weights_of(self.path, self.name)
+        return None if weights.assumed or self.device != "cpu" else int(weights.size)
 
     @cached_property
     def _loaded(self) -> Loaded:
         with waiting(f"loading {self.name}"):
             return load(
                 self.path,
-                revision=self._name.at,
+                revision=self._name.qualifier,
                 device=self.device,
                 dtype=self.dtype,
                 attention=self.attention_wanted,
@@ -164,14 +165,17 @@ class TransformersRespondent:
         self.__dict__.pop("_engine", None)
         self._pictures.clear()
         loaded = self.__dict__.pop("_loaded", None)
-        # to look for what can be freed takes a third of a second: too long for a small model
-        if loaded is not None and (self.weight_bytes or _SMALL) >= _SMALL:
+        # a garbage collection takes a third of a second: too long for a small model
+        if (
+            loaded is not None
+            and (self.weight_bytes or _MIN_COLLECTED_BYTES) >= _MIN_COLLECTED_BYTES
+        ):
             del loaded
             gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         self._finishing = False
-        for kind in kinds(requests):
+        for kind in group_by_kind(requests):
             if not self._finishing:
                 with ThreadPoolExecutor(1) as thread:
                     yield from self._answer(kind, thread)
@@ -191,43 +195,38 @@ class TransformersRespondent:
         def prepare(request: Request) -> Prompt | Response:
             while preparing:
                 preparing.pop().result()
-            return self._readable(request)
+            return self._prepare(request)
 
         def ahead(following: Sequence[Request]) -> None:
             preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
 
         sampling = requests[0].sampling
         requests = self._engine.ordered(requests)
-        waiting = self._waiting = RequestQueue(requests, prepare, ahead)
-        began, room = time.perf_counter(), self._room()
-        for drawn in self._engine.stream(
-            waiting,
-            sampling.temperature,
-            sampling.top_p,
-            sampling.max_tokens,
-            self.batch or self._fitting(sampling.max_tokens, room or 1 << 30),
-            room,
-        ):
-            seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
-            refused, waiting.refused = waiting.refused, []
-            yield refused + [
-                (requests[n], self._response(requests[n], answer, seconds)) for n, answer in drawn
-            ]
+        queue = self._waiting = RequestQueue(requests, prepare, ahead)
+        began = time.perf_counter()
+        memory = self._available_memory()
+        limit = self.batch or self._n_fitting_rows(sampling.max_tokens, memory or 1 << 30)
+        for batch in self._engine.stream(queue, sampling, limit, memory):
+            seconds = round((time.perf_counter() - began) / max(1, len(batch)), 6)
+            answers = queue.refused
+            queue.refused = []
+            for number, generated in batch:
+                request = requests[number]
+                answers.append((request, self._response(request, generated, seconds)))
+            yield answers
             began = time.perf_counter()
-        if waiting.refused:
-            yield waiting.refused
+        if queue.refused:
+            yield queue.refused
 
     def _look_ahead(self, requests: Sequence[Request]) -> None:
         """Prepare pictures in advance; one that cannot be opened fails later, in its turn."""
         try:
-            prompts = [
-                prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)
-            ]
-            self._engine.look_ahead(prompts)
-        except Exception:  # whatever it is, it comes again where it can be told of
+            prepared = map(self._prepare, requests)
+            self._engine.look_ahead([item for item in prepared if isinstance(item, Prompt)])
+        except Exception:  # the same error comes again where it can be reported
             return
 
-    def _readable(self, request: Request) -> Prompt | Response:
+    def _prepare(self, request: Request) -> Prompt | Response:
         """Return the prompt of a request, or a response that says why it cannot be asked."""
         try:
             picture = None if request.image is None else self._picture(request.image)
@@ -239,7 +238,7 @@ class TransformersRespondent:
             return Response("", "error", reason)
         return Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
 
-    def _room(self) -> int:
+    def _available_memory(self) -> int:
         """Bytes of a GPU for keys and values: half of what is free, as rows are copied when others
         join them; 0 of another device, and where the number of rows is set.
         """
@@ -251,17 +250,17 @@ class TransformersRespondent:
         free: int = torch.cuda.mem_get_info(self.device)[0] + spare
         return free // 2
 
-    def _fitting(self, max_tokens: int, room: int) -> int:
+    def _n_fitting_rows(self, max_tokens: int, memory: int) -> int:
         """Return how many rows of 1,024 tokens and an answer fit into so many bytes."""
         model = self._loaded.model
         text = model.config.get_text_config()
-        # a model without attention has no heads: its state is taken to be as large as one's keys
+        # a model without attention has no heads: its state is assumed to be as large as keys
         heads = getattr(text, "num_attention_heads", None) or 1
         width = getattr(text, "head_dim", None) or text.hidden_size // heads
         shared = getattr(text, "num_key_value_heads", None) or heads
-        places = 1024 + max_tokens
-        row: int = 2 * text.num_hidden_layers * shared * width * places * model.dtype.itemsize
-        return min(MOST_ROWS, max(1, room // row))
+        n_tokens = 1024 + max_tokens
+        row: int = 2 * text.num_hidden_layers * shared * width * n_tokens * model.dtype.itemsize
+        return min(MAX_ROWS, max(1, memory // row))
 
     def _picture(self, path: Path) -> Any:
         """The decoded picture, kept while its questions last."""
@@ -269,7 +268,7 @@ class TransformersRespondent:
 
         picture = self._pictures.get(path)
         if picture is None:
-            if len(self._pictures) >= _PICTURES:
+            if len(self._pictures) >= _MAX_PICTURES:
                 self._pictures.clear()
             with Image.open(path) as opened:
                 picture = self._pictures[path] = as_rgb(opened)
@@ -287,7 +286,7 @@ class TransformersRespondent:
         if loaded.form:
             mark = str(getattr(loaded.processor, "image_token", None) or "<image>")
             return (
-                loaded.family.asked(_MARK)
+                loaded.family.fill_form(_MARK)
                 .replace("<image>", mark if with_picture else "")
                 .lstrip("\n")
             )
@@ -300,28 +299,27 @@ class TransformersRespondent:
             )
         except Exception as error:  # a template is a program, and may end in any way
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            missing = isinstance(error, (ValueError, AttributeError))
-            what = (
-                f"its processor has no chat template: {first}"
-                if missing
-                else f"its chat template fails: {first}"
-            )
+            message = f"its chat template fails: {first}"
+            if isinstance(error, (ValueError, AttributeError)):
+                message = f"its processor has no chat template: {first}"
             remedy = "Save one with the processor (chat_template)."
-            raise RespondentError(what, location=self.name, remedy=remedy) from error
+            raise RespondentError(message, location=self.name, remedy=remedy) from error
         if str(text).count(_MARK) != 1:
-            what = f"its chat template writes the question {str(text).count(_MARK)} times, not once"
+            message = (
+                f"its chat template writes the question {str(text).count(_MARK)} times, not once"
+            )
             raise RespondentError(
-                what,
+                message,
                 location=self.name,
                 remedy="Correct the template that is saved with the processor.",
             )
         return str(text)
 
-    def _response(self, request: Request, drawn: Generated, seconds: float) -> Response:
-        if drawn.error:
-            reason = f"{drawn.error} (on {self.device}, with one question at a time)"
+    def _response(self, request: Request, generated: Generated, seconds: float) -> Response:
+        if generated.error:
+            reason = f"{generated.error} (on {self.device}, with one question at a time)"
             return Response("", "error", reason)
-        tokens = drawn.tokens
+        tokens = generated.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
         with self._engine.reader.lock:
             text = self._engine.tokenizer.decode(
@@ -335,16 +333,14 @@ class TransformersRespondent:
         if self._loaded.form:
             detail["prompt"] = self._loaded.form
         if request.words:
-            detail["p"] = drawn.first
-            detail["p_lost"] = max(0.0, 1.0 - sum(drawn.first.values()))
-        return (
-            Response(text, "ok", "", detail)
-            if ended
-            else Response(text, "truncated", "it was cut at the limit of tokens", detail)
-        )
+            detail["p"] = generated.first
+            detail["p_lost"] = max(0.0, 1.0 - sum(generated.first.values()))
+        if ended:
+            return Response(text, "ok", "", detail)
+        return Response(text, "truncated", "it was cut at the limit of tokens", detail)
 
 
-_PICTURES = 256
+_MAX_PICTURES = 256
 """Decoded pictures that are kept."""
 _PICTURES_AHEAD = 64
 """Pictures that are prepared while others are answered."""

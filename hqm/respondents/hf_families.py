@@ -25,7 +25,7 @@ class Family:
 
     Examples
     --------
-    >>> family_of("blip-2").asked("Is there a dog?")
+    >>> family_of("blip-2").fill_form("Is there a dog?")
     'Question: Is there a dog? Answer:'
     >>> family_of("paligemma").sharing
     'features'
@@ -36,7 +36,7 @@ class Family:
     """The values of `model_type` in config.json."""
     sharing: Sharing = "prefix"
     """The most its questions can share."""
-    why: str = ""
+    reason: str = ""
     """Why they share less than the prefix."""
     form: str = ""
     """The documented prompt, for a model without a chat template: `{question}` is put in; the
@@ -60,7 +60,7 @@ class Family:
     refusal: str = ""
     """For a family that cannot answer: the sentence that says why."""
 
-    def asked(self, question: str) -> str:
+    def fill_form(self, question: str) -> str:
         """A question in the documented form."""
         return self.form.replace("{question}", question)
 
@@ -94,7 +94,7 @@ FAMILIES: tuple[Family, ...] = (
         "PaliGemma",
         ("paligemma",),
         sharing="features",
-        why=(
+        reason=(
             "its picture and question see each other both ways, so that no prefix is the same for"
             " two questions"
         ),
@@ -106,7 +106,7 @@ FAMILIES: tuple[Family, ...] = (
         "BLIP-2",
         ("blip-2",),
         sharing="features",
-        why=_BLIP,
+        reason=_BLIP,
         form="Question: {question} Answer:",
         source="transformers' page of BLIP-2; the model card of blip2-opt-2.7b",
     ),
@@ -114,7 +114,7 @@ FAMILIES: tuple[Family, ...] = (
         "InstructBLIP",
         ("instructblip",),
         sharing="features",
-        why=(
+        reason=(
             "its Q-Former reads the question with the picture, so that only the vision tower's"
             " output is the same"
         ),
@@ -127,7 +127,7 @@ FAMILIES: tuple[Family, ...] = (
         "Llama 3.2 Vision",
         ("mllama",),
         sharing="nothing",
-        why="the picture enters by cross-attention and stands in no prefix",
+        reason="the picture enters by cross-attention and stands in no prefix",
     ),
     Family(
         "BLIP",

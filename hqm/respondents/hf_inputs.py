@@ -21,15 +21,15 @@ _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
 _PICTURES_A_CALL = 32
 """Pictures that a processor gets in one call; more make it no faster."""
-_NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
+_TEXT_KEYS = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
 
 
 class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
-    """A prompt cannot be split at its picture; `why` is the reason."""
+    """A prompt cannot be split at its picture; `reason` says why."""
 
-    def __init__(self, why: str) -> None:
-        self.why = why
-        super().__init__(why)
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class EncodedPicture:
     picture: Any
     """The picture's key."""
 
-    def before(self, tail: Sequence[int]) -> EncodedPicture:
+    def with_question(self, tail: Sequence[int]) -> EncodedPicture:
         """Append a question: the whole prompt."""
         kinds = {
             key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
@@ -54,19 +54,19 @@ class EncodedPicture:
         }
         return EncodedPicture(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
-    def behind(self, head: tuple[int, ...]) -> EncodedPicture:
+    def with_head(self, head: tuple[int, ...]) -> EncodedPicture:
         """Return the same picture behind another head."""
-        begin = len(self.head)
-        if self.prefix[:begin] != self.head:
+        n_head = len(self.head)
+        if self.prefix[:n_head] != self.head:
             raise CannotSplit(
                 "the text before the picture is tokenised otherwise within the prompt"
             )
         kinds = {
-            key: torch.cat([values.new_zeros((1, len(head))), values[:, begin:]], dim=1)
+            key: torch.cat([values.new_zeros((1, len(head))), values[:, n_head:]], dim=1)
             for key, values in self.kinds.items()
         }
         return EncodedPicture(
-            head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture
+            head, (*head, *self.prefix[n_head:]), kinds, self.tensors, self.picture
         )
 
     @property
@@ -85,10 +85,10 @@ def device_options(loaded: Loaded, device: Any) -> dict[str, Any]:
     from PIL.Image import Resampling
 
     pictures = getattr(loaded.processor, "image_processor", None)
-    able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
+    is_able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
     if (
         device.type != "cuda"
-        or not able
+        or not is_able
         or getattr(pictures, "resample", None) == Resampling.LANCZOS
     ):
         return {}
@@ -105,11 +105,9 @@ class Reader:
     """
 
     def __init__(self, loaded: Loaded) -> None:
-        self.model, self.processor, self.tokenizer = (
-            loaded.model,
-            loaded.processor,
-            loaded.tokenizer,
-        )
+        self.model = loaded.model
+        self.processor = loaded.processor
+        self.tokenizer = loaded.tokenizer
         self._nested = True
         """Whether the processor gets the pictures as one list a prompt; False once it refused."""
         self._options = device_options(loaded, loaded.model.device)
@@ -133,39 +131,39 @@ class Reader:
 
     def inputs(self, prompts: Sequence[Prompt]) -> Any:
         """The whole prompts as tensors on the model's device, padded on the left."""
-        return self._processed(prompts).to(self.model.device, dtype=self.model.dtype)
+        return self._process(prompts).to(self.model.device, dtype=self.model.dtype)
 
-    def _processed(self, prompts: Sequence[Prompt]) -> Any:
+    def _process(self, prompts: Sequence[Prompt]) -> Any:
         pictures = [p.picture for p in prompts if p.picture is not None]
         try:
-            made = self._called(prompts, [[p] for p in pictures] if self._nested else pictures)
+            inputs = self._call_processor(
+                prompts, [[p] for p in pictures] if self._nested else pictures
+            )
         except Exception:  # a processor refuses in any way
             if not self._nested or not pictures:
                 raise
-            made = None
+            inputs = None
             with suppress(Exception):
-                made = self._called(prompts, pictures)
-            if made is None:
+                inputs = self._call_processor(prompts, pictures)
+            if inputs is None:
                 raise
             self._nested = False
-        made.pop("labels", None)
-        if "qformer_input_ids" in made:
+        inputs.pop("labels", None)
+        if "qformer_input_ids" in inputs:
             # the processor pads the Q-Former's text as the decoder's, on the left, where its
             # positions begin
             with self.lock:
-                read = self.processor.qformer_tokenizer(
+                qformer = self.processor.qformer_tokenizer(
                     [p.text for p in prompts],
                     padding=True,
                     padding_side="right",
                     return_tensors="pt",
                 )
-            made["qformer_input_ids"], made["qformer_attention_mask"] = (
-                read["input_ids"],
-                read["attention_mask"],
-            )
-        return made
+            inputs["qformer_input_ids"] = qformer["input_ids"]
+            inputs["qformer_attention_mask"] = qformer["attention_mask"]
+        return inputs
 
-    def _called(self, prompts: Sequence[Prompt], pictures: Sequence[Any]) -> Any:
+    def _call_processor(self, prompts: Sequence[Prompt], pictures: Sequence[Any]) -> Any:
         with self.lock:
             return self.processor(
                 images=pictures or None,
@@ -191,8 +189,8 @@ class Reader:
             return [(len(text),) for text in texts]
         sizes = [picture_size(request.image) or (0, 0) for request in requests]
         try:
-            shown = [(high, wide) for wide, high in sizes]
-            counted = self.processor._get_num_multimodal_tokens(image_sizes=shown)
+            image_sizes = [(high, wide) for wide, high in sizes]
+            counted = self.processor._get_num_multimodal_tokens(image_sizes=image_sizes)
             counts = counted["num_image_tokens"]
             return [(count + len(text),) for count, text in zip(counts, texts, strict=True)]
         except Exception:  # many processors cannot say it, and end in any way
@@ -235,51 +233,57 @@ class Reader:
         self._encode_ahead(prompts, rows, mark)
         parts = []
         heads: dict[Any, tuple[int, ...]] = {
-            key: seen.head for (key, _), seen in self._encoded.items()
+            key: encoded.head for (key, _), encoded in self._encoded.items()
         }
         for prompt, ids in zip(prompts, rows, strict=True):
             if ids.count(mark) != 1:
                 raise CannotSplit("its prompts do not show the picture's token")
-            place = ids.index(mark)
-            head, tail = tuple(ids[:place]), ids[place + 1 :]
+            position = ids.index(mark)
+            head = tuple(ids[:position])
+            tail = ids[position + 1 :]
             if one_head and heads.setdefault(prompt.picture_key, head) != head:
                 raise CannotSplit("the question stands before the picture in its prompts")
-            seen = self._encoded.get((prompt.picture_key, head))
-            if seen is None:
-                known = (
-                    None
-                    if one_head
-                    else next(
-                        (s for (k, _), s in self._encoded.items() if k == prompt.picture_key), None
-                    )
-                )
-                seen = (
-                    known.behind(head)
-                    if known
-                    else self._ahead.pop((prompt.picture_key, head), None)
-                )
-                seen = seen or self._encode(prompt, head, tail)
-                self._encoded[prompt.picture_key, head] = seen
-            elif (
-                tail
-                and tail[0] not in self._sound
-                and seen.prefix[-1] not in self.tokenizer.all_special_ids
-            ):
-                # a picture's tokens may end in plain text, which may melt into the question
-                if self._processed([prompt])["input_ids"][0].tolist() != [
-                    *seen.prefix,
-                    *tail,
-                ]:
-                    raise CannotSplit(
-                        "the text behind the picture is tokenised otherwise within the prompt"
-                    )
-                self._sound.add(tail[0])
+            encoded = self._encoded.get((prompt.picture_key, head))
+            if encoded is None:
+                encoded = self._new_picture(prompt, head, tail, one_head=one_head)
+                self._encoded[prompt.picture_key, head] = encoded
+            else:
+                self._check_tail(prompt, encoded, tail)
             self._ahead.pop((prompt.picture_key, head), None)
-            parts.append((seen, tail))
+            parts.append((encoded, tail))
         # requests come in the order of their pictures: an earlier one does not come back
-        used = {id(seen) for seen, _ in parts}
-        self._encoded = {key: seen for key, seen in self._encoded.items() if id(seen) in used}
+        used = {id(encoded) for encoded, _ in parts}
+        self._encoded = {
+            key: encoded for key, encoded in self._encoded.items() if id(encoded) in used
+        }
         return parts
+
+    def _new_picture(
+        self, prompt: Prompt, head: tuple[int, ...], tail: list[int], *, one_head: bool
+    ) -> EncodedPicture:
+        """The picture of a prompt: with another head, processed in advance, or processed now."""
+        if not one_head:
+            for (picture_key, _), encoded in self._encoded.items():
+                if picture_key == prompt.picture_key:
+                    return encoded.with_head(head)
+        ahead = self._ahead.pop((prompt.picture_key, head), None)
+        return ahead or self._encode(prompt, head, tail)
+
+    def _check_tail(self, prompt: Prompt, encoded: EncodedPicture, tail: list[int]) -> None:
+        """Check that a question is tokenised alone as it is after its picture.
+
+        The text after a picture may be merged into the first token of the question.
+        """
+        if not tail or tail[0] in self._sound:
+            return
+        if encoded.prefix[-1] in self.tokenizer.all_special_ids:
+            return
+        tokens = self._process([prompt])["input_ids"][0].tolist()
+        if tokens != [*encoded.prefix, *tail]:
+            raise CannotSplit(
+                "the text behind the picture is tokenised otherwise within the prompt"
+            )
+        self._sound.add(tail[0])
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Process the next pictures in a background thread; errors are left to the later call."""
@@ -288,7 +292,7 @@ class Reader:
         if mark is not None:
             with suppress(CannotSplit):
                 new = list(first.values())
-                self._encode_ahead(new, self._tokens(new), mark, at_least=1)
+                self._encode_ahead(new, self._tokens(new), mark, min_pictures=1)
 
     def _encode_ahead(
         self,
@@ -296,56 +300,60 @@ class Reader:
         rows: Sequence[Sequence[int]],
         mark: int,
         *,
-        at_least: int = 2,
+        min_pictures: int = 2,
     ) -> None:
         """Process new pictures, several in one call where their tensors come apart.
 
         One call for 16 pictures takes less than half the time of 16 calls.
         """
-        known = {picture for picture, _ in (*self._encoded, *self._ahead)}
+        known_pictures = {picture for picture, _ in (*self._encoded, *self._ahead)}
         new: dict[Any, tuple[Prompt, Sequence[int]]] = {}
         for prompt, ids in zip(prompts, rows, strict=True):
-            if prompt.picture_key not in known and ids.count(mark) == 1:
+            if prompt.picture_key not in known_pictures and ids.count(mark) == 1:
                 new.setdefault(prompt.picture_key, (prompt, ids))
-        parts = [
+        entries = [
             (prompt, tuple(ids[: ids.index(mark)]), list(ids[ids.index(mark) + 1 :]))
             for prompt, ids in new.values()
         ]
-        if len(parts) < at_least:
+        if len(entries) < min_pictures:
             return
 
-        def size(part: tuple[Prompt, Any, Any]) -> tuple[int, ...]:
-            return part[0].picture.size if self._by_size else ()
+        def size(entry: tuple[Prompt, Any, Any]) -> tuple[int, ...]:
+            return entry[0].picture.size if self._by_size else ()
 
-        for _, alike in groupby(sorted(parts, key=size), size):
-            waiting = list(alike)
-            for start in range(0, len(waiting), _PICTURES_A_CALL):
-                group = waiting[start : start + _PICTURES_A_CALL]
-                together = self._encode_group(group) if self._by_rows and len(group) > 1 else None
-                for place, (prompt, head, tail) in enumerate(group):
-                    seen = together[place] if together else self._encode(prompt, head, tail)
-                    self._ahead[prompt.picture_key, head] = seen
+        for _, same_size in groupby(sorted(entries, key=size), size):
+            pending = list(same_size)
+            for start in range(0, len(pending), _PICTURES_A_CALL):
+                group = pending[start : start + _PICTURES_A_CALL]
+                encoded_group = (
+                    self._encode_group(group) if self._by_rows and len(group) > 1 else None
+                )
+                for index, (prompt, head, tail) in enumerate(group):
+                    encoded = (
+                        encoded_group[index] if encoded_group else self._encode(prompt, head, tail)
+                    )
+                    self._ahead[prompt.picture_key, head] = encoded
 
     def _encode_group(
         self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
     ) -> list[EncodedPicture] | None:
         """Process pictures in one call; None where the tensors do not come apart by pictures."""
-        made = self._processed([prompt for prompt, _, _ in group])
-        texts = {key: made.pop(key) for key in _NOT_OF_THE_PICTURE & set(made)}
+        inputs = self._process([prompt for prompt, _, _ in group])
+        texts = {key: inputs.pop(key) for key in _TEXT_KEYS & set(inputs)}
         # tiles are padded to the most of any picture, so that sizes are kept apart from now on
-        self._by_size = self._by_size or getattr(made.get("pixel_values"), "ndim", 0) > 4
+        self._by_size = self._by_size or getattr(inputs.get("pixel_values"), "ndim", 0) > 4
         if self._by_size and len({prompt.picture.size for prompt, _, _ in group}) > 1:
             return None
-        parts = _by_picture(made.to(self.model.device, dtype=self.model.dtype), len(group))
+        parts = _by_picture(inputs.to(self.model.device, dtype=self.model.dtype), len(group))
         if parts is None:
             self._by_rows = False
             return None
         encoded = []
         for row, ((prompt, head, tail), tensors) in enumerate(zip(group, parts, strict=True)):
-            there = texts["attention_mask"][row].bool()
-            whole = texts["input_ids"][row][there].tolist()
-            kinds = {key: texts[key][row][None, there] for key in _TOKEN_KEYS if key in texts}
-            encoded.append(self._split_tokens(prompt, head, tail, whole, kinds, tensors))
+            is_token = texts["attention_mask"][row].bool()
+            tokens = texts["input_ids"][row][is_token].tolist()
+            kinds = {key: texts[key][row][None, is_token] for key in _TOKEN_KEYS if key in texts}
+            encoded.append(self._split_tokens(prompt, head, tail, tokens, kinds, tensors))
         return encoded
 
     def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
@@ -367,81 +375,81 @@ class Reader:
 
         PaliGemma's processor adds some.
         """
-        whole = self._processed([prompt])["input_ids"][0].tolist()
-        while mark in whole and whole.count(mark) > 1:
-            whole.remove(mark)
+        tokens = self._process([prompt])["input_ids"][0].tolist()
+        while mark in tokens and tokens.count(mark) > 1:
+            tokens.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
             self._added = added
-            if self._tokens([prompt])[0] == whole:
+            if self._tokens([prompt])[0] == tokens:
                 return added
         return "", ""
 
     def _encode(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> EncodedPicture:
-        made = self._processed([prompt])
-        whole = made["input_ids"][0].tolist()
-        kinds = {key: made[key] for key in _TOKEN_KEYS if key in made}
-        for key in _NOT_OF_THE_PICTURE & set(made):
-            del made[key]
-        tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
-        return self._split_tokens(prompt, head, tail, whole, kinds, tensors)
+        inputs = self._process([prompt])
+        tokens = inputs["input_ids"][0].tolist()
+        kinds = {key: inputs[key] for key in _TOKEN_KEYS if key in inputs}
+        for key in _TEXT_KEYS & set(inputs):
+            del inputs[key]
+        tensors = dict(inputs.to(self.model.device, dtype=self.model.dtype))
+        return self._split_tokens(prompt, head, tail, tokens, kinds, tensors)
 
     def _split_tokens(
         self,
         prompt: Prompt,
         head: tuple[int, ...],
         tail: list[int],
-        whole: list[int],
+        tokens: list[int],
         kinds: dict[str, Any],
         tensors: dict[str, Any],
     ) -> EncodedPicture:
         """Split a processed prompt's tokens in front of its tail."""
-        length = len(whole) - len(tail)
-        if not tail or whole[length:] != tail:
+        length = len(tokens) - len(tail)
+        if not tail or tokens[length:] != tail:
             raise CannotSplit(
                 "the text behind the picture is tokenised otherwise within the prompt"
             )
         self._sound.add(tail[0])
         kinds = {key: values[:, :length] for key, values in kinds.items()}
-        return EncodedPicture(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
+        return EncodedPicture(head, tuple(tokens[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
         """Free the processed pictures."""
         self._encoded.clear()
         self._ahead.clear()
 
-    def joined(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
+    def join(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
         """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
         first = split[0][0]
-        shapes = {seen.shape[1] for seen, _ in split}
+        shapes = {encoded.shape[1] for encoded, _ in split}
         if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):
             return None
-        rows = [[*seen.prefix, *tail] for seen, tail in split]
+        rows = [[*encoded.prefix, *tail] for encoded, tail in split]
         width = max(map(len, rows))
         ids = torch.full((len(rows), width), int(self.tokenizer.pad_token_id), dtype=torch.long)
         mask = torch.zeros_like(ids)
         kinds = {key: torch.zeros_like(ids) for key in first.kinds}
-        for r, (row, (seen, _)) in enumerate(zip(rows, split, strict=True)):
+        for r, (row, (encoded, _)) in enumerate(zip(rows, split, strict=True)):
             begin = width - len(row)
             ids[r, begin:] = torch.tensor(row)
             mask[r, begin:] = 1
-            for key, values in seen.kinds.items():
-                kinds[key][r, begin : begin + len(seen.prefix)] = values[0]
+            for key, values in encoded.kinds.items():
+                kinds[key][r, begin : begin + len(encoded.prefix)] = values[0]
         device = self.model.device
         tensors = {
-            key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors
+            key: torch.cat([encoded.tensors[key] for encoded, _ in split]) for key in first.tensors
         }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
 
 
-def _by_picture(made: Any, count: int) -> list[dict[str, Any]] | None:
-    """Take a processor's tensors apart: a row for each picture, or the patches that its grid counts;
-    None where they are neither.
+def _by_picture(inputs: Any, count: int) -> list[dict[str, Any]] | None:
+    """Take a processor's tensors apart: a row for each picture, or the patches that its grid
+    counts; None where they are neither.
     """
-    grid = made.get("image_grid_thw")
+    grid = inputs.get("image_grid_thw")
     patches = [] if grid is None else grid.prod(-1).tolist()
     columns = {}
-    for name, values in made.items():
+    for name, values in inputs.items():
         if not isinstance(values, torch.Tensor):
             return None
         if name != "image_grid_thw" and len(patches) == count and len(values) == sum(patches):

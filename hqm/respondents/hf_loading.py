@@ -1,7 +1,7 @@
-"""The weights of embedded models, packed: a wheel's own compression takes 6 % more, because it
-looks at single bytes.
+"""Loading models: embedded ones with packed weights, local ones, and those of the hub.
 
-What is unpacked is kept in the cache under the hash of the folder that it came from, and is the
+Packed weights are 6 % smaller than a wheel's compression makes them, because it compresses single
+bytes. The unpacked copy is kept in the cache under the hash of the packed folder, and equals the
 trained file byte by byte: the same model, with the same identity and seeds.
 """
 
@@ -18,6 +18,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ WEIGHTS = "model.safetensors"
 _PACKED = f"{WEIGHTS}.xz"
 
 
-def unpacked(folder: Path) -> Path:
+def unpack(folder: Path) -> Path:
     """Return a model's folder with unpacked weights: itself, or a copy in the cache.
 
     Raises
@@ -43,7 +44,7 @@ def unpacked(folder: Path) -> Path:
     if not (folder / _PACKED).is_file():
         return folder
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    name = digest_all(part for file in files for part in (file.name, digest_file(file))).partition(
+    name = digest_all(text for file in files for text in (file.name, digest_file(file))).partition(
         ":"
     )[2]
     target = cache_folder() / "models" / name / folder.name
@@ -51,42 +52,42 @@ def unpacked(folder: Path) -> Path:
         return target
     with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as part:
-            made = Path(part) / folder.name
-            made.mkdir()
+        with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+            copy = Path(temporary) / folder.name
+            copy.mkdir()
             for file in files:
                 if file.name == _PACKED:
-                    (made / WEIGHTS).write_bytes(lzma.decompress(file.read_bytes()))
+                    (copy / WEIGHTS).write_bytes(lzma.decompress(file.read_bytes()))
                 else:
-                    shutil.copyfile(file, made / file.name)
+                    shutil.copyfile(file, copy / file.name)
             try:
-                os.replace(made, target)
+                os.replace(copy, target)
             except OSError:
                 if not target.is_dir():  # another process was faster
                     raise
     return target
 
 
-# Finding and loading a local model: its folder, its processor, and the number format and
-# attention that suit the device.
+# Finding and loading a local model: its folder, its processor, and the number format and attention
+# for the device.
 
 
 def find_model(target: str) -> str:
-    """The folder of an embedded or local model, or the hub id as it stands."""
+    """The folder of an embedded or local model, or the unchanged hub id."""
     if ":" in target:
         from hqm.benchmark.registry import shipped
 
         benchmark, _, name = target.partition(":")
         folder = shipped() / benchmark / "respondents"
         if not (folder / name).is_dir():
-            known = sorted(p.name for p in folder.glob("*") if p.is_dir())
+            names = sorted(p.name for p in folder.glob("*") if p.is_dir())
             raise RespondentError(
                 f"{benchmark!r} has no embedded respondent {name!r}",
-                remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
+                remedy=f"It has {', '.join(names)}." if names else "See `hqm list respondents`.",
                 name=name,
-                choices=known,
+                choices=names,
             )
-        return str(unpacked(folder / name))
+        return str(unpack(folder / name))
     return target
 
 
@@ -101,26 +102,26 @@ def weights_digest(path: str, name: str) -> str | None:
     suffixes = {".safetensors", ".bin", ".json", ".jinja", ".model"}
     files = sorted(file for file in folder.iterdir() if file.suffix in suffixes)
     with waiting(f"reading the weights of {name}"):
-        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        return digest_all(text for file in files for text in (file.name, digest_file(file)))
 
 
 class Weights(NamedTuple):
-    """How large a model is."""
+    """The size of a model."""
 
     parameters: float
     size: float
     """Bytes of the weights, in the format that they are stored in."""
     assumed: bool
-    """Whether that was told from the model's name, or assumed to be a model of 7 billion."""
+    """Whether the size was inferred from the model's name, or is the default of 7 billion."""
 
 
 _PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)[bB](?![a-z])")
-"""How a model's name says its size, in billions."""
+"""The size of a model in its name, in billions of parameters."""
 _ASSUMED_PARAMETERS = 7e9
 
 
 def weights_of(path: str, name: str) -> Weights:
-    """The size of a model's weights: of its files here or in the hub's cache, else by its name.
+    """The size of a model's weights: of local files or the hub's cache, else by its name.
 
     >>> weights_of("no/such-model-13b", "hf/no/such-model-13b")
     Weights(parameters=13000000000.0, size=26000000000.0, assumed=True)
@@ -152,17 +153,17 @@ def weights_of(path: str, name: str) -> Weights:
 
 
 VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
-"""The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
-before the other one.
+"""The variables that list the GPUs of a process, by number or name; for AMD's GPUs, the second has
+priority.
 """
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""What Linux has where torch could reach a GPU: of NVIDIA, of AMD, and through Windows."""
+"""Files by which Linux offers a GPU: of NVIDIA, of AMD, and through Windows."""
 
 
 def suited_device() -> str:
     """Return the GPU where there is one, else the CPU.
 
-    Torch is imported, which takes seconds, only where there may be one.
+    Torch, whose import takes seconds, is imported only where there may be a GPU.
     """
     device = "cpu"
     if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
@@ -209,7 +210,7 @@ def visible_gpus() -> tuple[str, ...]:
 
 
 def gpu_memory() -> list[int]:
-    """Return the bytes of each GPU that this process may use; none where torch is not there."""
+    """Return the bytes of each GPU that this process may use; none without torch."""
     if suited_device() != "cuda":
         return []
     import torch
@@ -220,14 +221,13 @@ def gpu_memory() -> list[int]:
     ]
 
 
-def seeing(gpu: str) -> dict[str, str]:
+def gpu_environment(gpu: str) -> dict[str, str]:
     """Return the environment of a process that sees this GPU alone, as number 0."""
     return {VISIBLE: gpu, **({_AMD: gpu} if _AMD in os.environ else {})}
 
 
 def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
-    """The names of so many GPUs, from the list that this process was given; without one their
-    numbers.
+    """The names of so many GPUs, from the process's list of GPUs; their numbers without one.
 
     Examples
     --------
@@ -237,11 +237,11 @@ def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
     if listed is None:
         return tuple(map(str, range(count)))
     # the driver reads the list up to the first name that it does not know
-    return tuple(part.strip() for part in listed.split(","))[:count]
+    return tuple(name.strip() for name in listed.split(","))[:count]
 
 
 def use_threads(count: int) -> None:
-    """Let a model in this process compute with so many threads; without torch, none is run here."""
+    """Set the threads of a model in this process; without torch there is none."""
     try:
         import torch
     except ImportError:
@@ -250,13 +250,13 @@ def use_threads(count: int) -> None:
 
 
 def suited_attention(device: str) -> str:
-    """Torch's fused attention where its masks are sound, the written-out one on mps."""
+    """Torch's fused attention; on mps, where its masks are wrong, the written-out one."""
     return "eager" if device.startswith("mps") else "sdpa"
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model ready to answer, with its processor and what is known of its family."""
+    """A model ready to answer, with its processor and its family."""
 
     model: Any
     processor: Any
@@ -269,12 +269,12 @@ class Loaded:
 
     @property
     def form(self) -> str:
-        """The documented prompt form it is asked in; empty when a chat template says it."""
+        """The documented form of its prompts; empty if it has a chat template."""
         return "" if getattr(self.processor, "chat_template", None) else self.family.form
 
 
 class _NoVideos:
-    """Stands for a processor's video part, whose settings processors and chat templates read."""
+    """A placeholder for a processor's video part, whose settings processors and templates read."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -282,10 +282,9 @@ class _NoVideos:
 
 
 def pictures_only(cls: Any) -> Any:
-    """Return a processor class without its part for videos.
+    """Return a processor class without its part for videos, which needs torchvision.
 
-    That part needs torchvision, pictures do not. A class that has no such part is returned as it
-    is.
+    A class without such a part is returned unchanged.
     """
     attributes = cls.get_attributes()
     if "video_processor" not in attributes:
@@ -294,12 +293,12 @@ def pictures_only(cls: Any) -> Any:
 
     class PicturesOnly(cls):  # type: ignore[misc]
         video_processor = _NoVideos()
-        is_made = True
+        is_complete = True
 
         @classmethod
         def get_attributes(cls) -> list[str]:
             return [
-                name for name in attributes if cls.is_made is False or name != "video_processor"
+                name for name in attributes if cls.is_complete is False or name != "video_processor"
             ]
 
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
@@ -311,18 +310,18 @@ def pictures_only(cls: Any) -> Any:
         def from_args_and_dict(
             cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any
         ) -> Any:
-            # a class hands its parts on in any order, by place or by name, so all must be there
-            cls.is_made = False
+            # a class passes on its parts in any order, by position or by name, so all must exist
+            cls.is_complete = False
             try:
                 return super().from_args_and_dict(
                     [*args[:gap], cls.video_processor, *args[gap:]], processor_dict, **settings
                 )
             finally:
-                cls.is_made = True
+                cls.is_complete = True
 
         def to_dict(self) -> dict[str, Any]:
             parts: dict[str, Any] = super().to_dict()
-            return {name: part for name, part in parts.items() if name != "video_processor"}
+            return {name: value for name, value in parts.items() if name != "video_processor"}
 
     # transformers writes and reads the class by its name
     PicturesOnly.__name__ = PicturesOnly.__qualname__ = cls.__name__
@@ -374,24 +373,11 @@ def load(
         )
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    folder = Path(path)
-    if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-        raise RespondentError(
-            "the folder holds no weights (*.safetensors)",
-            location=path,
-            remedy="Name a saved model.",
-        )
-    options: dict[str, Any] = {
-        "local_files_only": folder.is_dir(),
-        # left out, transformers would ask on the terminal
-        "trust_remote_code": trust_remote_code,
-    }
+    options = _loading_options(path, revision, trust_remote_code)
     if trust_remote_code:
         logging.getLogger("hqm").warning(
             "hqm: %s: program code that comes with the model is run on this machine", name
         )
-    if revision:
-        options["revision"] = revision
     config = _config(path, options, name)
     kind = str(config.model_type)
     family = family_of(kind)
@@ -402,54 +388,76 @@ def load(
         settings = {"dtype": getattr(torch, dtype), **options}
         if gpus > 1:
             settings["device_map"] = "sequential"
-        wanted = suited_attention(device) if attention == "auto" else attention
-        model = None
-        if attention == "auto" and wanted != "eager":
-            try:
-                model = _model(path, config, attn_implementation=wanted, **settings)
-            except ValueError:  # a family without fused attention says so by a ValueError
-                wanted = "eager"
-        if model is None:
-            model = _model(path, config, attn_implementation=wanted, **settings)
+        if attention == "auto":
+            model = _model_with_attention(path, config, suited_attention(device), settings)
+        else:
+            model = _model(path, config, attn_implementation=attention, **settings)
         model = (model if gpus > 1 else model.to(device)).eval()
     except RespondentError:
         raise
     except Exception as error:  # the loaders raise whatever their files make them raise
-        raise _cannot(name, error) from error
+        raise _loading_error(name, error) from error
     tokenizer = processor.tokenizer
-    # an encoder reads from its first token on, a decoder writes behind its last one
+    # an encoder reads from its first token, a decoder writes after its last one
     text = model.config.get_text_config()
-    behind = getattr(model.config, "is_encoder_decoder", False) or getattr(
+    is_encoder = getattr(model.config, "is_encoder_decoder", False) or getattr(
         text, "is_encoder_decoder", False
     )
-    tokenizer.padding_side = "right" if behind else "left"
+    tokenizer.padding_side = "right" if is_encoder else "left"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Loaded(model, processor, family)
 
 
+def _loading_options(path: str, revision: str, trust_remote_code: bool) -> dict[str, Any]:
+    """The options of `from_pretrained`; a folder must hold weights."""
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
+        raise RespondentError(
+            "the folder holds no weights (*.safetensors)",
+            location=path,
+            remedy="Name a saved model.",
+        )
+    # without a value for `trust_remote_code`, transformers would ask on the terminal
+    options = {"local_files_only": folder.is_dir(), "trust_remote_code": trust_remote_code}
+    return {**options, "revision": revision} if revision else options
+
+
+def _model_with_attention(
+    path: str, config: Any, implementation: str, settings: Mapping[str, Any]
+) -> Any:
+    """The model with this implementation of attention, or with the written-out one."""
+    if implementation != "eager":
+        # a family without fused attention raises a ValueError
+        with contextlib.suppress(ValueError):
+            return _model(path, config, attn_implementation=implementation, **settings)
+    return _model(path, config, attn_implementation="eager", **settings)
+
+
 _LIBRARY = re.compile(r"requires the ([\w.-]+) library|Package `([\w.-]+)` is required")
-"""How transformers says that a library is not installed."""
+"""The messages of transformers about a library that is not installed."""
 
 
-def _cannot(name: str, error: Exception) -> RespondentError:
+def _loading_error(name: str, error: Exception) -> RespondentError:
     text = str(error).strip()
-    what = f"the model cannot be loaded: {text.splitlines()[0] if text else type(error).__name__}"
+    message = (
+        f"the model cannot be loaded: {text.splitlines()[0] if text else type(error).__name__}"
+    )
     remedy = "Check the name; a folder must hold a model and its processor saved by transformers."
     library = _LIBRARY.search(text)
     if "trust_remote_code" in text:
-        what = "the model comes with program code of its own, which is not run"
+        message = "the model comes with program code of its own, which is not run"
         remedy = (
             "If you trust its authors, write ?trust_remote_code=yes behind the name, or serve it by"
             " vllm/."
         )
     elif library is not None:
-        needed = (library[1] or library[2]).lower()
-        what = f"the model cannot be loaded: it needs {needed}, which is not installed"
-        remedy = f"pip install {needed}"
-        if needed == "torchvision":
+        package = (library[1] or library[2]).lower()
+        message = f"the model cannot be loaded: it needs {package}, which is not installed"
+        remedy = f"pip install {package}"
+        if package == "torchvision":
             remedy = 'Install the extra: pip install "hqm-audit[vision]"'
-    return RespondentError(what, location=name, remedy=remedy)
+    return RespondentError(message, location=name, remedy=remedy)
 
 
 def _config(path: str, options: dict[str, Any], name: str) -> Any:
@@ -458,16 +466,16 @@ def _config(path: str, options: dict[str, Any], name: str) -> Any:
     try:
         return transformers.AutoConfig.from_pretrained(path, **options)
     except Exception as error:
-        raise _cannot(name, error) from error
+        raise _loading_error(name, error) from error
 
 
 def _model(path: str, config: Any, **settings: Any) -> Any:
     import transformers
 
     # program code that comes with a model is often registered under the older class
-    own = getattr(config, "auto_map", None) or {}
-    wanted = ("AutoModelForImageTextToText", "AutoModelForCausalLM")
-    auto = next((name for name in wanted if name in own), wanted[0])
+    code_classes = getattr(config, "auto_map", None) or {}
+    candidates = ("AutoModelForImageTextToText", "AutoModelForCausalLM")
+    auto = next((name for name in candidates if name in code_classes), candidates[0])
     model, loading = getattr(transformers, auto).from_pretrained(
         path, output_loading_info=True, **settings
     )
@@ -488,7 +496,7 @@ def _model(path: str, config: Any, **settings: Any) -> Any:
 
 
 def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
-    """The model's processor; without its part for videos where only that part stands in the way."""
+    """The model's processor; without its part for videos if only that cannot be loaded."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
     from transformers.processing_utils import ProcessorMixin
@@ -499,9 +507,9 @@ def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
     try:
         processor = transformers.AutoProcessor.from_pretrained(path, **options)
     except Exception:
-        # of some types of models only the checkpoint says which processor they have
-        named = saved.get("processor_class", PROCESSOR_MAPPING_NAMES.get(kind))
-        cls = getattr(transformers, str(named), None)
+        # for some types of models only the checkpoint names the processor
+        class_name = saved.get("processor_class", PROCESSOR_MAPPING_NAMES.get(kind))
+        cls = getattr(transformers, str(class_name), None)
         if cls is None or "video_processor" not in cls.get_attributes():
             raise
         return pictures_only(cls).from_pretrained(path, **options)

@@ -1,9 +1,8 @@
-"""What names say of respondents: their kinds, in one table with the class that answers and what
-that takes, and their families.
+"""The kinds of respondents, in one table with the class of each, and their families.
 
-Another package brings a kind by an entry point of the group `hqm.respondents`, whose name is the
-kind and whose value is the class: `echo = "my_package.echo:EchoRespondent"`. The class is made from
-a `RespondentName`.
+Another package adds a kind by an entry point of the group `hqm.respondents`, whose name is the kind
+and whose value is the class: `echo = "my_package.echo:EchoRespondent"`. The class is called with a
+`RespondentName`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hqm.errors import DataError, RespondentError, UsageError
-from hqm.files.records import placed_records, take
+from hqm.files.records import located_records, required_field
 from hqm.text import plain_name
 
 GROUP = "hqm.respondents"
@@ -33,9 +32,9 @@ SERVER = (
     "price_in",
     "price_out",
 )
-"""Settings that say how a server is reached; `hqm.respondents.openai_server` explains them."""
+"""Settings of the access to a server; `hqm.respondents.openai_server` explains them."""
 LOCAL = ("torch", "transformers")
-"""What a model that runs in this process needs; the extra `local` installs it."""
+"""Packages that a model in this process needs; the extra `local` installs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +48,30 @@ class Kind:
     """
 
     name: str
-    """What the names begin with, before the slash."""
+    """The part of its names before the slash."""
     target: str
-    """The module and the class that answers, as `module:Class`."""
+    """The class of its respondents, as `module:Class`."""
     form: str
-    """How its names are written."""
+    """The form of its names."""
     meaning: str
-    """What it is, for a list."""
+    """Its description, for a list."""
     price: Literal["free", "per token"] = "free"
-    """Whether an answer costs money; the respondent itself says how much, by `prices`."""
+    """Whether an answer costs money; the respondent has the amount, in `prices`."""
     local: bool = False
     """Whether the model runs in this process, with the packages of `LOCAL`."""
     live: bool = True
     """Whether it is asked; recorded answers are read."""
     seconds: float = 0.5
-    """What a request is assumed to take before the store has seen an answer."""
-    behind: tuple[Literal["revision", "address"], ...] = ("revision", "address")
-    """What may follow an @ in its names."""
+    """The assumed duration of a request, while the store has no answer."""
+    qualifiers: tuple[Literal["revision", "address"], ...] = ("revision", "address")
+    """The qualifiers that may follow an @ in its names."""
     settings: tuple[str, ...] | None = None
-    """The settings that its names may have beside those of sampling; None where any are taken."""
+    """The settings of its names beside those of sampling; None if any are allowed."""
     passes_on: bool = False
-    """Whether settings that are none of these are handed to a program."""
+    """Whether other settings are passed on to a program."""
 
     def load(self) -> Any:
-        """The class that answers.
+        """Import the class of its respondents.
 
         Raises
         ------
@@ -105,7 +104,7 @@ KINDS: tuple[Kind, ...] = (
         "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is"
         " one that HQM comes with",
         local=True,
-        behind=("revision",),
+        qualifiers=("revision",),
         settings=("device", "dtype", "attention", "batch", "trust_remote_code"),
     ),
     Kind(
@@ -114,7 +113,7 @@ KINDS: tuple[Kind, ...] = (
         "vllm/<folder or hub id>[@revision]",
         "a model that vLLM serves on this machine; the server is started and stopped with the run",
         seconds=0.05,
-        behind=("revision",),
+        qualifiers=("revision",),
         settings=(*SERVER, "start_timeout"),
         passes_on=True,
     ),
@@ -126,7 +125,7 @@ KINDS: tuple[Kind, ...] = (
         " serve, ...",
         price="per token",
         seconds=0.2,  # with 16 requests in flight
-        behind=("address",),
+        qualifiers=("address",),
         settings=(*SERVER, "key_env", "logprobs_mode"),
     ),
     Kind(
@@ -136,49 +135,51 @@ KINDS: tuple[Kind, ...] = (
         "answers that were recorded earlier",
         live=False,
         seconds=0.00002,
-        behind=(),
+        qualifiers=(),
         settings=(),
     ),
 )
 """The kinds that HQM comes with."""
 
-_OWN = {kind.name: kind for kind in KINDS}
+_BUILT_IN = {kind.name: kind for kind in KINDS}
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of this name, HQM's own first; None where nobody brings it."""
-    # looking through everything that is installed takes time, and most names need it not
-    return _OWN.get(name) or next((kind for kind in _brought() if kind.name == name), None)
+    """The kind of this name, HQM's own first; None if there is none."""
+    # a search of all installed packages takes time, and most names are built in
+    return _BUILT_IN.get(name) or next(
+        (kind for kind in _kinds_of_plugins() if kind.name == name), None
+    )
 
 
 def all_kinds() -> tuple[Kind, ...]:
-    """The kinds of the table, then those that other packages bring."""
-    return (*KINDS, *(kind for kind in _brought() if kind.name not in _OWN))
+    """The built-in kinds, then those of other packages."""
+    return (*KINDS, *(kind for kind in _kinds_of_plugins() if kind.name not in _BUILT_IN))
 
 
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
     kinds = all_kinds()
     forms = [kind.form for kind in kinds]
-    # what follows a question mark may be meant to be secret
+    # settings may hold a secret
     name = text.partition("?")[0]
     kind, slash, target = name.partition("/")
     if slash:
-        near = get_close_matches(kind.lower(), [other.name for other in kinds], 1, _NEAR)
-        nearest = f"{near[0]}/{target}" if near else ""
+        nearest_kinds = get_close_matches(
+            kind.lower(), [known_kind.name for known_kind in kinds], 1, _MIN_SIMILARITY
+        )
+        nearest = f"{nearest_kinds[0]}/{target}" if nearest_kinds else ""
     else:
         nearest = {full.rpartition(":")[2]: full for full in embedded()}.get(
             name.rpartition(":")[2], ""
         )
-    meant = f"Did you mean {nearest!r}? " if nearest else ""
-    remedy = f"{meant}Write {', '.join(forms[:-1])} or {forms[-1]}."
+    suggestion = f"Did you mean {nearest!r}? " if nearest else ""
+    remedy = f"{suggestion}Write {', '.join(forms[:-1])} or {forms[-1]}."
     return UsageError(f"{name!r} names no respondent", remedy=remedy)
 
 
-_NEAR = 0.5
-"""How alike two kinds must be: they are short, so that one slip (`hg` for `hf`) is half the
-name.
-"""
+_MIN_SIMILARITY = 0.5
+"""Similarity of two kinds: they are short, so that one slip (`hg` for `hf`) is half the name."""
 
 
 def embedded() -> list[str]:
@@ -190,7 +191,7 @@ def embedded() -> list[str]:
     )
 
 
-def _brought() -> list[Kind]:
+def _kinds_of_plugins() -> list[Kind]:
     from importlib.metadata import entry_points
 
     return [
@@ -207,10 +208,7 @@ def _brought() -> list[Kind]:
 def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
-    except (
-        ImportError,
-        ValueError,
-    ):  # what keeps a package from being imported may refuse the search too
+    except (ImportError, ValueError):  # a broken package may fail even to be found
         return False
 
 
@@ -237,17 +235,17 @@ _VENDORS = {
     "zhipu": "glm chatglm visualglm cogvlm cogagent",
 }
 """Vendor -> how the names of its models begin."""
-_KNOWN = re.compile(
+_VENDOR_NAME = re.compile(
     "|".join(f"(?P<{vendor}>{'|'.join(names.split())})" for vendor, names in _VENDORS.items())
 )
 _VERSION = re.compile(
     r"v?\d[\d.]*(?:[bmk]|x\d+[bmk])?|nano|tiny|mini|small|base|medium|large|huge|x*xl"
 )
-"""A size or a version; what stands before the first of them is the name."""
+"""A size or a version; the name comes before the first of them."""
 _ANYBODY = re.compile(
     r"|[a-z]|models?|l?vl?lms?|llms?|mllms?|respondents?|systems?|checkpoints?|ckpt|runs?|baseline"
 )
-"""Words behind which a number tells models apart."""
+"""Words after which a number distinguishes models."""
 
 
 def short_name(name: str) -> str:
@@ -260,11 +258,10 @@ def short_name(name: str) -> str:
 
 
 def infer_family(name: str) -> str:
-    """The family that a respondent's name shows: a known vendor, or the name before its first size
-    or version.
+    """The family in a respondent's name: a known vendor, or the name before a size or version.
 
-    A name without a size and a version is a family of its own, and so is a number behind a word
-    that any model may have.
+    A name without a size and a version is a family by itself, and so is a number after a word that
+    any model may have.
 
     >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1")]
     ['llava', 'gpt']
@@ -272,17 +269,17 @@ def infer_family(name: str) -> str:
     ['otter', 'otter', 'model-a', 'model-b', 'model-1']
     """
     short = plain_name(short_name(name)).lower()
-    known = _KNOWN.match(short)
-    if known is not None and known.lastgroup:
-        return known.lastgroup
+    vendor = _VENDOR_NAME.match(short)
+    if vendor is not None and vendor.lastgroup:
+        return vendor.lastgroup
     words = re.findall(r"[^\W\d_]+|\d[\d.]*[a-z]*", short)
-    named = []
+    name_words = []
     for word in words:
         if _VERSION.fullmatch(word):
             break
-        named.append(word)
-    stem = "-".join(named)
-    return short if len(named) == len(words) or _ANYBODY.fullmatch(stem) else stem
+        name_words.append(word)
+    stem = "-".join(name_words)
+    return short if len(name_words) == len(words) or _ANYBODY.fullmatch(stem) else stem
 
 
 def read_families(path: Path) -> dict[str, str]:
@@ -294,23 +291,22 @@ def read_families(path: Path) -> dict[str, str]:
         A field is missing, or a respondent is named twice with different families.
     """
     families: dict[str, str] = {}
-    for place, record in placed_records(path):
+    for location, record in located_records(path):
         name, family = (
-            plain_name(str(take(record, key, place))) for key in ("respondent", "family")
+            plain_name(str(required_field(record, key, location)))
+            for key in ("respondent", "family")
         )
         if families.setdefault(name, family) != family:
-            raise DataError(f"{name!r} has two families", location=place, remedy="Keep one.")
+            raise DataError(f"{name!r} has two families", location=location, remedy="Keep one.")
     return families
 
 
-def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
-    """Every respondent's family: the one given under its whole or short name, else the one its name
-    suggests.
-    """
-    return [_family_in(given or {}, name) or infer_family(name) for name in respondents]
+def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None = None) -> list[str]:
+    """Every respondent's family: the one recorded for it, else the one that its name suggests."""
+    return [_family_in(recorded or {}, name) or infer_family(name) for name in respondents]
 
 
-def check_families(given: Mapping[str, str] | None, respondents: Sequence[str]) -> None:
+def check_families(recorded: Mapping[str, str] | None, respondents: Sequence[str]) -> None:
     """Check that a file of families is about these respondents.
 
     Raises
@@ -318,29 +314,31 @@ def check_families(given: Mapping[str, str] | None, respondents: Sequence[str]) 
     DataError
         It names none of them.
     """
-    if given and respondents and not any(_family_in(given, name) for name in respondents):
+    if recorded and respondents and not any(_family_in(recorded, name) for name in respondents):
         raise DataError(
             f"the families name none of the {len(respondents)} respondents: they name"
-            f" {', '.join(list(given)[:3])}",
+            f" {', '.join(list(recorded)[:3])}",
             remedy=f"Write the respondents as the audit does: {', '.join(respondents[:3])}.",
         )
 
 
-def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> bool:
-    """Whether two respondents are of one family because their names say so, and nobody who knows.
+def are_inferred_from_names(
+    respondents: Sequence[str], recorded: Mapping[str, str] | None = None
+) -> bool:
+    """Whether two respondents are of one family by their names only, and not by a record.
 
-    >>> told_from_names(["hf/llava-1.5", "hf/llava-next"])
+    >>> are_inferred_from_names(["hf/llava-1.5", "hf/llava-next"])
     True
-    >>> told_from_names(["a-1", "a-2"], {"a-1": "a", "a-2": "b"})
+    >>> are_inferred_from_names(["a-1", "a-2"], {"a-1": "a", "a-2": "b"})
     False
     """
-    families = families_of(respondents, given)
+    families = families_of(respondents, recorded)
     return any(
-        families.count(family) > 1 and not _family_in(given or {}, name)
+        families.count(family) > 1 and not _family_in(recorded or {}, name)
         for name, family in zip(respondents, families, strict=True)
     )
 
 
-def _family_in(given: Mapping[str, str], name: str) -> str:
+def _family_in(recorded: Mapping[str, str], name: str) -> str:
     plain = plain_name(name)
-    return given.get(plain) or given.get(name) or given.get(short_name(plain)) or ""
+    return recorded.get(plain) or recorded.get(name) or recorded.get(short_name(plain)) or ""

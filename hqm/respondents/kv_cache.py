@@ -31,7 +31,7 @@ class CacheRows:
     begin: Sequence[int]
     end: Sequence[int]
 
-    def copied(self) -> CacheRows:
+    def copy(self) -> CacheRows:
         """Copy these rows into memory of their own."""
         rows = tensor_on(self.rows, self.layers[0][0].device)
         layers = [
@@ -55,7 +55,8 @@ class BufferPool:
     """
 
     def __init__(self, reuses: bool, graphs: StepGraphs) -> None:
-        self.reuses, self.graphs = reuses, graphs
+        self.reuses = reuses
+        self.graphs = graphs
         self._free: list[torch.Tensor] = []
 
     def forget(self) -> None:
@@ -63,21 +64,21 @@ class BufferPool:
         self._free.clear()
         self.graphs.forget()
 
-    def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+    def allocate(self, shape: tuple[int, ...], template: torch.Tensor) -> torch.Tensor:
         """Return memory of this shape, uncleared; on a CPU it holds finite numbers."""
         count = math.prod(shape)
-        fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
+        fitting = [f for f in self._free if f.numel() >= count and f.dtype == template.dtype]
         if not fitting:
             self._free.clear()
             if not self.reuses:
-                return torch.empty(shape, dtype=like.dtype, device=like.device)
+                return torch.empty(shape, dtype=template.dtype, device=template.device)
             # some more may spare the next ones to ask
-            return torch.zeros(count + count // 4, dtype=like.dtype)[:count].view(shape)
+            return torch.zeros(count + count // 4, dtype=template.dtype)[:count].view(shape)
         best = min(fitting, key=lambda f: f.numel())
         self._free = [f for f in self._free if f is not best]
         return best[:count].view(shape)
 
-    def give(self, buffers: KeyValueBuffers) -> None:
+    def take_back(self, buffers: KeyValueBuffers) -> None:
         """Take back the memory of finished rows."""
         if self.reuses:
             for memory in (side for layer in buffers.layers for side in layer):
@@ -98,53 +99,61 @@ class KeyValueBuffers:
     """
 
     def __init__(self, layers: Layers, length: int, graphs: StepGraphs) -> None:
-        self.layers, self.length, self.graphs = layers, length, graphs
+        self.layers = layers
+        self.length = length
+        self.graphs = graphs
 
     @classmethod
-    def of(cls, parts: Sequence[CacheRows], room: int, pool: BufferPool) -> KeyValueBuffers:
-        """Copy rows so that all end at the same position, with `room` free positions behind.
+    def from_rows(
+        cls, sources: Sequence[CacheRows], n_free: int, pool: BufferPool
+    ) -> KeyValueBuffers:
+        """Copy rows so that all end at the same position, with `n_free` free positions behind.
 
         On a GPU the caches that they come from are emptied, layer by layer.
         """
-        parts = _concatenated(parts)
+        sources = _concatenate(sources)
         length = max(
-            end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
+            end - begin
+            for source in sources
+            for begin, end in zip(source.begin, source.end, strict=True)
         )
-        count = sum(len(part.rows) for part in parts)
+        count = sum(len(source.rows) for source in sources)
         # which rows go where is found once for all layers
-        device = parts[0].layers[0][0].device
+        device = sources[0].layers[0][0].device
         moves = [
-            (part, _chosen(rows, device), len(rows), begin, end)
-            for part in parts
-            for rows, begin, end in _alike(part)
+            (source, _row_index(rows, device), len(rows), begin, end)
+            for source in sources
+            for rows, begin, end in _group_rows(source)
         ]
         # what nobody sees is multiplied by a weight of nought, which only a number survives; 16
         # bits hold infinity soon
-        numbers = pool.reuses and parts[0].layers[0][0].dtype.itemsize >= 4
+        holds_numbers = pool.reuses and sources[0].layers[0][0].dtype.itemsize >= 4
         layers = []
-        for number in range(len(parts[0].layers)):
-            both = []
+        for number in range(len(sources[0].layers)):
+            pair = []
             for side in (0, 1):
-                like = parts[0].layers[number][side]
-                made = pool.taken((count, like.shape[1], length + room, like.shape[3]), like)
-                if not numbers:
-                    made[:, :, length:] = 0
-                at = 0
-                for part, rows, many, begin, end in moves:
+                template = sources[0].layers[number][side]
+                memory = pool.allocate(
+                    (count, template.shape[1], length + n_free, template.shape[3]), template
+                )
+                if not holds_numbers:
+                    memory[:, :, length:] = 0
+                row = 0
+                for source, rows, n_rows, begin, end in moves:
                     first = length - (end - begin)
-                    if not numbers:
-                        made[at : at + many, :, :first] = 0
+                    if not holds_numbers:
+                        memory[row : row + n_rows, :, :first] = 0
                     _copy(
-                        part.layers[number][side][:, :, begin:end],
+                        source.layers[number][side][:, :, begin:end],
                         rows,
-                        made[at : at + many, :, first:length],
+                        memory[row : row + n_rows, :, first:length],
                     )
-                    at += many
-                both.append(made)
-            layers.append((both[0], both[1]))
+                    row += n_rows
+                pair.append(memory)
+            layers.append((pair[0], pair[1]))
             if not pool.reuses:
-                for part in parts:  # both do not fit into a GPU's memory
-                    part.layers[number] = (both[0][:0], both[1][:0])
+                for source in sources:  # both do not fit into a GPU's memory
+                    source.layers[number] = (pair[0][:0], pair[1][:0])
         return cls(layers, length, pool.graphs)
 
     @property
@@ -158,16 +167,21 @@ class KeyValueBuffers:
         return sum(side.nbytes for layer in self.layers for side in layer)
 
     def cache(
-        self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False, at: Any = None
+        self,
+        rows: slice = slice(None),
+        *,
+        gap: int = 0,
+        whole_memory: bool = False,
+        write_positions: Any = None,
     ) -> Any:
         """Return a cache of transformers over these rows that writes into this memory after a gap.
 
-        Where `whole`, attention gets all of the memory, the free positions included. A recorded
-        step reads from `at`, a tensor, which positions it writes to.
+        Where `whole_memory`, attention gets all of the memory, the free positions included. A
+        recorded step reads from `write_positions`, a tensor, which positions it writes to.
         """
         cache = DynamicCache()
         cache.layers = [
-            _layer(keys[rows], values[rows], self.length + gap, whole, at)
+            _layer(keys[rows], values[rows], self.length + gap, whole_memory, write_positions)
             for keys, values in self.layers
         ]
         return cache
@@ -192,26 +206,26 @@ def layers_of(cache: Any) -> Layers:
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-def _concatenated(parts: Sequence[CacheRows]) -> list[CacheRows]:
+def _concatenate(sources: Sequence[CacheRows]) -> list[CacheRows]:
     """Join neighbouring parts of one cache."""
     joined: list[CacheRows] = []
-    for part in parts:
-        if joined and joined[-1].layers is part.layers:
+    for source in sources:
+        if joined and joined[-1].layers is source.layers:
             last = joined.pop()
-            part = CacheRows(
-                part.layers,
-                [*last.rows, *part.rows],
-                [*last.begin, *part.begin],
-                [*last.end, *part.end],
+            source = CacheRows(
+                source.layers,
+                [*last.rows, *source.rows],
+                [*last.begin, *source.begin],
+                [*last.end, *source.end],
             )
-        joined.append(part)
+        joined.append(source)
     return joined
 
 
-def _alike(part: CacheRows) -> list[tuple[list[int], int, int]]:
+def _group_rows(source: CacheRows) -> list[tuple[list[int], int, int]]:
     """Group neighbouring rows that have the same positions."""
     runs: list[tuple[list[int], int, int]] = []
-    for row, begin, end in zip(part.rows, part.begin, part.end, strict=True):
+    for row, begin, end in zip(source.rows, source.begin, source.end, strict=True):
         if runs and runs[-1][1:] == (begin, end):
             runs[-1][0].append(row)
         else:
@@ -219,7 +233,7 @@ def _alike(part: CacheRows) -> list[tuple[list[int], int, int]]:
     return runs
 
 
-def _chosen(rows: list[int], device: torch.device) -> Any:
+def _row_index(rows: list[int], device: torch.device) -> Any:
     """Return an index for these rows: a slice, which copies nothing, where they are consecutive."""
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
@@ -227,7 +241,7 @@ def _chosen(rows: list[int], device: torch.device) -> Any:
 
 
 def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
-    """Copy the rows of one tensor that `_chosen` picks into another of their shape, once."""
+    """Copy the rows of one tensor that `_row_index` selects into another of their shape, once."""
     if isinstance(rows, slice):
         target.copy_(source[rows])
     else:
@@ -238,30 +252,37 @@ class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
     """A layer that writes into preallocated memory."""
 
     memory: tuple[Any, Any]
-    whole: bool
-    at: Any
+    whole_memory: bool
+    write_positions: Any
     keys: Any
     values: Any
 
     def update(
         self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
     ) -> tuple[Any, Any]:
-        if self.at is not None:
+        if self.write_positions is not None:
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):
-                memory.index_copy_(2, self.at, states)
+                memory.index_copy_(2, self.write_positions, states)
             return self.memory
         begin = self.keys.shape[2]
         end = begin + key_states.shape[2]
         for memory, states in zip(self.memory, (key_states, value_states), strict=True):
             memory[:, :, begin:end] = states
         self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
-        return self.memory if self.whole else (self.keys, self.values)
+        return self.memory if self.whole_memory else (self.keys, self.values)
 
 
-def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool, at: Any) -> Any:
+def _layer(
+    keys: torch.Tensor, values: torch.Tensor, length: int, whole_memory: bool, write_positions: Any
+) -> Any:
     """Build a layer over this memory, of which `length` positions are used."""
     layer = _BufferedLayer()
-    layer.memory, layer.whole, layer.at = (keys, values), whole, at
-    layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
-    layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
+    layer.memory = (keys, values)
+    layer.whole_memory = whole_memory
+    layer.write_positions = write_positions
+    layer.keys = keys[:, :, :length]
+    layer.values = values[:, :, :length]
+    layer.dtype = keys.dtype
+    layer.device = keys.device
+    layer.is_initialized = True
     return layer

@@ -17,8 +17,8 @@ from hqm.errors import RespondentError, UsageError
 from hqm.respondents.base import Request, RespondentName, Sampling, picture_part, prices_in
 from hqm.respondents.kinds import SERVER
 from hqm.respondents.server_client import (
+    AnswerQueue,
     Client,
-    Done,
     Redaction,
     RefusedRequest,
     ReplyTooLarge,
@@ -26,9 +26,9 @@ from hqm.respondents.server_client import (
     batches,
     check_variable,
     key_for,
+    one_line,
     release,
-    shown,
-    waiting,
+    remaining_answers,
 )
 from hqm.respondents.server_limits import (
     FIRST,
@@ -46,18 +46,19 @@ from hqm.types import Response
 LOGPROBS_MODE = "logprobs_mode"
 """The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
 _MODES = ("raw_logprobs", "processed_logprobs")
-_LISTED, _LISTED_OFTEN = 20, 5
+_MAX_ALTERNATIVES = 20
+_COMMON_ALTERNATIVES = 5
 """Alternatives of a token that the interface allows at most, and those that servers with a lower
 limit allow too.
 """
 
 
 class Settings(NamedTuple):
-    """All of a body but the message and the seed; many requests share it."""
+    """The parameters of a request but the message and the seed; many requests share them."""
 
     sent: Mapping[str, Any]
-    written: bytes
-    """The same in JSON, open at its end."""
+    encoded: bytes
+    """The same in JSON, without the closing brace."""
     schema: Mapping[str, Any] | None
 
 
@@ -75,18 +76,15 @@ class BodyWriter:
         self.processed = _mode_of(name) == _MODES[1]
         """Whether the server's log probabilities have temperature and top-p in them."""
         self._logprobs = int(name.number("logprobs", 0)) if name.option("logprobs") else None
-        self._most_logprobs = max(_LISTED, self._logprobs or 0)
+        self._most_logprobs = max(_MAX_ALTERNATIVES, self._logprobs or 0)
         self._limit_name = "max_tokens"
         self._schemas = True
-        self._written: dict[tuple[Sampling, bool, int], Settings] = {}
-        """The settings of every kind of request; a schema is told by its number, and kept beside
-        it.
-        """
+        self._settings: dict[tuple[Sampling, bool, int], Settings] = {}
+        """The parameters of every kind of request; a schema is identified by its `id`."""
 
     @staticmethod
     def content(request: Request) -> list[bytes]:
-        """The parts of the message in JSON; the picture's is written once a picture, and stands
-        before the question.
+        """The parts of the message in JSON: the picture, encoded once, and the question.
 
         Raises
         ------
@@ -100,31 +98,29 @@ class BodyWriter:
 
     @staticmethod
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
-        """The whole in JSON."""
+        """The body of a request in JSON."""
         return b"".join(
             (
                 b'{"messages": [{"role": "user", "content": [',
                 *content,
                 b"]}], ",
-                settings.written,
+                settings.encoded,
                 b'"seed": %d}' % seed,
             )
         )
 
     def settings(self, request: Request) -> Settings:
-        """All but the message and the seed, as the server takes it now; written once for all
-        requests that have the same.
-        """
+        """The parameters of a request as the server accepts them, encoded once for equal ones."""
         key = (request.sampling, bool(request.words), id(request.schema))
-        settings = self._written.get(key)
+        settings = self._settings.get(key)
         if settings is None:
-            sent = self._sent(request)
-            settings = self._written[key] = Settings(
+            sent = self._parameters(request)
+            settings = self._settings[key] = Settings(
                 sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema
             )
         return settings
 
-    def _sent(self, request: Request) -> dict[str, Any]:
+    def _parameters(self, request: Request) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "model": self.model,
             "temperature": request.sampling.temperature,
@@ -134,20 +130,20 @@ class BodyWriter:
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        wanted = self._logprobs
-        if wanted is None:
-            wanted = _LISTED if request.words else _LISTED_OFTEN
-        if listed := min(wanted, self._most_logprobs):
+        n_alternatives = self._logprobs
+        if n_alternatives is None:
+            n_alternatives = _MAX_ALTERNATIVES if request.words else _COMMON_ALTERNATIVES
+        if listed := min(n_alternatives, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
 
     def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Drop or rename a parameter that a server refuses and no answer depends on.
+        """Drop or rename a parameter that the server's message refuses and no answer depends on.
 
-        Whether there is such a thing in what was sent and in what the server said of it.
+        Returns whether there is such a parameter.
         """
         if "logprobs" in sent and "logprobs" in message:
-            fewer = _LISTED_OFTEN if sent["top_logprobs"] > _LISTED_OFTEN else 0
+            fewer = _COMMON_ALTERNATIVES if sent["top_logprobs"] > _COMMON_ALTERNATIVES else 0
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and ("response_format" in message or "schema" in message):
             self._schemas = False
@@ -155,7 +151,7 @@ class BodyWriter:
             self._limit_name = "max_completion_tokens"
         else:
             return False
-        self._written.clear()
+        self._settings.clear()
         return True
 
 
@@ -201,15 +197,15 @@ def _mode_of(name: RespondentName) -> str:
 #     key_env                  the environment variable with the key (OPENAI_API_KEY for OpenAI,
 #                              none for others)
 
-_FATAL = {401: "refuses the key", 404: "knows no such model or address"}
-_FINAL = frozenset({400, 403, 413, 414, 415, 422, 431, 451})
+_FATAL_STATUSES = {401: "refuses the key", 404: "knows no such model or address"}
+_FINAL_STATUSES = frozenset({400, 403, 413, 414, 415, 422, 431, 451})
 """What a server says of one request and will say again: it is too long, its format is wrong, a
 filter or a law refuses it.
 """
-_PASSING = frozenset({408, 409, 425, 429})
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
-_PATIENCE = 0.2
-"""Seconds without a first answer after which more is asked."""
+_FIRST_ANSWER_SECONDS = 0.2
+"""Seconds without a first answer after which more requests are sent."""
 
 OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's
@@ -245,7 +241,7 @@ class OpenAIRespondent:
         *,
         concurrency: int = 0,
         first: int = FIRST,
-        most: int = 256,
+        maximum: int = 256,
         retries: int = 4,
         timeout: float = 120.0,
         give_up_after: int = 20,
@@ -255,13 +251,14 @@ class OpenAIRespondent:
             (k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE
         )
         self._name = replace(name, settings=remaining)
-        self.model, self.base_url = name.target, name.at or None
+        self.model = name.target
+        self.base_url = name.qualifier or None
         fixed = (
             max(1, int(name.number("concurrency", concurrency)))
             if name.option("concurrency")
             else concurrency
         )
-        self.concurrency = Concurrency(fixed or first, fixed or most)
+        self.concurrency = Concurrency(fixed or first, fixed or maximum)
         self.retries, self.timeout = (
             int(name.number("retries", retries)),
             name.number("timeout", timeout),
@@ -272,9 +269,10 @@ class OpenAIRespondent:
         self.prices = prices_in(name)
         self.key_env = name.option("key_env")
         check_variable(self.base_url, self.key_env, self.name)
-        self.give_up_after, self.backoff = give_up_after, backoff
+        self.give_up_after = give_up_after
+        self.backoff = backoff
         self.budget = Budget()
-        """What the command may spend; a command gives all its servers the same."""
+        """The budget of the command; all its servers share one."""
         self.has_answered = False
         """Whether the server ever answered, in this run or, as the store knows, in an earlier
         one.
@@ -291,108 +289,109 @@ class OpenAIRespondent:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Ask the server; an empty batch is yielded after a second without answers."""
-        # the event loop runs in a thread of its own, so that the caller can store what has come in
-        # meanwhile
-        done: Done = queue.SimpleQueue()
+        # the event loop runs in another thread, so that the caller can store answers meanwhile
+        answers: AnswerQueue = queue.SimpleQueue()
         self._stop.clear()
-        thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
+        thread = threading.Thread(target=self._run, args=(requests, answers), daemon=True)
         thread.start()
         try:
-            yield from batches(done)
+            yield from batches(answers)
         finally:
             self.finish()
             patience = time.monotonic() + self.timeout
             while thread.is_alive() and time.monotonic() < patience:
-                release(list(waiting(done)))  # nobody stores them any more
+                release(list(remaining_answers(answers)))  # they are not stored any more
                 thread.join(timeout=0.05)
 
     def finish(self) -> None:
         """Begin no further request; those in flight still come."""
         self._stop.set()
 
-    def _run(self, requests: Sequence[Request], done: Done) -> None:
+    def _run(self, requests: Sequence[Request], answers: AnswerQueue) -> None:
         try:
-            asyncio.run(self._ask_all(requests, done))
-            done.put(None)
+            asyncio.run(self._ask_all(requests, answers))
+            answers.put(None)
         except BaseException as error:
-            done.put(error)
+            answers.put(error)
 
-    async def _ask_all(self, requests: Sequence[Request], done: Done) -> None:
+    async def _ask_all(self, requests: Sequence[Request], answers: AnswerQueue) -> None:
         import openai
 
         key = key_for(self.base_url, self.key_env, self.name)
         self._clean = Redaction(key)
         try:
             client = Client(
-                self.base_url, key, largest=self.max_reply, connections=self.concurrency.most
+                self.base_url, key, largest=self.max_reply, connections=self.concurrency.maximum
             )
         except (openai.OpenAIError, ValueError) as error:
-            what = shown(self._clean(str(error)))
-            raise RespondentError(what, location=self.name, remedy="Correct the address.") from None
+            message = one_line(self._clean(str(error)))
+            raise RespondentError(
+                message, location=self.name, remedy="Correct the address."
+            ) from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = SharedState(done, asyncio.get_running_loop())
+        state = SharedState(answers, asyncio.get_running_loop())
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
                 async with asyncio.TaskGroup() as group:
-                    floor.begin = lambda: group.create_task(self._work(client, todo, floor))
-                    self._staff(todo, floor)
-                    self._go_on_unanswered(todo, floor, first=True)
+                    state.begin = lambda: group.create_task(self._work(client, todo, state))
+                    self._start_workers(todo, state)
+                    self._ask_more_unanswered(todo, state, first=True)
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
             finally:
-                floor.later.cancel()
-                floor.pass_on()
+                state.timer.cancel()
+                state.pass_on()
 
-    def _staff(self, todo: Sequence[Request], floor: SharedState) -> None:
-        """As many workers as there may be requests in flight."""
-        for _ in range(min(self.concurrency.limit - floor.active, len(todo))):
-            floor.workers += 1
-            floor.begin()
+    def _start_workers(self, todo: Sequence[Request], state: SharedState) -> None:
+        """Start as many workers as there may be requests in flight."""
+        for _ in range(min(self.concurrency.limit - state.active, len(todo))):
+            state.workers += 1
+            state.begin()
 
-    def _go_on_unanswered(
-        self, todo: Sequence[Request], floor: SharedState, *, first: bool = False
+    def _ask_more_unanswered(
+        self, todo: Sequence[Request], state: SharedState, *, first: bool = False
     ) -> None:
-        """Ask more while the first answers take their time, a little more each time."""
+        """Send more requests while the first answers are slow, a few more each time."""
         if not first:
-            if floor.failures or self._stop.is_set() or not self.concurrency.unanswered():
+            if state.failures or self._stop.is_set() or not self.concurrency.unanswered():
                 return
-            self._staff(todo, floor)
-        floor.later = asyncio.get_running_loop().call_later(
-            _PATIENCE, self._go_on_unanswered, todo, floor
+            self._start_workers(todo, state)
+        state.timer = asyncio.get_running_loop().call_later(
+            _FIRST_ANSWER_SECONDS, self._ask_more_unanswered, todo, state
         )
 
-    async def _work(self, client: Client, todo: deque[Request], floor: SharedState) -> None:
-        """Ask one request after another, until there are none, somebody says stop, a bound is
-        reached or it is too much.
+    async def _work(self, client: Client, todo: deque[Request], state: SharedState) -> None:
+        """Send one request after another, until there are none, the user stops, a bound is reached,
+        or there are too many workers.
         """
-        while todo and not self._stop.is_set() and floor.active <= self.concurrency.limit:
+        while todo and not self._stop.is_set() and state.active <= self.concurrency.limit:
             request = todo.popleft()
             await self.concurrency.enter()
             try:
-                response, sent = await self._ask(client, request, floor)
+                response, sent = await self._ask(client, request, state)
                 if response is None:
                     break
                 if response.state != "error":
                     self.has_answered = True
-                await self._hand_over(request, response, floor)
+                await self._hand_over(request, response, state)
             finally:
                 self.concurrency.leave()
             if response.state != "error" and todo:
                 if self.concurrency.answered(sent, time.monotonic()):
                     self.pace.resume()
-                self._staff(todo, floor)
-        floor.workers -= 1
+                self._start_workers(todo, state)
+        state.workers -= 1
 
-    async def _hand_over(self, request: Request, response: Response, floor: SharedState) -> None:
+    async def _hand_over(self, request: Request, response: Response, state: SharedState) -> None:
         """Hand an answer to the caller; raise after too many failures in a row."""
-        # what a server turns away for good says nothing about the next request, once it has
-        # answered any; a reply without an answer is paid for, and twenty in a row are enough
+        # a request that is refused for good says nothing about the next one, once the server has
+        # answered any; replies without an answer are paid for, and count as failures
         turned_away = "final" in response.detail and "status" in response.detail
         failed = response.state == "error" and not (self.has_answered and turned_away)
-        failures = floor.failures = floor.failures + 1 if failed else 0
-        await floor.hand_over(request, response)
+        failures = state.failures = state.failures + 1 if failed else 0
+        await state.hand_over(request, response)
         if failures >= self.give_up_after:
             raise RespondentError(
                 f"{failures} requests in a row failed; the last: {response.reason}",
@@ -402,8 +401,8 @@ class OpenAIRespondent:
                 ),
             )
 
-    async def _let_through(self, request: Request) -> Hold | None:
-        """Wait until the bounds have room for a request; None when they will have none."""
+    async def _reserve_budget(self, request: Request) -> Hold | None:
+        """Wait until the bounds allow a request; None if they never will."""
         while (hold := self.budget.begin(request, self.prices)) is None and not self.budget.reached:
             if self._stop.is_set():
                 return None
@@ -411,26 +410,30 @@ class OpenAIRespondent:
         return hold
 
     async def _ask(
-        self, client: Client, request: Request, floor: SharedState
+        self, client: Client, request: Request, state: SharedState
     ) -> tuple[Response | None, float]:
         """Send one request with its retries, and return the response and when it was last sent.
 
         None where a bound does not allow the first.
         """
-        began, attempt = time.monotonic(), 0
-        sent, response = began, None
+        began = time.monotonic()
+        attempt = 0
+        sent = began
+        response = None
         try:
             content = self._bodies.content(request)
         except OSError as error:
-            what = f"the picture {request.image} cannot be read: {error.strerror}"
-            return Response("", "error", what), sent
+            message = f"the picture {request.image} cannot be read: {error.strerror}"
+            return Response("", "error", message), sent
         while True:
             await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-            hold = None if self._stop.is_set() and attempt else await self._let_through(request)
+            hold = None if self._stop.is_set() and attempt else await self._reserve_budget(request)
             if hold is None:
                 return response, sent
-            settings, sent = self._bodies.settings(request), time.monotonic()
-            response, wait = _BROKEN_OFF, None
+            settings = self._bodies.settings(request)
+            sent = time.monotonic()
+            response = _BROKEN_OFF
+            wait = None
             try:
                 response, wait = await self._attempt(
                     client, request, content, settings, attempt, began
@@ -445,21 +448,22 @@ class OpenAIRespondent:
             if wait is None or attempt >= self.retries:
                 return response, sent
             attempt += 1
-            if not await self._sleep(wait, floor):
+            if not await self._sleep(wait, state):
                 return response, sent
 
-    async def _sleep(self, seconds: float, floor: SharedState) -> bool:
-        """Let others be in flight for so long; False where somebody says stop."""
+    async def _sleep(self, seconds: float, state: SharedState) -> bool:
+        """Wait, and let others be in flight meanwhile; False if the user stops."""
         self.concurrency.leave()
-        floor.asleep += 1
-        until, ended = time.monotonic() + seconds, True
+        state.asleep += 1
+        deadline = time.monotonic() + seconds
+        ended = True
         try:
-            while (left := until - time.monotonic()) > 0 and not self._stop.is_set():
+            while (left := deadline - time.monotonic()) > 0 and not self._stop.is_set():
                 await asyncio.sleep(min(left, 0.2))
             ended = self._stop.is_set()
         finally:
-            floor.asleep -= 1
-            await self.concurrency.enter(at_once=ended)
+            state.asleep -= 1
+            await self.concurrency.enter(immediately=ended)
         return not ended
 
     async def _attempt(
@@ -471,65 +475,69 @@ class OpenAIRespondent:
         attempt: int,
         began: float,
     ) -> tuple[Response, float | None]:
-        """One attempt, and the seconds to wait before another; None where another would bring
-        nothing.
-        """
+        """Make one attempt; its response, and the seconds before another, or None for no other."""
         import aiohttp
 
-        wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
+        wait = wanted_pause({}, attempt, self.backoff)
+        sent = time.monotonic()
         body = self._bodies.body(content, settings, request.seed)
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await client.post(body)
-            took, processed = time.monotonic() - began, self._bodies.processed
+            took = time.monotonic() - began
+            processed = self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
-            response = response._replace(reason=shown(response.reason))
-            again = response.state == "error" and "final" not in response.detail
-            return response, wait if again else None
+            response = response._replace(reason=one_line(response.reason))
+            is_transient = response.state == "error" and "final" not in response.detail
+            return response, wait if is_transient else None
         except RefusedRequest as refusal:
-            too_much = refusal.status in (429, 503)
-            everybody = too_much and self.concurrency.refused(sent, time.monotonic())
-            return self._turned_away(refusal, attempt, everybody)
+            is_overloaded = refusal.status in (429, 503)
+            is_general = is_overloaded and self.concurrency.refused(sent, time.monotonic())
+            return self._handle_refusal(refusal, attempt, is_general)
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"
         except aiohttp.ClientConnectionError as error:
             number = getattr(error, "errno", None) or 0
-            why = os.strerror(number).lower() if number > 0 else str(error)
-            reason = f"the connection broke off: {why}"
+            description = os.strerror(number).lower() if number > 0 else str(error)
+            reason = f"the connection broke off: {description}"
         except json.JSONDecodeError:
-            begin = self._clean(reply.decode("utf-8", "replace"))[:80]
-            reason = f"the server's reply is no JSON, it begins with {begin!r}"
+            excerpt = self._clean(reply.decode("utf-8", "replace"))[:80]
+            reason = f"the server's reply is no JSON, it begins with {excerpt!r}"
         except ReplyTooLarge as error:
-            what = f"ReplyTooLarge: {error}"
-            return Response("", "error", shown(self._clean(what)), {"final": True}), None
+            message = f"ReplyTooLarge: {error}"
+            return Response("", "error", one_line(self._clean(message)), {"final": True}), None
         except Exception as error:  # whatever a server sends costs one answer and never the run
             reason = f"{type(error).__name__}: {error}"
-        return Response("", "error", shown(self._clean(reason))), wait
+        return Response("", "error", one_line(self._clean(reason))), wait
 
-    def _turned_away(
-        self, refusal: RefusedRequest, attempt: int, everybody: bool
+    def _handle_refusal(
+        self, refusal: RefusedRequest, attempt: int, is_general: bool
     ) -> tuple[Response, float | None]:
-        """What a status other than success means: an end, an answer that never comes, or a pause,
-        for `everybody` or for one.
+        """The response to a refusal, and the seconds to wait, for one request or in general.
+
+        Some refusals end the respondent.
         """
-        status, message = refusal.status, shown(self._clean(refusal.message))
-        if status in _FATAL:
-            what = f"the server {_FATAL[status]} ({message})"
-            raise RespondentError(what, location=self.name, remedy="Correct the name or the key.")
+        status = refusal.status
+        message = one_line(self._clean(refusal.message))
+        if status in _FATAL_STATUSES:
+            reason = f"the server {_FATAL_STATUSES[status]} ({message})"
+            raise RespondentError(reason, location=self.name, remedy="Correct the name or the key.")
         if 300 <= status < 400 and not self.has_answered:
-            to = shown(self._clean(refusal.headers.get("location", "another address")))
-            what = f"the server answers {status} and redirects to {to}, which is not followed"
-            raise RespondentError(what, location=self.name, remedy="Name the address that answers.")
-        detail = {"status": status, **({"final": True} if status in _FINAL else {})}
+            target = one_line(self._clean(refusal.headers.get("location", "another address")))
+            reason = f"the server answers {status} and redirects to {target}, which is not followed"
+            raise RespondentError(
+                reason, location=self.name, remedy="Name the address that answers."
+            )
+        detail = {"status": status, **({"final": True} if status in _FINAL_STATUSES else {})}
         response = Response("", "error", f"the server answered {message}", detail)
-        passing = status in _PASSING or status >= 500
+        passing = status in _TRANSIENT_STATUSES or status >= 500
         passing = passing and refusal.code != "insufficient_quota"
         wait = wanted_pause(refusal.headers, attempt, self.backoff) if passing else None
-        # 503 with a time is about the server, 429 about what was turned away
-        everybody = everybody or (status == 503 and says_when(refusal.headers))
-        if wait is not None and everybody and attempt < self.retries:
+        # 503 with a time is about the server, 429 about the request
+        is_general = is_general or (status == 503 and says_when(refusal.headers))
+        if wait is not None and is_general and attempt < self.retries:
             self.pace.pause(wait)
         return response, wait
 

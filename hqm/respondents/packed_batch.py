@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from hqm.respondents.vision_cache import padding, positions
 
 AHEAD = 32
 """Tokens of each row to reserve memory for at a time, until the lengths of answers are known."""
-_LARGEST_WIDTH = 2
+_MAX_WIDTH_RATIO = 2
 """The largest size of a block's questions and answers, as a multiple of its prefix.
 
 Beyond it, the prefix is repeated in another block.
@@ -40,11 +41,11 @@ Choose = Callable[[Any, Sequence[int]], Any]
 class Block:
     """Questions behind one picture; rows that ask the same question share its tokens."""
 
-    seen: EncodedPicture
+    encoded: EncodedPicture
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
-    places: int = 0
-    parts: bool = False
+    width: int = 0
+    must_split: bool = False
     """Whether its rows are split after their common question is read.
 
     Their answers would be too long to run side by side.
@@ -61,31 +62,32 @@ class Block:
         return sorted(self.slots, key=len)
 
 
-def blocks_of(
+def group_into_blocks(
     rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]], max_tokens: int
 ) -> list[Block]:
     """Group rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
-    asking: dict[tuple[int, tuple[int, ...]], Block] = {}
-    for row, seen, tail in rows:
-        key, block = tuple(tail), last.get(id(seen))
+    single_question: dict[tuple[int, tuple[int, ...]], Block] = {}
+    for row, encoded, tail in rows:
+        key = tuple(tail)
+        block = last.get(id(encoded))
         if block is not None:
-            further = max_tokens + (0 if key in block.slots else len(key))
-            if block.places + further > _LARGEST_WIDTH * len(seen.prefix):
-                block = asking.get((id(seen), key))
+            n_positions = max_tokens + (0 if key in block.slots else len(key))
+            if block.width + n_positions > _MAX_WIDTH_RATIO * len(encoded.prefix):
+                block = single_question.get((id(encoded), key))
                 if block is not None:
-                    block.parts = True
+                    block.must_split = True
         if block is None:
-            block = last[id(seen)] = Block(seen)
+            block = last[id(encoded)] = Block(encoded)
             blocks.append(block)
-        block.places += max_tokens + (0 if key in block.slots else len(key))
+        block.width += max_tokens + (0 if key in block.slots else len(key))
         block.slots.setdefault(key, []).append(row)
         if len(block.slots) == 1:
-            asking[id(seen), key] = block
+            single_question[id(encoded), key] = block
         else:
-            for other in block.slots:
-                asking.pop((id(seen), other), None)
+            for question in block.slots:
+                single_question.pop((id(encoded), question), None)
     return blocks
 
 
@@ -148,30 +150,33 @@ class DecodingBatch:
             logits = self._logits()
         self.buffers.length += wide
         self.position = self.position + 1
-        at = [
-            (b, q, row)
-            for b, members in enumerate(self.members)
-            for q, row in enumerate(members)
-            if row is not None
-        ]
-        rows = [row for _, _, row in at]
+        rows: list[int] = []
+        running: list[int] = []
+        for index, row in enumerate(chain.from_iterable(self.members)):
+            if row is not None:
+                rows.append(row)
+                running.append(index)
         scores = logits.flatten(0, 1)
-        if len(at) == count * wide:
-            chosen = choose(scores.float(), rows)
-            self.tokens = chosen.view(count, wide)
+        if len(running) == count * wide:
+            tokens = choose(scores.float(), rows)
+            self.tokens = tokens.view(count, wide)
         else:
-            places = tensor_on([b * wide + q for b, q, _ in at], self.tokens.device)
-            chosen = choose(scores[places].float(), rows)
-            self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
-        return dict(zip(rows, read_tokens(chosen), strict=True))
+            indices = tensor_on(running, self.tokens.device)
+            tokens = choose(scores[indices].float(), rows)
+            self.tokens = self.tokens.flatten().index_copy(0, indices, tokens).view(count, wide)
+        return dict(zip(rows, read_tokens(tokens), strict=True))
 
     def _logits(self) -> Any:
-        """What the model says of each row's next token."""
-        with attending_by_rows(self.model) as whole:
+        """The logits of each row's next token."""
+        with attending_by_rows(self.model) as whole_memory:
             if self.cache is None:
-                self.cache = self.buffers.cache(whole=whole)
-            # memory is read fastest without gaps: what is not written yet is not seen
-            end = self.buffers.capacity if whole else self.buffers.length + self.tokens.shape[1]
+                self.cache = self.buffers.cache(whole_memory=whole_memory)
+            # memory is read fastest without gaps; the mask hides positions not written yet
+            end = (
+                self.buffers.capacity
+                if whole_memory
+                else self.buffers.length + self.tokens.shape[1]
+            )
             return self._call(
                 self.tokens,
                 positions(self.position, self.shift),
@@ -180,30 +185,33 @@ class DecodingBatch:
             )
 
     def _recorded_logits(self) -> Any:
-        """The same by a recording of the step; None where there is none."""
+        """The logits by a recording of the step; None where there is none."""
         graphs = self.buffers.graphs
-        room = (self.buffers.capacity - self.buffers.length) // self.tokens.shape[1]
+        n_steps = (self.buffers.capacity - self.buffers.length) // self.tokens.shape[1]
         # the first step is not recorded: it loads what the recording calls
-        if not graphs.usable or (self.recorded is None and (self.cache is None or room < WORTH)):
+        if not graphs.usable or (self.recorded is None and (self.cache is None or n_steps < WORTH)):
             return None
         position = positions(self.position, self.shift)
         if self.recorded is None:
             try:
                 self.recorded = RecordedStep(
-                    graphs, self._step_at, self.tokens, position, self.buffers.length
+                    graphs, self._step_writing_to, self.tokens, position, self.buffers.length
                 )
-            except Exception as error:  # a model's forward pass may do what cannot be recorded
+            except Exception as error:  # some operations cannot be recorded
                 graphs.stop(f"{type(error).__name__}: {error}")
                 return None
             self.cache = None  # it does not follow what a recording writes
         logits = self.recorded.scores(self.tokens, position, self.buffers.length)
         if graphs.to_check:
-            plain, self.cache = self._logits(), None
+            plain = self._logits()
+            self.cache = None
             logits = logits if graphs.agree(logits, plain) else plain
         return logits
 
-    def _step_at(self, tokens: Any, position: Any, places: Any) -> Any:
-        return self._call(tokens, position, self.hidden, self.buffers.cache(at=places))
+    def _step_writing_to(self, tokens: Any, position: Any, write_positions: Any) -> Any:
+        return self._call(
+            tokens, position, self.hidden, self.buffers.cache(write_positions=write_positions)
+        )
 
     def _call(self, tokens: Any, position: Any, mask: Any, cache: Any) -> Any:
         return self.model(
@@ -227,83 +235,158 @@ class DecodingBatch:
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
+@dataclass(frozen=True)
+class _RunningBlocks:
+    """The blocks of a batch that still have running rows."""
+
+    batch: DecodingBatch
+    end: int
+    """Where its positions end."""
+    blocks: list[int]
+    """The number of each block; several times, if its rows are to be split."""
+    queries: list[list[int]]
+    """The running rows of each block, by their index in it."""
+
+    @classmethod
+    def select(cls, batch: DecodingBatch) -> _RunningBlocks:
+        blocks: list[int] = []
+        queries: list[list[int]] = []
+        for block, members in enumerate(batch.members):
+            running = [query for query, row in enumerate(members) if row is not None]
+            if block in batch.splitting:
+                blocks += [block] * len(running)
+                queries += [[query] for query in running]
+            elif running:
+                blocks.append(block)
+                queries.append(running)
+        return cls(batch, batch.buffers.length, blocks, queries)
+
+    @property
+    def cache_rows(self) -> CacheRows:
+        """The keys and values of the blocks."""
+        begins = [self.batch.begins[block] for block in self.blocks]
+        return CacheRows(self.batch.buffers.layers, self.blocks, begins, [self.end] * len(begins))
+
+
 def merge_batches(
-    parts: Sequence[DecodingBatch], ahead: int, pool: BufferPool
+    batches: Sequence[DecodingBatch], ahead: int, pool: BufferPool
 ) -> DecodingBatch | None:
     """Merge the running rows of several batches, with memory for `ahead` more tokens of each.
 
     A block that must be split becomes one block per row. Returns None where no row runs.
     """
-    blocks_left: list[list[int]] = []
-    picks: list[list[list[int]]] = []
-    for part in parts:
-        going = [
-            (b, [q for q, row in enumerate(members) if row is not None])
-            for b, members in enumerate(part.members)
-        ]
-        split = [
-            (b, p)
-            for b, own in going
-            if own
-            for p in ([[q] for q in own] if b in part.splitting else [own])
-        ]
-        blocks_left.append([b for b, _ in split])
-        picks.append([p for _, p in split])
-    wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
-    if not wide:
+    first = batches[0]
+    selections = [_RunningBlocks.select(batch) for batch in batches]
+    selections = [selection for selection in selections if selection.blocks]
+    if not selections:
         return None
-    ends = [part.buffers.length for part in parts]
-    taken = [
-        CacheRows(
-            part.buffers.layers,
-            chosen,
-            [part.begins[b] for b in chosen],
-            [end] * len(chosen),
-        )
-        for part, chosen, end in zip(parts, blocks_left, ends, strict=True)
-        if chosen
-    ]
-    buffers = KeyValueBuffers.of(taken, wide * ahead, pool)
-    for part in parts:
-        pool.give(part.buffers)
-    first = parts[0]
-    device, dtype = first.tokens.device, first.hidden.dtype
-    count = sum(map(len, blocks_left))
-    hidden = torch.full(
-        (count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
-    )
-    made: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
+    wide = max(len(queries) for selection in selections for queries in selection.queries)
+    sources = [selection.cache_rows for selection in selections]
+    buffers = KeyValueBuffers.from_rows(sources, wide * ahead, pool)
+    for batch in batches:
+        pool.take_back(batch.buffers)
+    n_blocks = sum(len(selection.blocks) for selection in selections)
+    device = first.tokens.device
+    hidden = _all_hidden((n_blocks, 1, wide, buffers.capacity), first.hidden.dtype, device)
+    columns: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
     members: list[list[int | None]] = []
     begins: list[int] = []
-    at = 0
-    for part, chosen, pick, end in zip(parts, blocks_left, picks, ends, strict=True):
-        if not chosen:
-            continue
-        which = tensor_on(chosen, device)
-        query = tensor_on([p + [p[0]] * (wide - len(p)) for p in pick], device)
-        shown = min(end, buffers.length)
-        hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
-            which[:, None], 0, query, end - shown : end
+    for selection in selections:
+        batch = selection.batch
+        block_index = tensor_on(selection.blocks, device)
+        # a block with fewer rows than another repeats its first one, whose tokens nobody reads
+        padded = [queries + [queries[0]] * (wide - len(queries)) for queries in selection.queries]
+        query = tensor_on(padded, device)
+        n_copied = min(selection.end, buffers.length)
+        rows = slice(len(members), len(members) + len(selection.blocks))
+        hidden[rows, 0, :, buffers.length - n_copied : buffers.length] = batch.hidden[
+            block_index[:, None], 0, query, selection.end - n_copied : selection.end
         ]
-        made["position"].append(part.position[which[:, None], query])
-        made["tokens"].append(part.tokens[which[:, None], query])
-        made["shift"].append(None if part.shift is None else part.shift[which])
-        for b, p in zip(chosen, pick, strict=True):
-            members.append([part.members[b][q] for q in p] + [None] * (wide - len(p)))
-            begins.append(buffers.length - (end - part.begins[b]))
-        at += len(chosen)
-    position, tokens = torch.cat(made["position"]), torch.cat(made["tokens"])
-    shift = None if made["shift"][0] is None else torch.cat(made["shift"])
-    return DecodingBatch(first.model, buffers, hidden, position, tokens, shift, members, begins)
+        columns["position"].append(batch.position[block_index[:, None], query])
+        columns["tokens"].append(batch.tokens[block_index[:, None], query])
+        columns["shift"].append(None if batch.shift is None else batch.shift[block_index])
+        for block, queries in zip(selection.blocks, selection.queries, strict=True):
+            running = [batch.members[block][query] for query in queries]
+            members.append([*running, *[None] * (wide - len(queries))])
+            begins.append(buffers.length - (selection.end - batch.begins[block]))
+    return DecodingBatch(
+        first.model,
+        buffers,
+        hidden,
+        torch.cat(columns["position"]),
+        torch.cat(columns["tokens"]),
+        None if columns["shift"][0] is None else torch.cat(columns["shift"]),
+        members,
+        begins,
+    )
 
 
-def begin(
+@dataclass(frozen=True)
+class _QuestionLayout:
+    """The questions of blocks side by side, in slots.
+
+    The last question of every block comes last; each slot is as wide as its longest question.
+    """
+
+    ids: Any
+    """The tokens, shape (blocks, width)."""
+    slot: Any
+    """The slot of each token, or -1 for padding, of the same shape."""
+    position: Any
+    """The position of each token, before the shift, of the same shape."""
+    ends: list[int]
+    """Where each slot ends."""
+    starts: list[int]
+    """Where each block's first question starts."""
+    query: Any
+    """The slot of each row's question, shape (blocks, rows of a block); the last one again where a
+    block has fewer rows.
+    """
+
+    @property
+    def width(self) -> int:
+        """The width of all slots together."""
+        return self.ends[-1]
+
+
+def _lay_out(model: Any, blocks: Sequence[Block]) -> _QuestionLayout:
+    """Lay out the questions of blocks in slots."""
+    tails = [block.tails for block in blocks]
+    n_slots = max(map(len, tails))
+    n_rows = max(len(block.rows) for block in blocks)
+    widths = [0] * n_slots
+    for questions in tails:
+        for slot_number, tail in enumerate(questions, n_slots - len(questions)):
+            widths[slot_number] = max(widths[slot_number], len(tail))
+    ends = list(accumulate(widths))
+    texts = torch.zeros((3, len(blocks), ends[-1]), dtype=torch.long)
+    ids = texts[0].fill_(padding(model))
+    slot = texts[1].fill_(-1)
+    position = texts[2]
+    queries = []
+    starts = []
+    for b, block in enumerate(blocks):
+        length = len(block.encoded.prefix)
+        row_slots: list[int] = []
+        for slot_number, tail in enumerate(tails[b], n_slots - len(tails[b])):
+            span = slice(ends[slot_number] - len(tail), ends[slot_number])
+            ids[b, span] = torch.tensor(tail)
+            slot[b, span] = slot_number
+            position[b, span] = torch.arange(length, length + len(tail))
+            row_slots += [slot_number] * len(block.slots[tail])
+        starts.append(ends[n_slots - len(tails[b])] - len(tails[b][0]))
+        queries.append(row_slots + [row_slots[-1]] * (n_rows - len(row_slots)))
+    ids, slot, position = moved_to(texts, model.device)
+    return _QuestionLayout(ids, slot, position, ends, starts, tensor_on(queries, model.device))
+
+
+def read_questions(
     model: Any,
     blocks: Sequence[Block],
     prefixes: Sequence[CacheRows],
     shift: Any,
     choose: Choose,
-    most: int,
+    pass_tokens: int,
     ahead: int,
     pool: BufferPool,
 ) -> tuple[dict[int, int], DecodingBatch]:
@@ -315,97 +398,76 @@ def begin(
         The blocks' prefixes, in their order.
     shift
         Of shape (blocks, 1), or None.
-    most
+    pass_tokens
         The approximate limit of tokens in one forward pass.
     ahead
         The number of tokens of each row to reserve memory for.
     """
-    device, dtype = model.device, model.dtype
-    tails = [block.tails for block in blocks]
-    slots = max(map(len, tails))
-    # the last question of every block stands last; each place is as wide as the longest question
-    # that stands there
-    widths = [
-        max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)
-    ]
-    ends = [sum(widths[: s + 1]) for s in range(slots)]
-    width, wide = ends[-1], max(len(block.rows) for block in blocks)
-    texts = torch.zeros((3, len(blocks), width), dtype=torch.long)
-    ids, slot, position = texts[0].fill_(padding(model)), texts[1].fill_(-1), texts[2]
-    for b, own in enumerate(tails):
-        length = len(blocks[b].seen.prefix)
-        for s, tail in enumerate(own, slots - len(own)):
-            place = slice(ends[s] - len(tail), ends[s])
-            ids[b, place], slot[b, place] = torch.tensor(tail), s
-            position[b, place] = torch.arange(length, length + len(tail))
-    ids, slot, position = moved_to(texts, device)
-    splitting = any(block.parts for block in blocks)
-    buffers = KeyValueBuffers.of(prefixes, width if splitting else width + wide * ahead, pool)
-    before = buffers.length
-    begins = [before - len(block.seen.prefix) for block in blocks]
-    places = torch.arange(before, device=device)
-    prefix = _hidden(places < tensor_on(begins, device)[:, None], dtype)
+    device = model.device
+    dtype = model.dtype
+    layout = _lay_out(model, blocks)
+    width = layout.width
+    wide = layout.query.shape[1]
+    must_split = any(block.must_split for block in blocks)
+    n_free = width if must_split else width + wide * ahead
+    buffers = KeyValueBuffers.from_rows(prefixes, n_free, pool)
+    prefix_end = buffers.length
+    begins = tensor_on([prefix_end - len(block.encoded.prefix) for block in blocks], device)
+    prefix_mask = _additive_mask(torch.arange(prefix_end, device=device) < begins[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    last = tensor_on(ends, device) - 1
-    hidden = torch.full(
-        (len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
-    )
-    # where each row's question ends: its slot, the last one again where a block has fewer rows
-    source = [
-        [s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
-        for own, block in zip(tails, blocks, strict=True)
-    ]
-    query = tensor_on([own + [own[-1]] * (wide - len(own)) for own in source], device)
+    last = tensor_on(layout.ends, device) - 1
+    hidden = _all_hidden((len(blocks), 1, wide, buffers.capacity), dtype, device)
     scores = []
-    starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
-    for part in _cut([width - start for start in starts], most):
-        gap = min(starts[part])
-        same = (slot[part, gap:, None] == slot[part, None, gap:]) & (slot[part, gap:, None] >= 0)
-        within = _hidden(~(same & causal[gap:, gap:]), dtype)
-        seen = torch.cat(
-            [prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1
-        )
-        mask = torch.cat([seen[:, None, :].expand(-1, width - gap, -1), within], dim=2)[:, None]
-        with attending_by_rows(model) as whole:
-            out = model(
-                input_ids=ids[part, gap:],
+    for rows in _split_passes([width - start for start in layout.starts], pass_tokens):
+        # blocks of one pass skip the positions in front of all their questions
+        gap = min(layout.starts[rows])
+        slot = layout.slot[rows, gap:]
+        same_question = (slot[:, :, None] == slot[:, None, :]) & (slot[:, :, None] >= 0)
+        question_mask = _additive_mask(~(same_question & causal[gap:, gap:]), dtype)
+        skipped = torch.full_like(prefix_mask[rows, :1], _min_score(dtype)).expand(-1, gap)
+        seen_prefix = torch.cat([prefix_mask[rows], skipped], dim=1)
+        seen_prefix = seen_prefix[:, None, :].expand(-1, width - gap, -1)
+        mask = torch.cat([seen_prefix, question_mask], dim=2)[:, None]
+        ends = (last - gap).clamp(min=0)
+        with attending_by_rows(model) as whole_memory:
+            output = model(
+                input_ids=layout.ids[rows, gap:],
                 attention_mask=mask,
                 position_ids=positions(
-                    position[part, gap:], None if shift is None else shift[part]
+                    layout.position[rows, gap:], None if shift is None else shift[rows]
                 ),
-                past_key_values=buffers.cache(part, gap=gap, whole=whole),
+                past_key_values=buffers.cache(rows, gap=gap, whole_memory=whole_memory),
                 use_cache=True,
-                logits_to_keep=(last - gap).clamp(min=0),
+                logits_to_keep=ends,
             )
-        scores.append(out.logits)
-        seen_by = mask[:, 0, (last - gap).clamp(min=0)]
-        hidden[part, 0, :, : before + width] = seen_by[
-            torch.arange(len(seen_by), device=device)[:, None], query[part]
-        ]
-    buffers.length = before + width
+        scores.append(output.logits)
+        # an answer sees what the last token of its question sees
+        end_masks = mask[:, 0, ends]
+        block_index = torch.arange(len(end_masks), device=device)[:, None]
+        hidden[rows, 0, :, : prefix_end + width] = end_masks[block_index, layout.query[rows]]
+    buffers.length = prefix_end + width
     logits = scores[0] if len(scores) == 1 else torch.cat(scores)
-    following = position.gather(1, last[query]) + 1
-    return _drawn(
+    return _start_batch(
         model,
         blocks,
         buffers,
         hidden,
-        following,
+        layout.position.gather(1, last[layout.query]) + 1,
         shift,
-        before,
-        lambda b, q: logits[b, query[b, q]],
+        prefix_end,
+        lambda b, q: logits[b, layout.query[b, q]],
         choose,
     )
 
 
-def start_read_prompts(
+def start_from_prompts(
     model: Any,
     blocks: Sequence[Block],
     prompts: Sequence[CacheRows],
     shift: Any,
     scores: Any,
     choose: Choose,
-    first: int,
+    first_position: int,
     ahead: int,
     pool: BufferPool,
 ) -> tuple[dict[int, int], DecodingBatch]:
@@ -416,21 +478,22 @@ def start_read_prompts(
     prompts
         The blocks' prompts, in their order.
     scores
-        What the model says of the token behind each, shape (blocks, vocabulary).
-    first
+        The logits of the token after each, shape (blocks, vocabulary).
+    first_position
         The position of a prompt's first token.
     ahead
-        For how many tokens of each row room is made.
+        The number of tokens of each row to reserve memory for.
     """
-    device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
-    splitting = any(block.parts for block in blocks)
-    buffers = KeyValueBuffers.of(prompts, 0 if splitting else wide * ahead, pool)
-    lengths = tensor_on([len(block.seen.prefix) for block in blocks], device)[:, None]
-    places = torch.arange(buffers.capacity, device=device)
-    unseen = (places < buffers.length - lengths) | (places >= buffers.length)
-    hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
-    following = (lengths + first).repeat(1, wide)
-    return _drawn(
+    device = model.device
+    wide = max(len(block.rows) for block in blocks)
+    splitting = any(block.must_split for block in blocks)
+    buffers = KeyValueBuffers.from_rows(prompts, 0 if splitting else wide * ahead, pool)
+    lengths = tensor_on([len(block.encoded.prefix) for block in blocks], device)[:, None]
+    indices = torch.arange(buffers.capacity, device=device)
+    unseen = (indices < buffers.length - lengths) | (indices >= buffers.length)
+    hidden = _additive_mask(unseen, model.dtype)[:, None, None].repeat(1, 1, wide, 1)
+    following = (lengths + first_position).repeat(1, wide)
+    return _start_batch(
         model,
         blocks,
         buffers,
@@ -443,56 +506,68 @@ def start_read_prompts(
     )
 
 
-def _drawn(
+def _start_batch(
     model: Any,
     blocks: Sequence[Block],
     buffers: KeyValueBuffers,
     hidden: Any,
     position: Any,
     shift: Any,
-    read: int,
+    prefix_end: int,
     scores: Callable[[Any, Any], Any],
     choose: Choose,
 ) -> tuple[dict[int, int], DecodingBatch]:
-    """Draw the first token of every row of blocks whose prefixes end at position `read`."""
-    device, wide = model.device, position.shape[1]
-    begins = [read - len(block.seen.prefix) for block in blocks]
-    members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
-    at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
-    rows = [row for block in blocks for row in block.rows]
-    of_block, of_row = tensor_on(list(zip(*at, strict=True)), device)
-    chosen = choose(scores(of_block, of_row).float(), rows)
+    """Draw the first token of every row of blocks whose prefixes end at position `prefix_end`."""
+    device = model.device
+    wide = position.shape[1]
+    begins = [prefix_end - len(block.encoded.prefix) for block in blocks]
+    members: list[list[int | None]] = []
+    rows: list[int] = []
+    indices: tuple[list[int], list[int]] = ([], [])
+    for b, block in enumerate(blocks):
+        members.append([*block.rows, *[None] * (wide - len(block.rows))])
+        rows += block.rows
+        indices[0].extend([b] * len(block.rows))
+        indices[1].extend(range(len(block.rows)))
+    block_index, row_index = tensor_on(indices, device)
+    first_tokens = choose(scores(block_index, row_index).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
-    tokens[of_block, of_row] = chosen
-    splitting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    tokens[block_index, row_index] = first_tokens
+    splitting = frozenset(b for b, block in enumerate(blocks) if block.must_split)
     running = DecodingBatch(
         model, buffers, hidden, position, tokens, shift, members, begins, splitting=splitting
     )
-    return dict(zip(rows, read_tokens(chosen), strict=True)), running
+    return dict(zip(rows, read_tokens(first_tokens), strict=True)), running
 
 
-def _cut(widths: Sequence[int], most: int) -> list[slice]:
-    """Divide blocks into forward passes of at most about `most` positions with little padding."""
-    parts: list[slice] = []
+def _split_passes(widths: Sequence[int], max_tokens: int) -> list[slice]:
+    """Divide blocks into passes of at most about `max_tokens` positions with little padding."""
+    passes: list[slice] = []
     start = 0
     for end in range(1, len(widths) + 1):
         wide = max(widths[start:end])
         if end < len(widths):
-            further = max(wide, widths[end])
-            spared = (end - start) * further - sum(widths[start:end])
-            if (end + 1 - start) * further <= most and spared < most // 8:
+            next_width = max(wide, widths[end])
+            n_padding = (end - start) * next_width - sum(widths[start:end])
+            if (end + 1 - start) * next_width <= max_tokens and n_padding < max_tokens // 8:
                 continue
-        parts.append(slice(start, end))
+        passes.append(slice(start, end))
         start = end
-    return parts
+    return passes
 
 
-def _least(dtype: Any) -> float:
+def _min_score(dtype: Any) -> float:
+    """The score of a position that is not seen; minus infinity would give NaN for a row of it."""
     return float(torch.finfo(dtype).min)
 
 
-def _hidden(unseen: Any, dtype: Any) -> Any:
+def _all_hidden(shape: tuple[int, ...], dtype: Any, device: torch.device) -> Any:
+    """A mask that hides all positions."""
+    return torch.full(shape, _min_score(dtype), dtype=dtype, device=device)
+
+
+def _additive_mask(unseen: Any, dtype: Any) -> Any:
     """Turn a boolean mask into one that is added to attention scores."""
     return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
-        unseen, _least(dtype)
+        unseen, _min_score(dtype)
     )

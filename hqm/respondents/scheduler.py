@@ -14,17 +14,18 @@ from hqm.respondents.kv_cache import BufferPool, CacheRows
 from hqm.respondents.packed_batch import (
     AHEAD,
     DecodingBatch,
-    begin,
-    blocks_of,
+    group_into_blocks,
     merge_batches,
-    start_read_prompts,
+    read_questions,
+    start_from_prompts,
 )
 from hqm.respondents.token_sampling import TokenSampler
 from hqm.respondents.vision_cache import Prefill, QuestionRows, decode_rows
 
-TOKENS_CPU, _TOKENS_GPU = 4096, 16384
+TOKENS_CPU = 4096
+_TOKENS_GPU = 16384
 """About how many tokens one forward pass reads: more gain nothing, and want more memory."""
-_LONGEST_TO_SHORTEST = 1.25
+_MAX_LENGTH_RATIO = 1.25
 """Prefixes, and questions in rows, run together while the longest is so many times the shortest."""
 
 
@@ -58,14 +59,20 @@ class Scheduler:
         *,
         packs: bool,
         pool: BufferPool,
-        whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]] | None = None,
-        first: int = 0,
+        vision_context: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]]
+        | None = None,
+        first_position: int = 0,
     ) -> None:
-        self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
-        self.chooser, self.max_tokens = chooser, max_tokens
-        self.whole, self.first = whole, first
+        self.model = model
+        self.reader = reader
+        self.ends = ends
+        self.packs = packs
+        self.chooser = chooser
+        self.max_tokens = max_tokens
+        self.vision_context = vision_context
+        self.first_position = first_position
         self.finished: list[tuple[int, list[int]]] = []
-        self._asked: dict[int, QueuedPrompt] = {}
+        self._unanswered: dict[int, QueuedPrompt] = {}
         self._tokens: dict[int, list[int]] = {}
         self._running: DecodingBatch | None = None
         self._pool = pool
@@ -73,13 +80,13 @@ class Scheduler:
         """The tokens of the longest answer so far."""
         self._last_prefix: tuple[EncodedPicture, CacheRows, Any] | None = None
         """The prefix of a picture of which further questions wait."""
-        self._most = _TOKENS_GPU if model.device.type == "cuda" else TOKENS_CPU
+        self._pass_tokens = _TOKENS_GPU if model.device.type == "cuda" else TOKENS_CPU
         self._window = _window(model.config.get_text_config())
 
     @property
     def alive(self) -> int:
         """How many rows are being answered."""
-        return len(self._asked)
+        return len(self._unanswered)
 
     @property
     def row_bytes(self) -> int:
@@ -103,14 +110,15 @@ class Scheduler:
     @property
     def unfinished(self) -> list[QueuedPrompt]:
         """The rows that are being answered, with their prompts."""
-        return list(self._asked.values())
+        return list(self._unanswered.values())
 
     def collect(self) -> list[tuple[int, list[int]]]:
         """Return the number and tokens of each row that finished since the last call."""
-        finished, self.finished = self.finished, []
+        finished = self.finished
+        self.finished = []
         return finished
 
-    def admit(self, taken: Sequence[QueuedPrompt], next_picture: object = None) -> None:
+    def admit(self, queued: Sequence[QueuedPrompt], next_picture: object = None) -> None:
         """Read questions, and draw the first token of each.
 
         Parameters
@@ -123,101 +131,105 @@ class Scheduler:
         CannotSplit
             A prompt cannot be split at its picture. No row has been started.
         """
-        prompts = [prompt for _, prompt in taken]
-        split = self.reader.split(prompts, one_head=self.whole is None)
+        prompts = [prompt for _, prompt in queued]
+        split = self.reader.split(prompts, one_head=self.vision_context is None)
         rows = [
-            (number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)
+            (number, encoded, tail)
+            for (number, _), (encoded, tail) in zip(queued, split, strict=True)
         ]
-        asked = {number: (number, prompt) for number, prompt in taken}
-        if self.whole is not None:
-            drawn, fresh = self._read(rows, self.whole)
-            self._asked |= asked
-            self._join(drawn, fresh)
+        by_number = {number: (number, prompt) for number, prompt in queued}
+        if self.vision_context is not None:
+            first_tokens, new_batch = self._read_prompts(rows, self.vision_context)
+            self._unanswered |= by_number
+            self._join(first_tokens, new_batch)
             return
-        self._asked |= asked
-        beside = [row for row in rows if self._fits(row[1], row[2])]
-        self._in_rows([row for row in rows if not self._fits(row[1], row[2])])
-        if not beside:
+        self._unanswered |= by_number
+        packable = [row for row in rows if self._fits(row[1], row[2])]
+        self._decode_in_rows([row for row in rows if not self._fits(row[1], row[2])])
+        if not packable:
             return
         # the widest last, so that those of like width are read together
         blocks = sorted(
-            blocks_of(beside, self.max_tokens), key=lambda block: sum(map(len, block.tails))
+            group_into_blocks(packable, self.max_tokens),
+            key=lambda block: sum(map(len, block.tails)),
         )
-        prefixes = self._prefixes([block.seen for block in blocks])
-        parts = [prefixes[id(block.seen)] for block in blocks]
+        prefixes = self._prefixes([block.encoded for block in blocks])
+        block_prefixes = [prefixes[id(block.encoded)] for block in blocks]
         shift = None
-        if parts[0][1] is not None:
-            shift = torch.cat([shift for _, shift in parts])
+        if block_prefixes[0][1] is not None:
+            shift = torch.cat([shift for _, shift in block_prefixes])
         last = next(
             (
-                seen
-                for (_, prompt), (seen, _) in zip(taken, split, strict=True)
+                encoded
+                for (_, prompt), (encoded, _) in zip(queued, split, strict=True)
                 if prompt.picture_key == next_picture
             ),
             None,
         )
         self._last_prefix = None
         if last is not None and id(last) in prefixes:
-            part, own = prefixes[id(last)]
-            self._last_prefix = last, part.copied(), own
-        read = [part for part, _ in parts]
-        drawn, fresh = begin(
+            prefix, prefix_shift = prefixes[id(last)]
+            self._last_prefix = last, prefix.copy(), prefix_shift
+        prefix_rows = [prefix for prefix, _ in block_prefixes]
+        first_tokens, new_batch = read_questions(
             self.model,
             blocks,
-            read,
+            prefix_rows,
             shift,
             self.chooser.choose,
-            self._most,
+            self._pass_tokens,
             self._ahead,
             self._pool,
         )
-        self._join(drawn, fresh)
+        self._join(first_tokens, new_batch)
 
-    def _join(self, drawn: dict[int, int], fresh: DecodingBatch) -> None:
+    def _join(self, first_tokens: dict[int, int], new_batch: DecodingBatch) -> None:
         """Merge rows whose first token is drawn into the running batch."""
-        self._note(drawn, fresh)
-        if self._running is None and not fresh.needs_repacking:
-            self._running = fresh
+        self._record_tokens(first_tokens, new_batch)
+        if self._running is None and not new_batch.needs_repacking:
+            self._running = new_batch
         else:
             self._running = merge_batches(
-                [part for part in (self._running, fresh) if part is not None],
+                [batch for batch in (self._running, new_batch) if batch is not None],
                 self._ahead,
                 self._pool,
             )
 
-    def _read(
+    def _read_prompts(
         self,
         rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]],
-        whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]],
+        vision_context: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]],
     ) -> tuple[dict[int, int], DecodingBatch]:
         """Read each whole prompt once, and draw the first token of every row."""
         prompts: dict[tuple[int, tuple[int, ...]], EncodedPicture] = {}
-        for _, seen, tail in rows:
-            if not self._fits(seen, tail):
+        for _, encoded, tail in rows:
+            if not self._fits(encoded, tail):
                 raise CannotSplit("a layer looks back a window only")
-            prompts.setdefault((id(seen), tuple(tail)), seen.before(tail))
-        asked: list[tuple[int, EncodedPicture, Sequence[int]]] = [
-            (number, prompts[id(seen), tuple(tail)], ()) for number, seen, tail in rows
+            prompts.setdefault((id(encoded), tuple(tail)), encoded.with_question(tail))
+        question_rows: list[tuple[int, EncodedPicture, Sequence[int]]] = [
+            (number, prompts[id(encoded), tuple(tail)], ()) for number, encoded, tail in rows
         ]
-        parts: dict[int, tuple[CacheRows, Any, Any]] = {}
-        for group in groups_of_like_shape(list(prompts.values()), self._most):
-            with whole(group):
-                prefill = Prefill.of(self.model, group)
-            for place, prompt in enumerate(group):
-                shift = None if prefill.shift is None else prefill.shift[place : place + 1]
-                parts[id(prompt)] = prefill.part([place]), shift, prefill.scores[place]
-        blocks = blocks_of(asked, self.max_tokens)
-        read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
+        prefills: dict[int, tuple[CacheRows, Any, Any]] = {}
+        for group in group_by_shape(list(prompts.values()), self._pass_tokens):
+            with vision_context(group):
+                prefill = Prefill.run(self.model, group)
+            for index, prompt in enumerate(group):
+                shift = None if prefill.shift is None else prefill.shift[index : index + 1]
+                prefills[id(prompt)] = prefill.select([index]), shift, prefill.scores[index]
+        blocks = group_into_blocks(question_rows, self.max_tokens)
+        cache_rows, shifts, scores = zip(
+            *(prefills[id(block.encoded)] for block in blocks), strict=True
+        )
         shift = None if shifts[0] is None else torch.cat(shifts)
-        scored = torch.stack(scores)
-        return start_read_prompts(
+        stacked_scores = torch.stack(scores)
+        return start_from_prompts(
             self.model,
             blocks,
-            read,
+            cache_rows,
             shift,
-            scored,
+            stacked_scores,
             self.chooser.choose,
-            self.first,
+            self.first_position,
             self._ahead,
             self._pool,
         )
@@ -227,96 +239,103 @@ class Scheduler:
         if self._running is not None and (self._running.full or self._running.needs_repacking):
             self._running = merge_batches([self._running], self._ahead, self._pool)
         if self._running is not None:
-            self._note(self._running.step(self.chooser.choose), self._running)
+            self._record_tokens(self._running.step(self.chooser.choose), self._running)
             if not self._running.alive:
-                self._pool.give(self._running.buffers)
+                self._pool.take_back(self._running.buffers)
                 self._running = None
 
-    def _note(self, drawn: dict[int, int], running: DecodingBatch) -> None:
-        over = set()
-        for row, token in drawn.items():
+    def _record_tokens(self, new_tokens: dict[int, int], running: DecodingBatch) -> None:
+        finished = set()
+        for row, token in new_tokens.items():
             tokens = self._tokens.setdefault(row, [])
             tokens.append(token)
             if token in self.ends or len(tokens) == self.max_tokens:
-                over.add(row)
-        for row in over:
+                finished.add(row)
+        for row in finished:
             self._finish(row, self._tokens.pop(row))
-        if over:
-            running.drop(over)
+        if finished:
+            running.drop(finished)
 
     def _finish(self, row: int, tokens: list[int]) -> None:
-        del self._asked[row]
+        del self._unanswered[row]
         self._longest = max(self._longest, len(tokens))
         self.finished.append((row, tokens))
 
-    def _fits(self, seen: EncodedPicture, tail: Sequence[int]) -> bool:
+    def _fits(self, encoded: EncodedPicture, tail: Sequence[int]) -> bool:
         """Whether a question can stand beside others: not where a layer would look back a window
         only.
         """
-        length = len(seen.prefix) + len(tail) + self.max_tokens
+        length = len(encoded.prefix) + len(tail) + self.max_tokens
         return self.packs and (self._window is None or length < self._window)
 
     def _prefixes(self, pictures: Sequence[EncodedPicture]) -> dict[int, tuple[CacheRows, Any]]:
         """Every picture's keys and values, and its shift: those that are not kept run through the
         model.
         """
-        made: dict[int, tuple[CacheRows, Any]] = {}
+        prefixes: dict[int, tuple[CacheRows, Any]] = {}
         if self._last_prefix is not None:
-            seen, part, shift = self._last_prefix
-            made[id(seen)] = part, shift
-        new = {id(seen): seen for seen in pictures if id(seen) not in made}
-        for group in groups_of_like_shape(list(new.values()), self._most):
-            prefill = Prefill.of(self.model, group)
-            for place, seen in enumerate(group):
-                shift = None if prefill.shift is None else prefill.shift[place : place + 1]
-                made[id(seen)] = prefill.part([place]), shift
-        return made
+            encoded, prefix, shift = self._last_prefix
+            prefixes[id(encoded)] = prefix, shift
+        new = {id(encoded): encoded for encoded in pictures if id(encoded) not in prefixes}
+        for group in group_by_shape(list(new.values()), self._pass_tokens):
+            prefill = Prefill.run(self.model, group)
+            for index, encoded in enumerate(group):
+                shift = None if prefill.shift is None else prefill.shift[index : index + 1]
+                prefixes[id(encoded)] = prefill.select([index]), shift
+        return prefixes
 
-    def _in_rows(self, rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]]) -> None:
+    def _decode_in_rows(self, rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]]) -> None:
         """Answer rows one length at a time, where they cannot stand side by side."""
         lengths: dict[tuple[object, ...], list[tuple[int, EncodedPicture, Sequence[int]]]] = {}
         for row in rows:
             lengths.setdefault((len(row[1].prefix), row[1].shape), []).append(row)
-        for same in lengths.values():
-            pictures = list({id(seen): seen for _, seen, _ in same}.values())
-            place = {id(seen): at for at, seen in enumerate(pictures)}
-            prefill = Prefill.of(self.model, pictures)
-            for part in _of_like_length(same, exact=not prefill.pads):
-                numbers, seen, tails = zip(*part, strict=True)
-                asked = QuestionRows(
-                    self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends
+        for group in lengths.values():
+            pictures = list({id(encoded): encoded for _, encoded, _ in group}.values())
+            index_of = {id(encoded): index for index, encoded in enumerate(pictures)}
+            prefill = Prefill.run(self.model, pictures)
+            for batch in _group_by_length(group, exact=not prefill.pads):
+                numbers, batch_pictures, tails = zip(*batch, strict=True)
+                question_rows = QuestionRows(
+                    self.model,
+                    prefill,
+                    numbers,
+                    [index_of[id(s)] for s in batch_pictures],
+                    tails,
+                    self.ends,
                 )
-                for number, tokens in decode_rows(asked, self.chooser, self.max_tokens).items():
+                for number, tokens in decode_rows(
+                    question_rows, self.chooser, self.max_tokens
+                ).items():
                     self._finish(number, tokens)
 
 
-def groups_of_like_shape(
-    pictures: Sequence[EncodedPicture], most: int
+def group_by_shape(
+    pictures: Sequence[EncodedPicture], max_tokens: int
 ) -> list[list[EncodedPicture]]:
     """Pictures that run together: their tensors are of one shape, their prefixes of like length,
-    with `most` tokens in all.
+    with `max_tokens` tokens in all.
     """
     groups: list[list[EncodedPicture]] = []
-    for seen in sorted(pictures, key=lambda s: (str(s.shape[1]), len(s.prefix))):
+    for encoded in sorted(pictures, key=lambda s: (str(s.shape[1]), len(s.prefix))):
         group = groups[-1] if groups else []
         if (
             group
-            and group[0].shape[1] == seen.shape[1]
-            and len(seen.prefix) <= _LONGEST_TO_SHORTEST * len(group[0].prefix) + 4
-            and len(seen.prefix) * (len(group) + 1) <= most
+            and group[0].shape[1] == encoded.shape[1]
+            and len(encoded.prefix) <= _MAX_LENGTH_RATIO * len(group[0].prefix) + 4
+            and len(encoded.prefix) * (len(group) + 1) <= max_tokens
         ):
-            group.append(seen)
+            group.append(encoded)
         else:
-            groups.append([seen])
+            groups.append([encoded])
     return groups
 
 
-def _of_like_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
+def _group_by_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
     """Rows whose questions run together."""
     groups: list[list[Any]] = []
     for row in sorted(rows, key=lambda row: len(row[2])):
-        first = len(groups[-1][0][2]) if groups else 0
-        if groups and len(row[2]) <= (first if exact else _LONGEST_TO_SHORTEST * first + 4):
+        shortest = len(groups[-1][0][2]) if groups else 0
+        if groups and len(row[2]) <= (shortest if exact else _MAX_LENGTH_RATIO * shortest + 4):
             groups[-1].append(row)
         else:
             groups.append([row])

@@ -29,18 +29,18 @@ from hqm.types import Response
 OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"
-_SHORTEST = 6
+_MIN_KEY_CHARS = 6
 """Characters of a key below which it is a word that stands for none ("EMPTY"), and may occur in an
 answer.
 """
 
 
 class ReplyTooLarge(ValueError):  # noqa: N818 (it says what is wrong)
-    """A reply that is not read to its end."""
+    """A reply that is too large to be read to its end."""
 
 
 class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
-    """A reply with another status than success."""
+    """A reply with another HTTP status than success."""
 
     def __init__(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
         text = content.decode("utf-8", "replace").strip()
@@ -56,7 +56,7 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
         super().__init__(self.message)
 
 
-def check_variable(url: str | None, variable: str, place: str) -> None:
+def check_variable(url: str | None, variable: str, location: str) -> None:
     """Check the variable that a respondent's name gives for its key.
 
     Raises
@@ -67,14 +67,14 @@ def check_variable(url: str | None, variable: str, place: str) -> None:
     if variable and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
         raise UsageError(
             "key_env does not give the name of an environment variable",
-            location=place,
+            location=location,
             remedy="Write ?key_env=NAME, and put the key into the variable NAME.",
         )
     address = _address(url)
     if variable == OPENAI_KEY and not is_openai(address) and not is_loopback(address):
         raise UsageError(
             f"{OPENAI_KEY} is sent to OpenAI and to servers of this machine only",
-            location=place,
+            location=location,
             remedy=(
                 "Put this server's key into a variable of its own, and name that with"
                 " ?key_env=NAME."
@@ -83,12 +83,12 @@ def check_variable(url: str | None, variable: str, place: str) -> None:
 
 
 def _address(url: str | None) -> str:
-    """The address that is asked; the client has one of its own."""
+    """The address of the server, by default that of the client."""
     return url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_URL
 
 
-def key_for(url: str | None, variable: str, place: str) -> str:
-    """The key that a server is sent; empty for a server that is sent none.
+def key_for(url: str | None, variable: str, location: str) -> str:
+    """The key for a server; empty for a server that needs none.
 
     Parameters
     ----------
@@ -102,15 +102,15 @@ def key_for(url: str | None, variable: str, place: str) -> str:
     RespondentError
         The variable is not set.
     """
-    wanted = variable or (OPENAI_KEY if is_openai(_address(url)) else "")
-    key = os.environ.get(wanted, "").strip() if wanted else ""
-    if wanted and not key:
+    name = variable or (OPENAI_KEY if is_openai(_address(url)) else "")
+    key = os.environ.get(name, "").strip() if name else ""
+    if name and not key:
         raise RespondentError(
-            f"the variable {wanted} is not set", location=place, remedy=f"Set {wanted}."
+            f"the variable {name} is not set", location=location, remedy=f"Set {name}."
         )
     if not (key.isascii() and (key.isprintable() or not key)):
-        what = f"the variable {wanted} holds characters that no key has"
-        raise RespondentError(what, location=place, remedy=f"Correct {wanted}.")
+        message = f"the variable {name} holds characters that no key has"
+        raise RespondentError(message, location=location, remedy=f"Correct {name}.")
     return key
 
 
@@ -141,10 +141,9 @@ def is_loopback(url: str) -> bool:
 class Client:
     """Posts chat completions to one server, and reads no more than `largest` bytes of a reply.
 
-    The `openai` package says where a request goes and what its head holds: address, key, headers.
-    aiohttp posts it, because the package's own way of writing a request and reading its response
-    takes longer than all the rest. No redirection is followed, and no request has a limit of time:
-    the caller sets one for the whole of each.
+    The `openai` package makes the address, the key and the headers of a request. aiohttp posts it,
+    because the package itself is slower at writing requests and reading replies than all the rest.
+    No redirection is followed, and no request has a timeout: the caller sets one.
 
     Raises
     ------
@@ -157,20 +156,21 @@ class Client:
 
         package = openai.AsyncOpenAI(
             base_url=url,
-            # a server of one's own asks for no key, but the package insists on one
+            # a local server needs no key, but the package requires one
             api_key=key or _NO_KEY,
-            # compressed, a reply of a megabyte may unfold to a thousand
+            # a compressed reply of a megabyte may decompress to a gigabyte
             default_headers={"Accept-Encoding": "identity"},
-            # never used; to read certificates for it would take half a second
+            # never used; reading certificates for it would take half a second
             http_client=openai.DefaultAsyncHttpxClient(verify=False),
         )
         base = str(package.base_url).rstrip("/")
         if not is_openai(base):
-            package.organization = package.project = None  # they are the user's at OpenAI
+            package.organization = package.project = None  # these belong to an account at OpenAI
         head = {**package.default_headers, **package.auth_headers}
         self._headers = {name: value for name, value in head.items() if isinstance(value, str)}
         self._url = f"{base}/chat/completions"
-        self._largest, self._connections = largest, connections
+        self._largest = largest
+        self._connections = connections
 
     async def __aenter__(self) -> Client:
         import aiohttp
@@ -197,7 +197,7 @@ class Client:
         await self._session.close()
 
     async def post(self, body: bytes) -> bytes:
-        """Return the reply to a chat completion, as it is.
+        """Return the bytes of the reply to a chat completion.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class Client:
 
 
 async def _read(reply: Any, largest: int) -> bytes:
-    """A reply's bytes, which are counted while they come.
+    """The bytes of a reply, counted while they arrive.
 
     Raises
     ------
@@ -227,11 +227,12 @@ async def _read(reply: Any, largest: int) -> bytes:
     read = reply.content.readany
     content: bytes = await read()
     if len(content) <= largest and not reply.content.at_eof():
-        parts, size = [content], len(content)
-        while size <= largest and (part := await read()):
-            parts.append(part)
-            size += len(part)
-        content = b"".join(parts)
+        chunks = [content]
+        size = len(content)
+        while size <= largest and (chunk := await read()):
+            chunks.append(chunk)
+            size += len(chunk)
+        content = b"".join(chunks)
     if len(content) > largest:
         raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
     return content
@@ -257,7 +258,7 @@ class Redaction:
     mark = "[key removed]"
 
     def __init__(self, key: str) -> None:
-        key = key if len(key) >= _SHORTEST else ""
+        key = key if len(key) >= _MIN_KEY_CHARS else ""
         encoded = base64.b64encode(key.encode()).decode().rstrip("=")
         spellings = {
             key,
@@ -295,26 +296,26 @@ class Redaction:
         )
 
 
-def shown(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a server's text as one short line without control characters.
 
-    >>> shown("too\\x1b[2J   large")
+    >>> one_line("too\\x1b[2J   large")
     'too\ufffd[2J large'
     """
     line = " ".join(text.split())[:300]
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-# How answers go from the workers that ask a server to the caller that stores them.
+# The queue by which the workers that ask a server pass answers to the caller that stores them.
 #
-# A worker begins its next request when its answer is stored. Answers that come at about the same
-# time are handed over together, because waking the other thread takes a busy machine longer than
-# an answer.
+# A worker begins its next request when its answer is stored. Answers that arrive at about the same
+# time are passed on together, because waking the other thread takes a busy machine longer than an
+# answer.
 
 _TURN_SECONDS = 1.0
-"""Seconds without an answer after which the caller has a turn."""
-_TOGETHER = 100
-"""Answers that are handed over together at most, where many have come."""
+"""Seconds without an answer after which the caller gets an empty batch."""
+_MAX_BATCH = 100
+"""Answers that are passed on together, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,12 +328,12 @@ class Answer:
     loop: asyncio.AbstractEventLoop
 
 
-Done = queue.SimpleQueue[list[Answer] | BaseException | None]
-"""What the workers hand over: answers, in the end None, or what ended them."""
+AnswerQueue = queue.SimpleQueue[list[Answer] | BaseException | None]
+"""The queue of batches of answers; at its end None, or the error that ended the workers."""
 
 
 def release(answers: Sequence[Answer]) -> None:
-    """Say, from the caller's thread, that these answers are stored: every loop is woken once."""
+    """Mark answers as stored, from the caller's thread; every event loop is woken once."""
     for loop in {answer.loop for answer in answers}:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(
@@ -341,39 +342,35 @@ def release(answers: Sequence[Answer]) -> None:
 
 
 def _set(stored: Sequence[asyncio.Future[None]]) -> None:
-    for each in stored:
-        if not each.done():  # its worker was ended
-            each.set_result(None)
+    for future in stored:
+        if not future.done():  # a cancelled worker's future is done
+            future.set_result(None)
 
 
 @dataclass
 class SharedState:
     """State shared by the workers of one call of `answer`."""
 
-    done: Done
+    answers: AnswerQueue
     loop: asyncio.AbstractEventLoop
     workers: int = 0
     """Workers that ask; each has one request in flight, or an answer that is not stored yet."""
     begin: Callable[[], object] = object
-    """Begins another worker."""
-    later: asyncio.TimerHandle = field(init=False)
-    """What is done where no answer comes."""
+    """Starts another worker."""
+    timer: asyncio.TimerHandle = field(init=False)
+    """The call that starts more workers while no answer comes."""
     asleep: int = 0
-    """Workers that wait before they ask once more."""
+    """Workers that wait before another attempt."""
     failures: int = 0
     _came: list[Answer] = field(default_factory=list)
 
     @property
     def active(self) -> int:
-        """Workers that are in flight or about to be; where some sleep, as many others may ask when
-        an answer comes.
-        """
+        """The number of workers with a request in flight; others may replace those asleep."""
         return self.workers - self.asleep
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Hand an answer to the caller, with others of this loop turn, and wait until it is
-        stored.
-        """
+        """Pass an answer to the caller, with others of this loop turn; wait until it is stored."""
         stored = self.loop.create_future()
         self._came.append(Answer(request, response, stored, self.loop))
         if len(self._came) == 1:
@@ -381,45 +378,46 @@ class SharedState:
         await stored
 
     def pass_on(self) -> None:
-        """Give the caller what has come."""
-        came, self._came = self._came, []
-        if came:
-            self.done.put(came)
+        """Pass the collected answers to the caller."""
+        answers = self._came
+        self._came = []
+        if answers:
+            self.answers.put(answers)
 
 
-def waiting(done: Done) -> Iterator[Answer]:
-    """The answers that nobody has taken."""
+def remaining_answers(queued: AnswerQueue) -> Iterator[Answer]:
+    """Yield the answers that are left in the queue."""
     with suppress(queue.Empty):
         while True:
-            came = done.get_nowait()
-            if isinstance(came, list):
-                yield from came
+            answers = queued.get_nowait()
+            if isinstance(answers, list):
+                yield from answers
 
 
-def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
+def batches(queued: AnswerQueue) -> Iterator[list[tuple[Request, Response]]]:
     """Yield answers in batches, an empty one after a second without any.
 
-    A batch is released when the caller comes back for the next. One that the caller cannot store is
-    put back, for whoever ends the asking to release: until then nothing more is asked.
+    A batch is released when the caller asks for the next. A batch that the caller cannot store is
+    put back, and released when the asking ends: until then no further request is sent.
     """
     while True:
         try:
-            came = [done.get(timeout=_TURN_SECONDS)]
+            entries = [queued.get(timeout=_TURN_SECONDS)]
         except queue.Empty:
             yield []
             continue
         with suppress(queue.Empty):
-            while sum(len(part) for part in came if isinstance(part, list)) < _TOGETHER:
-                came.append(done.get_nowait())
-        answers = [answer for part in came if isinstance(part, list) for answer in part]
+            while sum(len(entry) for entry in entries if isinstance(entry, list)) < _MAX_BATCH:
+                entries.append(queued.get_nowait())
+        answers = [answer for entry in entries if isinstance(entry, list) for answer in entry]
         if answers:
             try:
                 yield [(answer.request, answer.response) for answer in answers]
             except GeneratorExit:
-                done.put(answers)
+                queued.put(answers)
                 raise
             release(answers)  # the caller has stored them
-        for end in came:
+        for end in entries:
             if isinstance(end, BaseException):
                 raise end
             if end is None:

@@ -15,9 +15,9 @@ from typing import Any
 from hqm.respondents.base import Request
 from hqm.types import Response
 
-_TIMES = (("retry-after-ms", 0.001), ("retry-after", 1.0))
+_PAUSE_HEADERS = (("retry-after-ms", 0.001), ("retry-after", 1.0))
 """The headers that say how long to wait, and their unit in seconds."""
-_MOST = 600.0
+_MAX_PAUSE = 600.0
 """Seconds that a server may ask to wait before the request counts as failed."""
 
 
@@ -36,44 +36,44 @@ class Pace:
     tokens_a_minute: float = 0.0
     _next: float = field(default=0.0, init=False)
     _paused_until: float = field(default=0.0, init=False)
-    _over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _resumed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     """Set when the pause is over before its time."""
 
     async def turn(self, tokens: int) -> None:
-        """Wait for a request's turn; `tokens` is what it will take at most."""
-        now = time.monotonic()
-        start = max(now, self._next)
+        """Wait for a request's turn; `tokens` is the most that it will use."""
+        now_seconds = time.monotonic()
+        start = max(now_seconds, self._next)
         gap = 60.0 / self.requests_a_minute if self.requests_a_minute else 0.0
         if self.tokens_a_minute:
             gap = max(gap, 60.0 * tokens / self.tokens_a_minute)
         self._next = start + gap
-        if start > now:
-            await asyncio.sleep(start - now)
+        if start > now_seconds:
+            await asyncio.sleep(start - now_seconds)
         await self.resumed()
 
     async def resumed(self) -> None:
         """Wait until no pause is left."""
         while (left := self._paused_until - time.monotonic()) > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._over.wait(), left)
+                await asyncio.wait_for(self._resumed.wait(), left)
 
     def pause(self, seconds: float) -> None:
-        """Nobody asks for so long."""
+        """Send no request for so many seconds."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
-        if self._over.is_set():
-            self._over = asyncio.Event()  # one belongs to the loop that has waited for it
+        if self._resumed.is_set():
+            self._resumed = asyncio.Event()  # an event belongs to the loop that has waited for it
 
     def resume(self) -> None:
-        """The pause is over."""
+        """End the pause."""
         self._paused_until = 0.0
-        self._over.set()
+        self._resumed.set()
 
 
 def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
-    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ...
-    up to sixty times it.
+    """Seconds to wait before another attempt: the server's, else `first`, doubled up to 60 times
+    it.
 
-    None when the server wants more than ten minutes: that is a limit a day, not a moment's.
+    None where the server asks for more than ten minutes, which is a daily limit.
 
     >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2)
     (3.0, 2.0)
@@ -81,12 +81,12 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     True
     """
     seconds = first * min(2**attempt, 60)
-    for name, scale in _TIMES:
+    for name, scale in _PAUSE_HEADERS:
         text = headers.get(name)
         if text:
-            seconds = _said(text, scale, seconds)
+            seconds = _seconds_in(text, scale, seconds)
             break
-    return None if seconds > _MOST else max(seconds, 0.0)
+    return None if seconds > _MAX_PAUSE else max(seconds, 0.0)
 
 
 def says_when(headers: Mapping[str, str]) -> bool:
@@ -95,29 +95,24 @@ def says_when(headers: Mapping[str, str]) -> bool:
     >>> says_when({"retry-after": "3"}), says_when({})
     (True, False)
     """
-    return any(headers.get(name) for name, _ in _TIMES)
+    return any(headers.get(name) for name, _ in _PAUSE_HEADERS)
 
 
-def _said(text: str, scale: float, default: float) -> float:
+def _seconds_in(text: str, scale: float, default: float) -> float:
     """The seconds of a header, which may be a number or a date; `default` where it is neither."""
     try:
         seconds = float(text) * scale
     except ValueError:
         try:
-            when = email.utils.parsedate_tz(text)
-            seconds = email.utils.mktime_tz(when) - time.time() if when else default
-        except (
-            ValueError,
-            OverflowError,
-            TypeError,
-            IndexError,
-        ):  # the thirtieth of February of the year 99999
-            return default
+            date = email.utils.parsedate_tz(text)
+            seconds = email.utils.mktime_tz(date) - time.time() if date else default
+        except (ValueError, OverflowError, TypeError, IndexError):
+            return default  # no date, such as the thirtieth of February
     return default if math.isnan(seconds) else seconds
 
 
-# How many requests are in flight at a server: as many as bring more answers a second, and half as
-# many when it says stop.
+# The number of requests in flight at a server: as many as raise the answers a second, and half as
+# many after a refusal.
 #
 # Answers a second are requests in flight divided by their latency. While latency stays the same,
 # twice the requests bring twice the answers; once they wait in the server's queue, latency grows
@@ -148,30 +143,30 @@ def _said(text: str, scale: float, default: float) -> float:
 
 FIRST = 8
 """Requests in flight at first."""
-_UNANSWERED = 32
+_MAX_UNANSWERED = 32
 """Requests in flight at most before the first answer has come: they double while it does not."""
 _ELASTICITY = 0.25
-"""A number in flight is worth keeping where the rate grows at least as this power of it."""
-_MORE = 1.05
-"""A rate that is so much higher is more than chance."""
+"""A larger number in flight is kept if the rate grows at least as this power of the number."""
+_MIN_GAIN = 1.05
+"""Ratio of two rates from which the difference is more than chance."""
 _STEP = 1.5
-"""By how much a number is raised or lowered for a trial."""
-_REST = 4
+"""Factor by which the number is raised or lowered for a trial."""
+_REST_WINDOWS = 4
 """Windows between two trials when the last one brought nothing."""
-_PROBES = 8
+_MAX_PROBES = 8
 """Requests in flight at most at a server that turns everything away."""
-_CALMEST = 16
-"""Rounds after which what was too much is tried again, at most."""
-_FEWEST = 32
-"""Answers in a window at least."""
-_HABIT = 0.25
-"""The largest share of refusals that may have nothing to do with the number."""
+_MAX_CALM_ROUNDS = 16
+"""Rounds at most after which a number that was too large is tried again."""
+_MIN_WINDOW = 32
+"""Answers in a window, at least."""
+_MAX_HABIT = 0.25
+"""The largest share of refusals that may be unrelated to the number."""
 _NEAR_CEILING = 0.75
-"""Refusals at so much of a number that was too much mean that it still is."""
+"""Share of a number that was too large, from which a refusal means that it still is."""
 
 
 class Concurrency:
-    """The number of requests that may be in flight, which follows what the server does.
+    """The number of requests that may be in flight, adapted to the server.
 
     Times are given by the caller, in seconds of any one clock.
 
@@ -188,24 +183,24 @@ class Concurrency:
     >>> concurrency = Concurrency(8, 256)
     >>> concurrency.begin(0.0)
     >>> for _ in range(8):
-    ...     _ = concurrency.answered(began=0.0, at=0.1)
+    ...     _ = concurrency.answered(began=0.0, timestamp=0.1)
     >>> concurrency.limit
     16
-    >>> any(concurrency.refused(began=0.1, at=0.2) for _ in range(3)), concurrency.limit
+    >>> any(concurrency.refused(began=0.1, timestamp=0.2) for _ in range(3)), concurrency.limit
     (False, 16)
-    >>> any(concurrency.refused(began=0.1, at=0.2) for _ in range(5)), concurrency.limit
+    >>> any(concurrency.refused(began=0.1, timestamp=0.2) for _ in range(5)), concurrency.limit
     (False, 8)
-    >>> any(concurrency.refused(began=0.2, at=0.3) for _ in range(8))  # it refuses everything
+    >>> any(concurrency.refused(began=0.2, timestamp=0.3) for _ in range(8))
     True
     """
 
-    def __init__(self, first: int, most: int) -> None:
-        self.limit, self.most = min(first, most), most
-        self.adapts = most > first
+    def __init__(self, first: int, maximum: int) -> None:
+        self.limit, self.maximum = min(first, maximum), maximum
+        self.adapts = maximum > first
         self.busy = 0
         """Attempts in flight now."""
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._aim: float = most if self.adapts else first
+        self._aim: float = maximum if self.adapts else first
         """The number up to which every answer adds a request in flight; 0 when that is over."""
         self._ceiling: float = math.inf
         """The number that was too much when the server last said so."""
@@ -239,69 +234,65 @@ class Concurrency:
 
     # --- what the server does ---
 
-    def begin(self, at: float) -> None:
-        """A new series of requests begins; time in which nothing was asked does not count."""
+    def begin(self, timestamp: float) -> None:
+        """Begin a series of requests; the time without requests does not count."""
         self.busy = 0
         self._waiting.clear()
         if self._aim:
-            self._open(at, skip=0)
+            self._open(timestamp, skip=0)
         else:
             self._settle(self.limit, skip=self.limit)
 
     def unanswered(self) -> bool:
-        """The server takes its time for the first answer: allow more in the meantime; False when no
-        more is allowed.
-        """
+        """Allow more requests while the first answer is slow; False if no more are allowed."""
         if (
             self._answered
             or not self.adapts
             or not self._aim
-            or self.limit >= min(_UNANSWERED, self.most)
+            or self.limit >= min(_MAX_UNANSWERED, self.maximum)
         ):
             return False
-        self._change(min(2 * self.limit, _UNANSWERED, self.most))
+        self._change(min(2 * self.limit, _MAX_UNANSWERED, self.maximum))
         return True
 
-    def answered(self, began: float, at: float) -> bool:
-        """An answer came while there was more to ask; one that was asked for before the number was
-        halved says nothing.
+    def answered(self, began: float, timestamp: float) -> bool:
+        """Count an answer that came while requests waited; True if a closed server reopened.
 
-        Whether a server that turned everything away answers again.
+        An answer to a request that was sent before the number was halved says nothing about it.
         """
         self._answered = self._came = True
         self._count_asked()
-        again = began >= self._shut
-        if again:
+        has_reopened = began >= self._shut
+        if has_reopened:
             self._shut = math.inf
             self._change(max(self.limit, self._after))
             self._after = 0
         if began >= self._halved:
             self._in_burst = False
             if self.adapts:
-                self._count_in(at)
-        return again
+                self._count_in(timestamp)
+        return has_reopened
 
-    def _count_in(self, at: float) -> None:
+    def _count_in(self, timestamp: float) -> None:
         """Count an answer, and judge the number where a round or a window is full."""
         if self._aim and not self._again and self._lowered is None:
             self._change(min(self.limit + 1, int(self._aim)))
         if self._skip:
             self._skip -= 1
-            self._since = at
+            self._since = timestamp
             return
         self._count += 1
         if self._count >= self._wanted:
-            rate = self._count / max(at - self._since, 1e-6)
+            rate = self._count / max(timestamp - self._since, 1e-6)
             if self._aim:
-                self._round(at, rate)
+                self._round(timestamp, rate)
             else:
-                self._window(at, rate)
+                self._window(timestamp, rate)
 
-    def refused(self, began: float, at: float) -> bool:
-        """The server said that it is too much, or kept a request waiting for too long.
+    def refused(self, began: float, timestamp: float) -> bool:
+        """Count a refusal or a timeout; True if the server refuses everything.
 
-        Whether it turns everything away: this was asked after it last said so, and nothing was
-        answered since.
+        It does if this request was sent after its last refusal, and nothing was answered since.
         """
         if began < self._halved:
             return False
@@ -310,14 +301,14 @@ class Concurrency:
         if self.adapts and not burst and self._scattered <= self._tolerated():
             return False
         if self._in_burst and not self._came:
-            self._shut, self._halved, self._after = began, at, max(self._after, self.limit)
+            self._shut, self._halved, self._after = began, timestamp, max(self._after, self.limit)
             if self.adapts:
-                self._change(min(self.limit, _PROBES))
+                self._change(min(self.limit, _MAX_PROBES))
             return True
-        lowered = not self.adapts or self._lower(at)
+        lowered = not self.adapts or self._lower(timestamp)
         self._asked = self._scattered = self._before = 0
         if lowered:
-            self._halved, self._in_burst, self._came = at, True, False
+            self._halved, self._in_burst, self._came = timestamp, True, False
         return False
 
     def _count_asked(self, refusals: int = 0) -> None:
@@ -326,14 +317,14 @@ class Concurrency:
             self._before, self._asked = self._asked, 0
         self._asked += 1
         self._scattered += refusals
-        if self._asked <= 2 * max(self.limit, _FEWEST):
+        if self._asked <= 2 * max(self.limit, _MIN_WINDOW):
             return
         share = self._scattered / self._asked
         self._asked = self._scattered = self._before = 0
         if self._lowered is not None:
             limit, before = self._lowered
             self._lowered = None
-            if before / 4 < share <= _HABIT:
+            if before / 4 < share <= _MAX_HABIT:
                 self._habit = max(self._habit, share)
                 self._ceiling = self._known = math.inf
                 self._settle(max(limit, self.limit), skip=limit)
@@ -341,16 +332,18 @@ class Concurrency:
             self._habit = (self._habit + share) / 2 if self._habit else share
 
     def _tolerated(self) -> float:
-        """How many refusals of this window may have nothing to do with the number."""
-        asked = self._asked + self.limit  # a refusal comes sooner than the answers asked with it
+        """The refusals of this window that may be unrelated to the number."""
+        n_requests = (
+            self._asked + self.limit
+        )  # a refusal comes sooner than the answers asked with it
         if self._habit:
-            return 3 + 3 * self._habit * asked
+            return 3 + 3 * self._habit * n_requests
         if self._lowered is not None or self.limit < _NEAR_CEILING * self._known:
-            return 3 + _HABIT * asked / 2
+            return 3 + _MAX_HABIT * n_requests / 2
         return 0.0
 
-    def _lower(self, at: float) -> bool:
-        """Halve the number; False where it is low enough for this burst of refusals."""
+    def _lower(self, timestamp: float) -> bool:
+        """Halve the number; False if it is low enough for this burst of refusals."""
         if (
             not self._answered
         ):  # what is said to the very first requests says not how many are too much
@@ -358,10 +351,12 @@ class Concurrency:
             return True
         if not self._in_burst or math.isinf(self._ceiling):
             self._calm = (
-                min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._known < math.inf else 1
+                min(2 * self._calm, _MAX_CALM_ROUNDS)
+                if self.limit <= 1.25 * self._known < math.inf
+                else 1
             )
             share = self._scattered / (self._before + self._asked)
-            doubtful = 0 < share <= 2 * _HABIT and self._calm <= _CALMEST // 4
+            doubtful = 0 < share <= 2 * _MAX_HABIT and self._calm <= _MAX_CALM_ROUNDS // 4
             self._lowered = (self.limit, share) if doubtful else None
             # a refusal of fewer than were known to be too much may have other reasons
             higher = (
@@ -373,31 +368,31 @@ class Concurrency:
             return False
         self._kept, self._again, self._quiet = None, False, 0
         self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
-        self._open(at, skip=0)
+        self._open(timestamp, skip=0)
         return True
 
     # --- the number ---
 
-    def _open(self, at: float, skip: int) -> None:
-        """A window begins; the first `skip` answers of it were asked under another number."""
-        self._since, self._skip, self._count = at, skip, 0
+    def _open(self, timestamp: float, skip: int) -> None:
+        """Begin a window; its first `skip` answers belong to requests under another number."""
+        self._since, self._skip, self._count = timestamp, skip, 0
         if self.limit + 1 >= self._ceiling:
-            self._wanted = self._calm * max(self.limit, _FEWEST // 8)
+            self._wanted = self._calm * max(self.limit, _MIN_WINDOW // 8)
         else:  # on the way back to what was too much nothing is judged
             self._wanted = (
                 self.limit
                 if self._aim or self._ceiling < math.inf
-                else max(2 * self.limit, _FEWEST)
+                else max(2 * self.limit, _MIN_WINDOW)
             )
 
     def _settle(self, limit: int, skip: int) -> None:
-        """Judge by windows from now on, the next of which is at this number."""
+        """Judge by windows from now on, beginning at this number."""
         self._aim, self._kept = 0, None
         self._change(limit)
         self._open(0.0, skip=max(skip, 1))
 
-    def _round(self, at: float, rate: float) -> None:
-        """A round while the number doubles: go on while it brings more."""
+    def _round(self, timestamp: float, rate: float) -> None:
+        """Judge a round while the number doubles: go on as long as the rate grows."""
         if (
             math.isinf(self._ceiling)
             and self._kept is not None
@@ -405,55 +400,55 @@ class Concurrency:
         ):
             if not self._again:
                 self._again = True
-                self._open(at, skip=0)
+                self._open(timestamp, skip=0)
                 return
             base, base_rate = self._kept
             self._settle(
-                base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit
+                base if rate < _MIN_GAIN * base_rate else min(2 * base, self.limit), skip=self.limit
             )
         elif self.limit >= self._aim:
             self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
         else:
             self._kept, self._again = (self._wanted, rate), False
-            self._open(at, skip=0)
+            self._open(timestamp, skip=0)
 
-    def _window(self, at: float, rate: float) -> None:
-        """A window at one number: judge a trial, or begin the next."""
-        before, now = self.limit, (self.limit, rate)
+    def _window(self, timestamp: float, rate: float) -> None:
+        """Judge a window: keep or undo a trial, or begin the next."""
+        limit_before, trial = self.limit, (self.limit, rate)
         if (
             self._kept is not None
             and self._kept[0] != self.limit
-            and not _is_worth(*now, *self._kept)
+            and not _is_worth(*trial, *self._kept)
         ):
             self._change(self._kept[0])  # the trial brought nothing
-            self._up, self._quiet, self._kept = not self._up, _REST, None
+            self._up, self._quiet, self._kept = not self._up, _REST_WINDOWS, None
         elif math.ceil(_STEP * self.limit) >= self._ceiling:
             self._climb()
-            before = self.limit
+            limit_before = self.limit
         else:
-            self._kept = now
+            self._kept = trial
             if self._quiet:
                 self._quiet -= 1
             else:
                 self._try()
-        self._open(at, skip=max(before, self.limit) if self.limit != before else 0)
+        self._open(
+            timestamp, skip=max(limit_before, self.limit) if self.limit != limit_before else 0
+        )
 
     def _climb(self) -> None:
-        """Half of the way to what was too much, which is kept without a trial; doubling, where that
-        is no longer too much.
-        """
+        """Go half of the way to the number that was too large; double beyond it."""
         larger = self.limit + max(1, (int(self._ceiling) - self.limit) // 2)
         if larger > self._ceiling:
-            self._ceiling, self._aim = math.inf, self.most
+            self._ceiling, self._aim = math.inf, self.maximum
         self._kept = None
-        self._change(min(larger, self.most))
+        self._change(min(larger, self.maximum))
 
     def _try(self) -> None:
-        """Another number for the next window."""
-        larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.most)
+        """Try another number in the next window."""
+        larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.maximum)
         smaller = max(math.floor(self.limit / _STEP), 1)
         if (larger if self._up else smaller) == self.limit:
-            self._up, self._quiet = not self._up, _REST
+            self._up, self._quiet = not self._up, _REST_WINDOWS
         else:
             self._change(larger if self._up else smaller)
 
@@ -463,30 +458,30 @@ class Concurrency:
 
     # --- attempts ---
 
-    async def enter(self, *, at_once: bool = False) -> None:
-        """Wait until another attempt may be in flight; do not wait where that is said."""
-        while self.busy >= self.limit and not at_once:
+    async def enter(self, *, immediately: bool = False) -> None:
+        """Wait until another attempt may be in flight, unless it may begin `immediately`."""
+        while self.busy >= self.limit and not immediately:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
         self.busy += 1
 
     def leave(self) -> None:
-        """An attempt has ended."""
+        """End an attempt."""
         self.busy -= 1
         self._wake()
 
     def _wake(self) -> None:
-        room = self.limit - self.busy
-        while room > 0 and self._waiting:
+        n_free = self.limit - self.busy
+        while n_free > 0 and self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                room -= 1
+                n_free -= 1
 
 
 def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
-    """Whether a number in flight brings enough answers a second, compared with another number.
+    """Whether a number in flight raises the rate enough over that of another number.
 
     >>> _is_worth(16, 190.0, 8, 100.0), _is_worth(16, 110.0, 8, 100.0)
     (True, False)
@@ -494,15 +489,15 @@ def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
     return rate >= base_rate * math.pow(limit / base, _ELASTICITY)
 
 
-# What one command may spend: requests, tokens and money, over all its respondents and judges.
+# The budget of one command: requests, tokens and money, over all its respondents and judges.
 #
-# A request is let through only where what is spent, what the requests in flight may take at most
-# and what it may take itself stay within the bounds. What a server does not count is estimated.
+# A request is sent only if the amounts spent, reserved for the requests in flight, and needed by it
+# at most stay within the bounds together. Tokens that a server does not count are estimated.
 
 PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 CHARACTERS_A_TOKEN = 4
-MOST_TOKENS = 1 << 32
+MAX_TOKENS = 1 << 32
 """More tokens than any request has: a server that counts more has not counted."""
 
 _ROUNDING = 1e-9
@@ -513,25 +508,25 @@ Prices = tuple[float, float]
 
 
 def tokens_in(request: Request) -> int:
-    """The tokens that a request is taken to have where no server has counted them."""
+    """The estimated tokens of a request that no server has counted."""
     return len(request.prompt) // CHARACTERS_A_TOKEN + (PICTURE_TOKENS if request.image else 0)
 
 
-def price(read: float, written: float, prices: Prices | None) -> float:
-    """What so many tokens cost; nothing where there is no price.
+def price(tokens_read: float, tokens_written: float, prices: Prices | None) -> float:
+    """The cost of tokens; zero where there are no prices.
 
     >>> price(1_000_000, 100_000, (3.0, 15.0))
     4.5
     """
-    return (read * prices[0] + written * prices[1]) / 1e6 if prices else 0.0
+    return (tokens_read * prices[0] + tokens_written * prices[1]) / 1e6 if prices else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     """The budget reserved for a request in flight: its most tokens, and their price."""
 
-    read: int
-    written: int
+    tokens_in: int
+    tokens_out: int
     prices: Prices | None
 
 
@@ -576,14 +571,17 @@ class Budget:
         return not self.requests and self._largest > 0
 
     def begin(self, request: Request, prices: Prices | None) -> Hold | None:
-        """Let a request through; None where the bounds do not allow it.
+        """Reserve the budget of a request; None if the bounds do not allow it.
 
-        A bound is `reached` when what is spent leaves no room. Where only the requests in flight
-        take the room, there may be some again when they have ended.
+        A bound is `reached` if the amount spent leaves too little. If only the reservations for
+        requests in flight do, there may be enough again when they have ended.
         """
         prices = self.prices or prices
         hold = Hold(tokens_in(request) + self._largest, request.sampling.max_tokens, prices)
-        tokens, cost = hold.read + hold.written, price(hold.read, hold.written, prices)
+        tokens, cost = (
+            hold.tokens_in + hold.tokens_out,
+            price(hold.tokens_in, hold.tokens_out, prices),
+        )
         if self.max_requests is not None and self.requests + 1 > self.max_requests:
             self.reached = f"--max-requests {self.max_requests}"
         elif self.max_tokens is not None and self.tokens + tokens > self.max_tokens:
@@ -591,27 +589,23 @@ class Budget:
         elif self.max_cost is not None and self.cost + cost > self.max_cost:
             self.reached = f"--max-cost {self.max_cost:g}"
         held_tokens, held_cost = self._held_tokens + tokens, self._held_cost + cost
-        crowded = (self.max_tokens is not None and self.tokens + held_tokens > self.max_tokens) or (
-            self.max_cost is not None and self.cost + held_cost > self.max_cost
-        )
-        if self.reached or crowded:
+        is_reserved = (
+            self.max_tokens is not None and self.tokens + held_tokens > self.max_tokens
+        ) or (self.max_cost is not None and self.cost + held_cost > self.max_cost)
+        if self.reached or is_reserved:
             return None
         self.requests += 1
         self._held_tokens, self._held_cost = held_tokens, held_cost
         return hold
 
     def expect(self, excess: int) -> None:
-        """Take a request to need so many tokens more than its text and its limit say, because one
-        did in an earlier run.
-        """
+        """Assume that requests use so many tokens beyond their estimate, as one did before."""
         self._largest = max(self._largest, excess)
 
     def admit(
         self, requests: Sequence[Request], prices: Prices | None
     ) -> tuple[list[Request], list[Hold]]:
-        """Return the longest beginning of the requests that fits the budget, with their
-        reservations.
-        """
+        """Return as many of the first requests as fit the budget, with their reservations."""
         holds: list[Hold] = []
         for request in requests:
             hold = self.begin(request, prices)
@@ -628,23 +622,23 @@ class Budget:
     def end(self, hold: Hold, request: Request, response: Response) -> None:
         """Replace a request's reservation by its actual use.
 
-        A request that a server turned away took nothing; one that broke off may have been read.
+        A refused request used nothing; one whose connection broke off may have been read.
         """
         self._release(hold)
         estimate = tokens_in(request)
-        read, written = (
+        n_read, n_written = (
             _counted(response.detail, "tokens_in"),
             _counted(response.detail, "tokens_out"),
         )
-        read = estimate if read is None else read
-        if written is None:
+        n_read = estimate if n_read is None else n_read
+        if n_written is None:
             reasoned = _counted(response.detail, "tokens_reasoning") or 0
-            written = len(response.text) // CHARACTERS_A_TOKEN + reasoned
+            n_written = len(response.text) // CHARACTERS_A_TOKEN + reasoned
         if "status" in response.detail:
-            read = written = 0
-        self.expect(read - estimate + max(0, written - request.sampling.max_tokens))
-        self.tokens += read + written
-        self.cost += price(read, written, hold.prices)
+            n_read = n_written = 0
+        self.expect(n_read - estimate + max(0, n_written - request.sampling.max_tokens))
+        self.tokens += n_read + n_written
+        self.cost += price(n_read, n_written, hold.prices)
         if self.max_tokens is not None and self.tokens > self.max_tokens:
             self.reached = f"--max-tokens-total {self.max_tokens}"
         elif self.max_cost is not None and self.cost > self.max_cost * (1 + _ROUNDING):
@@ -656,23 +650,23 @@ class Budget:
         self.requests -= 1
 
     def _release(self, hold: Hold) -> None:
-        self._held_tokens -= hold.read + hold.written
-        self._held_cost -= price(hold.read, hold.written, hold.prices)
+        self._held_tokens -= hold.tokens_in + hold.tokens_out
+        self._held_cost -= price(hold.tokens_in, hold.tokens_out, hold.prices)
 
     def spent(self) -> str:
-        """What was spent, for a sentence."""
+        """The amounts spent, as part of a sentence."""
         money = f" at a price of {self.cost:.4f}" if self.cost or self.max_cost is not None else ""
-        taken = f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
+        usage = f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
         if not self.is_hopeless:
-            return taken
-        more = f"{self._largest:,} tokens more than its text and its limit have"
-        return f"{taken}, because a request of an earlier run took {more}"
+            return usage
+        excess = f"{self._largest:,} tokens more than its text and its limit have"
+        return f"{usage}, because a request of an earlier run took {excess}"
 
 
 def is_count(value: Any) -> bool:
-    """Whether a server's number of tokens can be one."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and 0 <= value < MOST_TOKENS
+    """Whether a server's number of tokens is a possible count."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and 0 <= value < MAX_TOKENS
 
 
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:

@@ -1,11 +1,10 @@
 """Run a server as long as the process that started it: `python -m hqm.respondents.server_process
 LOG PROGRAM ARGUMENT...`.
 
-The keeper runs the program in a session of its own and reads its own standard input, which its
-owner holds open. When that ends, because the owner closed it or because the owner was killed, the
-program and all it started are ended too: SIGTERM, and SIGKILL for what is still there after some
-seconds. A program that was ended in this way needs no log: the file LOG is removed, unless the
-owner wrote `KEEP_LOG` before. The log of a program that ended by itself stays.
+The keeper runs the program in a new session and reads its standard input, which its owner holds
+open. When the input ends, because the owner closed it or was killed, the program and all that it
+started are ended too: by SIGTERM, and after some seconds by SIGKILL. The file LOG is then removed,
+unless the owner wrote `KEEP_LOG` before. The log of a program that ended by itself stays.
 """
 
 from __future__ import annotations
@@ -18,35 +17,30 @@ import sys
 import threading
 from pathlib import Path
 
-PATIENCE = 20.0
+TERMINATION_SECONDS = 20.0
 """Seconds between SIGTERM and SIGKILL."""
 KEEP_LOG = b"keep the log"
-"""What the owner writes before it closes the keeper's standard input, to read the log
-afterwards.
-"""
+"""The owner's message to keep the log, before it closes the keeper's standard input."""
 
 
 def keep(command: list[str], log: Path) -> int:
-    """Run a command until it ends or standard input does; its exit status, negative for a
-    signal.
-    """
-    # Ctrl-C in a terminal is for the owner, who decides what becomes of the server
+    """Run a command until it or standard input ends; its exit status, negative for a signal."""
+    # Ctrl-C in a terminal is for the owner, which decides about the server
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     removed = threading.Event()
 
     def end() -> None:
-        wanted = False
-        while message := os.read(
-            0, 4096
-        ):  # unbuffered: a thread may not hold a buffer's lock when the interpreter ends
-            wanted = wanted or message.startswith(KEEP_LOG)
-        if not wanted:
+        keep_log = False
+        # unbuffered: a thread must not hold a buffer's lock when the interpreter ends
+        while message := os.read(0, 4096):
+            keep_log = keep_log or message.startswith(KEEP_LOG)
+        if not keep_log:
             removed.set()
         _end_group(program, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            program.wait(PATIENCE)
+            program.wait(TERMINATION_SECONDS)
         _end_group(program, signal.SIGKILL)
 
     threading.Thread(target=end, daemon=True).start()

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from hqm.respondents.base import Request
@@ -22,7 +23,7 @@ from hqm.types import Response
 
 SPACES = ("", " ", "Ġ", "▁")
 """How vocabularies write a word with nothing, or with a space, before it."""
-_LARGEST_VOCABULARY = 300_000
+_MAX_VOCABULARY = 300_000
 """More tokens than a model's vocabulary has; above temperature 1 it bounds what the unlisted ones
 gain.
 """
@@ -41,17 +42,17 @@ def forms(word: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTokens:
     """The tokens that a server lists for the first position of an answer, and the probability of
     each.
     """
 
     tokens: tuple[tuple[str, float], ...]
-    least: float
+    min_probability: float
     """No token that is not listed has a higher probability."""
 
     @classmethod
-    def read(cls, position: Mapping[str, Any]) -> Listed | None:
+    def read(cls, position: Mapping[str, Any]) -> ListedTokens | None:
         """The first of `choices[0].logprobs.content`; None where it lists nothing, or no
         probabilities.
 
@@ -69,10 +70,11 @@ class Listed:
         text, logprob = str(position["token"]), float(position["logprob"])
         # two tokens may read alike; the one that was drawn is told by its number, and need not be
         # among the likeliest
-        known = any(
-            text == other and math.isclose(logprob, value, abs_tol=1e-4) for other, value in top
+        is_listed = any(
+            text == listed_text and math.isclose(logprob, value, abs_tol=1e-4)
+            for listed_text, value in top
         )
-        entries = top if known else [*top, (text, logprob)]
+        entries = top if is_listed else [*top, (text, logprob)]
         chances = [math.exp(value) if value < 1 else math.inf for _, value in entries]
         if any(math.isnan(value) for _, value in entries) or sum(chances) > 1.001:
             return None
@@ -107,24 +109,26 @@ class Listed:
 
         Examples
         --------
-        >>> first = Listed((("Yes", 0.6), (" yes", 0.1), ("No", 0.2)), 0.1)
+        >>> first = ListedTokens((("Yes", 0.6), (" yes", 0.1), ("No", 0.2)), 0.1)
         >>> kept = first.probabilities(["yes", "no"])
         >>> kept["p"], round(kept["p_lost"], 6), round(kept["p_unseen"], 6)
         ({'yes': 0.7, 'no': 0.2}, 0.1, 0.1)
         """
         if not words or any(_NO_TEXT.fullmatch(text) for text, _ in self.tokens):
             return {}
-        own = processed or temperature == 0
-        chances, unseen = self._model() if own else self._drawn(temperature, top_p)
-        listed = [(text, chance) for (text, _), chance in zip(self.tokens, chances, strict=True)]
-        spelt = {word: {space + form for space in SPACES for form in forms(word)} for word in words}
-        p = {
-            word: math.fsum(chance for text, chance in listed if text in spelt[word])
-            for word in words
-        }
-        missing = [
-            word for word in words if not any(text in spelt[word] for text, _ in self.tokens)
-        ]
+        if processed or temperature == 0:
+            chances, unseen = self._model_probabilities()
+        else:
+            chances, unseen = self._sampling_probabilities(temperature, top_p)
+        texts = [text for text, _ in self.tokens]
+        listed = list(zip(texts, chances, strict=True))
+        p: dict[str, float] = {}
+        missing = []
+        for word in words:
+            spellings = {space + form for space, form in product(SPACES, forms(word))}
+            p[word] = math.fsum(chance for text, chance in listed if text in spellings)
+            if spellings.isdisjoint(texts):
+                missing.append(word)
         begun = math.fsum(chance for text, chance in listed if _begins(text, missing))
         return {
             "p": p,
@@ -132,36 +136,38 @@ class Listed:
             "p_unseen": min(1.0, unseen + begun),
         }
 
-    def _model(self) -> tuple[list[float], float]:
+    def _model_probabilities(self) -> tuple[list[float], float]:
         chances = [chance for _, chance in self.tokens]
         return chances, max(0.0, 1.0 - math.fsum(chances))
 
-    def _drawn(self, temperature: float, top_p: float) -> tuple[list[float], float]:
+    def _sampling_probabilities(
+        self, temperature: float, top_p: float
+    ) -> tuple[list[float], float]:
         """The listed tokens' probabilities as they are drawn, and what all others can have together
         at most.
         """
-        chances, rest = self._model()
+        chances, unlisted = self._model_probabilities()
         power = 1 / temperature
         # of weights x with a given sum, the sum of x ** power is largest with few large ones above
         # 1, with many equal ones below
         hidden = (
-            rest * self.least ** (power - 1)
+            unlisted * self.min_probability ** (power - 1)
             if power >= 1
-            else _LARGEST_VOCABULARY ** (1 - power) * rest**power
+            else _MAX_VOCABULARY ** (1 - power) * unlisted**power
         )
         if power != 1:
             chances = [chance**power for chance in chances]
-        whole = math.fsum(chances) + hidden
-        chances, hidden = [chance / whole for chance in chances], hidden / whole
+        total = math.fsum(chances) + hidden
+        chances, hidden = [chance / total for chance in chances], hidden / total
         if top_p == 1:
             return chances, hidden
-        before, in_nucleus = 0.0, [False] * len(chances)
-        for place in sorted(range(len(chances)), key=lambda i: -chances[i]):
-            in_nucleus[place] = (
-                before <= top_p
+        cumulative, in_nucleus = 0.0, [False] * len(chances)
+        for index in sorted(range(len(chances)), key=lambda i: -chances[i]):
+            in_nucleus[index] = (
+                cumulative <= top_p
             )  # as in `drawing`: kept until the mass before a token passes top-p
-            before += chances[place]
-        hidden = 0.0 if before > top_p else hidden
+            cumulative += chances[index]
+        hidden = 0.0 if cumulative > top_p else hidden
         nucleus = (
             math.fsum(chance for chance, keep in zip(chances, in_nucleus, strict=True) if keep)
             + hidden
@@ -208,10 +214,12 @@ def read_reply(
     if not isinstance(message, dict):
         fault = _member(reply, "error")
         if fault:  # some servers say "overloaded" with a status of 200, and not the next time
-            said = _member(fault, "message") or fault
-            return Response("", "error", f"the server's reply holds no message but {said!r}")
+            message_text = _member(fault, "message") or fault
+            return Response(
+                "", "error", f"the server's reply holds no message but {message_text!r}"
+            )
         return Response("", "error", "the server's reply holds no message", {"final": True})
-    content, reasoning = _parts(message)
+    content, reasoning = _answer_and_reasoning(message)
     detail = {
         "seconds": round(seconds, 4),
         **_usage(_member(reply, "usage"), reasoning),
@@ -227,32 +235,36 @@ def read_reply(
         return Response(text, "refused", "the server's filter withheld it", detail)
     if finish == "length":
         return Response(text.strip(), "truncated", "it was cut at the limit of tokens", detail)
-    called = message.get("tool_calls") or message.get("function_call")
-    if content is None or ((reasoning or called) and not text.strip()):
+    tool_call = message.get("tool_calls") or message.get("function_call")
+    if content is None or ((reasoning or tool_call) and not text.strip()):
         holds = "no text"
-        if reasoning or called:
+        if reasoning or tool_call:
             holds = f"{'reasoning' if reasoning else 'a call of a tool'} and no answer"
         detail["final"] = True
         return Response("", "error", f"the server's message holds {holds}", detail)
     return Response(text.strip(), "ok", "", detail)
 
 
-def _parts(message: Mapping[str, Any]) -> tuple[str | None, str]:
+def _answer_and_reasoning(message: Mapping[str, Any]) -> tuple[str | None, str]:
     """The answer of a message, None where there is none; and what was reasoned before it.
 
     Servers give the reasoning beside the answer (`reasoning_content`, `reasoning`), or both as the
     parts of a list.
     """
     content = message.get("content")
-    beside = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    reasoning = next((text for text in beside if isinstance(text, str)), "")
+    fields = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    reasoning = next((text for text in fields if isinstance(text, str)), "")
     if not isinstance(content, list):
         return (content if isinstance(content, str) else None), reasoning
-    texts = [_member(part, "text") for part in content if _member(part, "type") == "text"]
-    others = [part for part in content if _member(part, "type") in ("thinking", "reasoning")]
-    if len(texts) + len(others) < len(content) or not all(isinstance(text, str) for text in texts):
+    texts = [_member(entry, "text") for entry in content if _member(entry, "type") == "text"]
+    reasoning_entries = [
+        entry for entry in content if _member(entry, "type") in ("thinking", "reasoning")
+    ]
+    if len(texts) + len(reasoning_entries) < len(content) or not all(
+        isinstance(text, str) for text in texts
+    ):
         return None, reasoning
-    return ("".join(texts) if texts else None), reasoning or "".join(map(str, others))
+    return ("".join(texts) if texts else None), reasoning or "".join(map(str, reasoning_entries))
 
 
 def _usage(usage: Any, reasoning: str) -> dict[str, Any]:
@@ -276,16 +288,16 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
     try:
         if not tokens:
             return {}
-        whole = sum(float(token["logprob"]) for token in tokens)
-        if not math.isfinite(whole):
+        total = sum(float(token["logprob"]) for token in tokens)
+        if not math.isfinite(total):
             return {}
-        detail: dict[str, Any] = {"logprob": round(whole, 6)}
+        detail: dict[str, Any] = {"logprob": round(total, 6)}
         first: dict[str, float] = {}
         for top in tokens[0].get("top_logprobs") or ():
             token, value = str(top["token"]), round(float(top["logprob"]), 6)
             # several tokens may read alike, such as a word with and without the space before it
-            first[token] = round(_either(first[token], value), 6) if token in first else value
-        listed = Listed.read(tokens[0]) if request is not None and request.words else None
+            first[token] = round(_log_of_sum(first[token], value), 6) if token in first else value
+        listed = ListedTokens.read(tokens[0]) if request is not None and request.words else None
         if first:
             detail["first_token"] = first
         if (
@@ -308,7 +320,7 @@ def _is_answers(token: str, message: Any) -> bool:
     return "\ufffd" in token or not text or text.startswith(token)
 
 
-def _either(a: float, b: float) -> float:
+def _log_of_sum(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities."""
     high, low = max(a, b), min(a, b)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))

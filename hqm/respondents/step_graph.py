@@ -18,7 +18,7 @@ import torch
 
 WORTH = 8
 """Steps for which a batch must have room before its step is recorded."""
-_NEAR = 0.1
+_MAX_DISTANCE = 0.1
 """How far (total variation) the distribution of a next token may be from that of a plain step."""
 _CHECKED_STEPS = 2
 """Steps of the first recording that are compared: at the second, a number that Python computed for
@@ -43,14 +43,15 @@ class StepGraphs:
     """The last recording: while it lives, the next one uses its memory."""
 
     @classmethod
-    def of(cls, model: Any) -> StepGraphs:
+    def for_model(cls, model: Any) -> StepGraphs:
         """For a model whose weights are all on one GPU."""
         devices = {weight.device for weight in model.parameters()}
         return cls(usable=len(devices) == 1 and devices.pop().type == "cuda")
 
     def record(self, step: Callable[[], torch.Tensor]) -> Callable[[], torch.Tensor]:
         """Record a step, and return what runs the recording."""
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        graph = torch.cuda.CUDAGraph()
+        stream = torch.cuda.Stream()
         memory = torch.cuda.graph_pool_handle() if self._last is None else self._last.pool()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -73,7 +74,7 @@ class StepGraphs:
         """Whether two steps say the same of the next tokens; where not, no more are recorded."""
         self.to_check -= 1
         first, second = (logits.float().softmax(-1) for logits in (recorded, plain))
-        if not float((first - second).abs().sum(-1).max()) / 2 < _NEAR:
+        if not float((first - second).abs().sum(-1).max()) / 2 < _MAX_DISTANCE:
             self.stop("its scores are others")
         return self.usable
 
@@ -81,11 +82,11 @@ class StepGraphs:
         """Free the memory of recordings."""
         self._last = None
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         """Record no more steps."""
         self.usable = False
         self.forget()
-        logging.getLogger("hqm").info("hqm: a step was not recorded as a CUDA graph: %s", why)
+        logging.getLogger("hqm").info("hqm: a step was not recorded as a CUDA graph: %s", reason)
 
 
 class RecordedStep:
@@ -108,12 +109,14 @@ class RecordedStep:
         length: int,
     ) -> None:
         self._tokens, self._position = tokens.clone(), position.clone()
-        self._places = torch.arange(length, length + tokens.shape[1], device=tokens.device)
-        self._replay = graphs.record(lambda: step(self._tokens, self._position, self._places))
+        self._write_positions = torch.arange(length, length + tokens.shape[1], device=tokens.device)
+        self._replay = graphs.record(
+            lambda: step(self._tokens, self._position, self._write_positions)
+        )
 
     def scores(self, tokens: torch.Tensor, position: torch.Tensor, length: int) -> torch.Tensor:
         """The scores of the next tokens; the next step overwrites them."""
         self._tokens.copy_(tokens)
         self._position.copy_(position)
-        torch.arange(length, length + len(self._places), out=self._places)
+        torch.arange(length, length + len(self._write_positions), out=self._write_positions)
         return self._replay()

@@ -1,9 +1,8 @@
-"""Drawing tokens: one random stream a request, and the first token's probabilities of the answers
-that count.
-"""
+"""Sampling of tokens: one random stream a request, and the first token's probabilities."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 
 from hqm.respondents.attention import tensor_on
+from hqm.respondents.batching import QueuedPrompt
 from hqm.respondents.server_replies import SPACES, forms
 
 
@@ -32,13 +32,14 @@ class TokenSampler:
     """
 
     def __init__(self, temperature: float, top_p: float) -> None:
-        self.temperature, self.top_p = temperature, top_p
+        self.temperature = temperature
+        self.top_p = top_p
         self.first: dict[int, dict[str, float]] = {}
         """The probability of each watched word as the first token, by row."""
         self.watched: dict[int, Any] = {}
         """The whole distribution of the first token, by watched row."""
         self._streams: dict[int, np.random.Generator] = {}
-        self._wanted: dict[int, Mapping[str, Sequence[int]]] = {}
+        self._words: dict[int, Mapping[str, Sequence[int]]] = {}
         self._watch: set[int] = set()
 
     def enter(
@@ -62,7 +63,7 @@ class TokenSampler:
         if self.temperature > 0:
             self._streams[row] = np.random.Generator(np.random.Philox(key=seed))
         if words:
-            self._wanted[row] = words
+            self._words[row] = words
         if watch:
             self._watch.add(row)
 
@@ -79,55 +80,59 @@ class TokenSampler:
         FloatingPointError
             A row has NaN among its scores: no token follows from them.
         """
-        noted = [
-            place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
+        noted_indices = [
+            index for index, row in enumerate(rows) if row in self._words or row in self._watch
         ]
         if self.temperature == 0:
-            if noted:
-                self._note(torch.softmax(_wide(scores), dim=-1), rows, noted)
-            chosen = scores.argmax(dim=-1)  # that of a NaN where there is any
-            return chosen.masked_fill(scores.gather(-1, chosen[:, None])[:, 0].isnan(), -1)
+            if noted_indices:
+                self._note(torch.softmax(_wide(scores), dim=-1), rows, noted_indices)
+            tokens = scores.argmax(dim=-1)  # that of a NaN where there is any
+            return tokens.masked_fill(scores.gather(-1, tokens[:, None])[:, 0].isnan(), -1)
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
-            spare = (
+            is_dropped = (
                 ranked.cumsum(dim=-1) - ranked > self.top_p
             )  # kept until the mass before a token passes top-p
-            chances = chances.masked_fill(torch.zeros_like(spare).scatter(-1, order, spare), 0.0)
-        if noted:
-            self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
+            chances = chances.masked_fill(
+                torch.zeros_like(is_dropped).scatter(-1, order, is_dropped), 0.0
+            )
+        if noted_indices:
+            self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted_indices)
         passed = chances.cumsum(dim=-1)
         numbers = tensor_on(
             [self._streams[row].random() for row in rows], passed.device, passed.dtype
         )
         # a token of probability 0 spans nothing, so the number never falls on it
-        chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
-        chosen = chosen.clamp(max=scores.shape[-1] - 1).masked_fill(passed[:, -1].isnan(), -1)
-        return chosen.to(scores.device)
+        tokens = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
+        tokens = tokens.clamp(max=scores.shape[-1] - 1).masked_fill(passed[:, -1].isnan(), -1)
+        return tokens.to(scores.device)
 
-    def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
+    def _note(self, chances: Any, rows: Sequence[int], noted_indices: Sequence[int]) -> None:
         """Store the wanted probabilities of the first token."""
-        for place in noted:
-            if rows[place] in self._watch:
-                self._watch.discard(rows[place])
-                self.watched[rows[place]] = chances[place].cpu()
-        places = [place for place in noted if rows[place] in self._wanted]
-        if not places:
+        for index in noted_indices:
+            if rows[index] in self._watch:
+                self._watch.discard(rows[index])
+                self.watched[rows[index]] = chances[index].cpu()
+        indices = [index for index in noted_indices if rows[index] in self._words]
+        if not indices:
             return
         # one look-up for all rows: the tokens of all words, then each row's own
-        words = [self._wanted.pop(rows[place]) for place in places]
-        wanted = sorted({token for own in words for tokens in own.values() for token in tokens})
-        column = {token: i for i, token in enumerate(wanted)}
-        probabilities = chances[places][:, wanted].tolist()
-        for place, own, values in zip(places, words, probabilities, strict=True):
-            self.first[rows[place]] = {
+        words = [self._words.pop(rows[index]) for index in indices]
+        token_ids = sorted(
+            {token for word_tokens in words for tokens in word_tokens.values() for token in tokens}
+        )
+        column = {token: i for i, token in enumerate(token_ids)}
+        probabilities = chances[indices][:, token_ids].tolist()
+        for index, word_tokens, values in zip(indices, words, probabilities, strict=True):
+            self.first[rows[index]] = {
                 word: sum(values[column[token]] for token in tokens)
-                for word, tokens in own.items()
+                for word, tokens in word_tokens.items()
                 if tokens
             }
 
 
-def read_tokens(chosen: Any) -> list[int]:
+def read_tokens(token_tensor: Any) -> list[int]:
     """Read drawn tokens back from the device, in one wait for it.
 
     Raises
@@ -135,7 +140,7 @@ def read_tokens(chosen: Any) -> list[int]:
     FloatingPointError
         Some scores were NaN.
     """
-    tokens: list[int] = chosen.tolist()
+    tokens: list[int] = token_tensor.tolist()
     if min(tokens, default=0) < 0:
         raise FloatingPointError("the model's scores of the next token are NaN")
     return tokens
@@ -166,41 +171,51 @@ class FirstTokens:
     ...         return {"yes": 5, "ĠYes": 6, "ĠNo": 7, "no": 8, "A": 9}
     ...     def __call__(self, text, add_special_tokens):
     ...         return {"input_ids": [1, 2]}
-    >>> FirstTokens(Tokenizer()).of(("yes", "no"))
+    >>> FirstTokens(Tokenizer()).tokens_of(("yes", "no"))
     {'yes': (5, 6), 'no': (7, 8)}
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self._vocabulary: dict[str, int] = {}
-        self._known: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
+        self._tokens: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
 
-    def of(self, words: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    def tokens_of(self, words: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
         """Return each word's tokens; no token belongs to two words."""
-        if words not in self._known:
-            whole = {word: self._whole(word) for word in words}
-            begun = {word: tokens or self._begin(word) for word, tokens in whole.items()}
-            self._known[words] = {
-                word: tuple(
-                    sorted(
-                        t
-                        for t in tokens
-                        if not any(t in begun[other] for other in words if other != word)
-                    )
-                )
-                for word, tokens in begun.items()
-            }
-        return self._known[words]
+        if words not in self._tokens:
+            counts: Counter[int] = Counter()
+            first_tokens: dict[str, set[int]] = {}
+            for word in set(words):
+                first_tokens[word] = self._single_tokens(word) or self._first_tokens(word)
+                counts.update(first_tokens[word])
+            self._tokens[words] = {}
+            for word in words:
+                unshared = sorted(token for token in first_tokens[word] if counts[token] == 1)
+                self._tokens[words][word] = tuple(unshared)
+        return self._tokens[words]
 
-    def _whole(self, word: str) -> set[int]:
+    def _single_tokens(self, word: str) -> set[int]:
         self._vocabulary = self._vocabulary or self._tokenizer.get_vocab()
         spelt = (space + form for space in SPACES for form in forms(word))
         return {self._vocabulary[text] for text in spelt if text in self._vocabulary}
 
-    def _begin(self, word: str) -> set[int]:
+    def _first_tokens(self, word: str) -> set[int]:
         rows = (
             self._tokenizer(space + form, add_special_tokens=False)["input_ids"]
             for space in ("", " ")
             for form in forms(word)
         )
         return {row[0] for row in rows if row}
+
+
+def start_rows(
+    chooser: TokenSampler,
+    batch: Sequence[QueuedPrompt],
+    first_tokens: FirstTokens,
+    *,
+    watch: bool = False,
+) -> None:
+    """Start the rows of a batch in a sampler, each with its seed and the words that are wanted."""
+    for number, prompt in batch:
+        words = first_tokens.tokens_of(prompt.words)
+        chooser.enter(number, prompt.seed, words, watch=watch)

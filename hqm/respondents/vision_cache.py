@@ -1,6 +1,4 @@
-"""What is computed once per picture: the prefix's keys and values, and what the vision tower
-returns.
-"""
+"""Computations that run once per picture: the prefix's keys and values, and the vision tower."""
 
 from __future__ import annotations
 
@@ -33,14 +31,14 @@ class Prefill:
     """The logits of the token behind each prefix, shape (pictures, vocabulary)."""
 
     @classmethod
-    def of(cls, model: Any, seen: Sequence[EncodedPicture]) -> Prefill:
+    def run(cls, model: Any, pictures: Sequence[EncodedPicture]) -> Prefill:
         """Run distinct pictures, whose tensors are of one shape, through the model."""
-        lengths = [len(picture.prefix) for picture in seen]
+        lengths = [len(picture.prefix) for picture in pictures]
         width = max(lengths)
-        ids = torch.full((len(seen), width), padding(model), dtype=torch.long)
+        ids = torch.full((len(pictures), width), padding(model), dtype=torch.long)
         mask = torch.zeros_like(ids)
-        kinds = {key: torch.zeros_like(ids) for key in seen[0].kinds}
-        for row, picture in enumerate(seen):
+        kinds = {key: torch.zeros_like(ids) for key in pictures[0].kinds}
+        for row, picture in enumerate(pictures):
             ids[row, : lengths[row]] = torch.tensor(picture.prefix)
             mask[row, : lengths[row]] = 1
             for key, values in picture.kinds.items():
@@ -48,10 +46,11 @@ class Prefill:
         device = model.device
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         tensors = {
-            key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors
+            key: torch.cat([picture.tensors[key] for picture in pictures])
+            for key in pictures[0].tensors
         }
         ends = sorted(set(lengths))
-        out = model(
+        output = model(
             **{key: moved_to(value, device) for key, value in texts.items()},
             **tensors,
             use_cache=True,
@@ -59,16 +58,18 @@ class Prefill:
         )
         # Qwen's positions run on from the picture's last one, not from its last token
         shift = getattr(model.base_model, "rope_deltas", None) if tensors else None
-        row, end = tensor_on([range(len(seen)), [ends.index(length) for length in lengths]], device)
-        scores = out.logits[row, end]
-        return cls(out.past_key_values, lengths, shift, scores)
+        row, end = tensor_on(
+            [range(len(pictures)), [ends.index(length) for length in lengths]], device
+        )
+        scores = output.logits[row, end]
+        return cls(output.past_key_values, lengths, shift, scores)
 
     @cached_property
     def layers(self) -> Layers:
         """The cache's keys and values."""
         return layers_of(self.cache)
 
-    def part(self, pictures: Sequence[int]) -> CacheRows:
+    def select(self, pictures: Sequence[int]) -> CacheRows:
         """Select the keys and values of these pictures."""
         return CacheRows(
             self.layers,
@@ -77,17 +78,17 @@ class Prefill:
             [self.lengths[picture] for picture in pictures],
         )
 
-    def repeated(self, pictures: Sequence[int]) -> Any:
+    def repeat(self, pictures: Sequence[int]) -> Any:
         """Return a cache for rows behind these pictures; it shares memory where it can."""
-        own = copy.copy(self.cache)
-        own.layers = [copy.copy(layer) for layer in self.cache.layers]
-        for layer in own.layers:
+        cache = copy.copy(self.cache)
+        cache.layers = [copy.copy(layer) for layer in self.cache.layers]
+        for layer in cache.layers:
             # a recurrent layer writes its states where they are, keys and values it replaces
             for name in STATES & vars(layer).keys():
                 setattr(layer, name, copy.deepcopy(getattr(layer, name)))
         if list(pictures) != list(range(len(self.lengths))):
-            own.reorder_cache(tensor_on(pictures, self.scores.device))
-        return own
+            cache.reorder_cache(tensor_on(pictures, self.scores.device))
+        return cache
 
     @property
     def window(self) -> int | None:
@@ -134,37 +135,31 @@ class QuestionRows:
 
 
 def decode_rows(
-    asked: QuestionRows, chooser: TokenSampler, max_tokens: int
+    questions: QuestionRows, chooser: TokenSampler, max_tokens: int
 ) -> dict[int, list[int]]:
     """Answer with the prefix's cache repeated for every question, and the model's own masks.
 
     For models with attention windows or recurrent layers. All prefixes have one length; where
     padding would count (`Prefill.pads`), all questions have one length too.
     """
-    model, prefill = asked.model, asked.prefill
+    model = questions.model
+    prefill = questions.prefill
     device = model.device
     # a question that several runs ask is read once
     distinct: dict[tuple[int, tuple[int, ...]], int] = {}
-    keys = zip(asked.pictures, map(tuple, asked.tails), strict=True)
+    keys = zip(questions.pictures, map(tuple, questions.tails), strict=True)
     owner = [distinct.setdefault(key, len(distinct)) for key in keys]
     pictures = [picture for picture, _ in distinct]
-    tails = [tail for _, tail in distinct]
-    cache = prefill.repeated(pictures)
+    cache = prefill.repeat(pictures)
     shift = None if prefill.shift is None else prefill.shift[tensor_on(pictures, device)]
-    length, width = prefill.lengths[0], max(map(len, tails))
-    ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
-    mask = torch.zeros((len(tails), length + width), dtype=torch.long)
-    mask[:, :length] = 1
-    for r, tail in enumerate(tails):
-        ids[r, width - len(tail) :] = torch.tensor(tail)
-        mask[r, length + width - len(tail) :] = 1
-    ids, mask = moved_to(ids, device), moved_to(mask, device)
+    length = prefill.lengths[0]
+    ids, mask = _pad_tails(model, [tail for _, tail in distinct], length)
     position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
-    answers: dict[int, list[int]] = {row: [] for row in asked.rows}
-    alive = list(asked.rows)
-    place = owner
+    answers: dict[int, list[int]] = {row: [] for row in questions.rows}
+    alive = list(questions.rows)
+    source_rows = owner
     for step in range(max_tokens):
-        out = model(
+        output = model(
             input_ids=ids,
             attention_mask=mask,
             position_ids=positions(position, shift),
@@ -172,40 +167,52 @@ def decode_rows(
             use_cache=True,
             logits_to_keep=1,
         )
-        scores = out.logits[:, -1].float()
+        scores = output.logits[:, -1].float()
         if step == 0:
             scores = scores[tensor_on(owner, device)]
-        chosen = chooser.choose(scores, alive)
-        going = []
-        for at, (row, token) in enumerate(zip(alive, read_tokens(chosen), strict=True)):
-            if not answers[row] or answers[row][-1] not in asked.ends:
+        new_tokens = chooser.choose(scores, alive)
+        continuing = []
+        for index, (row, token) in enumerate(zip(alive, read_tokens(new_tokens), strict=True)):
+            if not answers[row] or answers[row][-1] not in questions.ends:
                 answers[row].append(token)
-            if answers[row][-1] not in asked.ends:
-                going.append(at)
-        if not going or step + 1 == max_tokens:
+            if answers[row][-1] not in questions.ends:
+                continuing.append(index)
+        if not continuing or step + 1 == max_tokens:
             break
-        # finished rows are let go once they are a quarter of the batch
-        if step == 0 or len(going) <= 0.75 * len(alive):
-            source = [place[at] for at in going]
+        # finished rows leave once they are a quarter of the batch
+        if step == 0 or len(continuing) <= 0.75 * len(alive):
+            source = [source_rows[index] for index in continuing]
             if source != list(range(len(mask))):
                 keep = tensor_on(source, device)
                 cache.reorder_cache(keep)
-                mask, position = mask[keep], position[keep]
+                mask = mask[keep]
+                position = position[keep]
                 shift = None if shift is None else shift[keep]
-            chosen = chosen[tensor_on(going, device)]
-            alive = [alive[at] for at in going]
-            place = list(range(len(alive)))
-        ids = chosen[:, None]
+            new_tokens = new_tokens[tensor_on(continuing, device)]
+            alive = [alive[index] for index in continuing]
+            source_rows = list(range(len(alive)))
+        ids = new_tokens[:, None]
         mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
         position = position[:, -1:] + 1
     return answers
 
 
-# A model's vision tower: it runs once a picture, and what it gave is put in its place for every
-# question.
+def _pad_tails(model: Any, tails: Sequence[Sequence[int]], length: int) -> tuple[Any, Any]:
+    """The tokens of questions, padded on the left, and their mask after a prefix of this length."""
+    width = max(map(len, tails))
+    ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
+    mask = torch.zeros((len(tails), length + width), dtype=torch.long)
+    mask[:, :length] = 1
+    for row, tail in enumerate(tails):
+        ids[row, width - len(tail) :] = torch.tensor(tail)
+        mask[row, length + width - len(tail) :] = 1
+    return moved_to(ids, model.device), moved_to(mask, model.device)
 
-_KEPT = 256
-"""Pictures of which the output is kept."""
+
+# A model's vision tower: it runs once a picture, and its output is replayed for every question.
+
+_MAX_OUTPUTS = 256
+"""Pictures whose output is kept."""
 
 
 class VisionCache:
@@ -218,59 +225,64 @@ class VisionCache:
     """
 
     def __init__(self, model: Any, reader: Reader, names: Sequence[str]) -> None:
-        self.model, self.reader = model, reader
+        self.model = model
+        self.reader = reader
         self.name = next((name for name in names if name in dict(model.named_modules())), "")
-        self._known: dict[Any, Any] = {}
+        self._outputs: dict[Any, Any] = {}
 
     def forget(self) -> None:
         """Free the outputs."""
-        self._known.clear()
+        self._outputs.clear()
 
     def outputs_of(self, prompts: Sequence[Prompt]) -> list[Any]:
         """Return the tower's outputs for prompts that cannot be split at their picture."""
-        known = {
-            p.picture_key: self._known[p.picture_key]
+        stored = {
+            p.picture_key: self._outputs[p.picture_key]
             for p in prompts
-            if p.picture_key in self._known
+            if p.picture_key in self._outputs
         }
-        new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
+        new = list({p.picture_key: p for p in prompts if p.picture_key not in stored}.values())
         try:
-            parts = (
+            outputs = (
                 _split_by_picture(self._output(self.reader.inputs(new)), [1] * len(new))
                 if new
                 else []
             )
         except CannotSplit:  # several rows of a picture went in
-            parts = [self._output(self.reader.inputs([prompt])) for prompt in new]
-        self._known = known | {
-            prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)
+            outputs = [self._output(self.reader.inputs([prompt])) for prompt in new]
+        self._outputs = stored | {
+            prompt.picture_key: output for prompt, output in zip(new, outputs, strict=True)
         }
-        return [self._known[prompt.picture_key] for prompt in prompts]
+        return [self._outputs[prompt.picture_key] for prompt in prompts]
 
     @contextmanager
-    def reused(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
+    def reuse(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
         """Replay the outputs for these prompts' pictures; new pictures run through the tower
         first.
         """
-        new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
+        new = list({p.picture: p for p in prompts if p.picture not in self._outputs}.values())
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
-            parts = _split_by_picture(
-                self._output(self.reader.joined([(prompt, []) for prompt in new])), sizes
+            outputs = _split_by_picture(
+                self._output(self.reader.join([(prompt, []) for prompt in new])), sizes
             )
-            if len(self._known) > _KEPT:
-                self._known = {
-                    p.picture: self._known[p.picture] for p in prompts if p.picture in self._known
+            if len(self._outputs) > _MAX_OUTPUTS:
+                self._outputs = {
+                    p.picture: self._outputs[p.picture]
+                    for p in prompts
+                    if p.picture in self._outputs
                 }
-            self._known |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
-        with self.replaying([self._known[prompt.picture] for prompt in prompts]):
+            self._outputs |= {
+                prompt.picture: output for prompt, output in zip(new, outputs, strict=True)
+            }
+        with self.replay([self._outputs[prompt.picture] for prompt in prompts]):
             yield
 
     @contextmanager
-    def replaying(self, outputs: Sequence[Any]) -> Iterator[None]:
+    def replay(self, outputs: Sequence[Any]) -> Iterator[None]:
         """Make the tower return these outputs within the context."""
         module = self.model.get_submodule(self.name)
-        module.forward = lambda *_args, **_settings: _concatenated(outputs)
+        module.forward = lambda *_args, **_settings: _concatenate(outputs)
         try:
             yield
         finally:
@@ -300,7 +312,7 @@ class _TowerOutput(Exception):  # noqa: N818 (it carries a result out of a forwa
         super().__init__()
 
 
-def _concatenated(outputs: Sequence[Any]) -> Any:
+def _concatenate(outputs: Sequence[Any]) -> Any:
     """Concatenate several outputs of one module, whatever structure holds the tensors."""
     first = outputs[0]
     if first is None:
@@ -309,9 +321,9 @@ def _concatenated(outputs: Sequence[Any]) -> Any:
         return torch.cat(list(outputs))
     if hasattr(first, "keys"):
         return type(first)(
-            **{key: _concatenated([output[key] for output in outputs]) for key in first}
+            **{key: _concatenate([output[key] for output in outputs]) for key in first}
         )
-    return type(first)(_concatenated(part) for part in zip(*outputs, strict=True))
+    return type(first)(_concatenate(components) for components in zip(*outputs, strict=True))
 
 
 def _split_by_picture(output: Any, sizes: Sequence[int]) -> list[Any]:
@@ -325,8 +337,8 @@ def _split_by_picture(output: Any, sizes: Sequence[int]) -> list[Any]:
     if hasattr(output, "keys"):
         columns = {key: _split_by_picture(output[key], sizes) for key in output}
         return [
-            type(output)(**{key: column[place] for key, column in columns.items()})
-            for place in range(len(sizes))
+            type(output)(**{key: column[index] for key, column in columns.items()})
+            for index in range(len(sizes))
         ]
-    rows = zip(*(_split_by_picture(part, sizes) for part in output), strict=True)
+    rows = zip(*(_split_by_picture(component, sizes) for component in output), strict=True)
     return [type(output)(row) for row in rows]

@@ -33,17 +33,17 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling, waiting
 from hqm.respondents.hf_loading import find_model, weights_digest
 from hqm.respondents.openai_server import LOGPROBS_MODE, OPERATION, OpenAIRespondent
-from hqm.respondents.server_process import KEEP_LOG, PATIENCE
+from hqm.respondents.server_process import KEEP_LOG, TERMINATION_SECONDS
 from hqm.types import Response
 
 VARIABLE = "HQM_VLLM"
-_OURS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
-_TOLD = ("--enable-prompt-tokens-details",)
-"""Options that change no answer and are no part of who answers: replies say how many tokens the
-prefix cache had.
+_CLIENT_SETTINGS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
+_FIXED_OPTIONS = ("--enable-prompt-tokens-details",)
+"""Options that change no answer and are no part of the identity: with them, replies hold the number
+of tokens from the prefix cache.
 """
-_SHOWN = 20
-"""Lines of the server's log that an error shows."""
+_LOG_LINES = 20
+"""Lines of the server's log in an error."""
 
 
 class VllmRespondent:
@@ -65,7 +65,7 @@ class VllmRespondent:
     Raises
     ------
     RespondentError
-        The program is not there, or the server does not come up; with the end of its log.
+        The program does not exist, or the server does not start; with the end of its log.
     """
 
     live = True
@@ -82,12 +82,14 @@ class VllmRespondent:
         self._name = RespondentName(
             name.kind,
             name.target,
-            name.at,
+            name.qualifier,
             tuple((k, v) for k, v in name.settings if k not in OPERATION),
         )
-        self.program, self.device, self.dtype = vllm, device, dtype
+        self.program = vllm
+        self.device = device
+        self.dtype = dtype
         self.start_timeout = name.number("start_timeout", 1800)
-        # made here too, so that a wrong number is said before a server is started
+        # created here too, so that a wrong number is reported before a server is started
         self.prices = self._client("http://127.0.0.1").prices
         self._inner: OpenAIRespondent | None = None
         self._finishing = False
@@ -104,8 +106,10 @@ class VllmRespondent:
 
     @property
     def _options(self) -> list[tuple[str, str]]:
-        """What `vllm serve` is told beside the model."""
-        options = [(key, value) for key, value in self._given.settings if key not in _OURS]
+        """The options of `vllm serve` beside the model."""
+        options = [
+            (key, value) for key, value in self._given.settings if key not in _CLIENT_SETTINGS
+        ]
         if self.dtype != "auto" and "dtype" not in dict(options):
             options.append(("dtype", self.dtype))
         return options
@@ -114,7 +118,7 @@ class VllmRespondent:
         return {
             "kind": "vllm",
             "model": self._name.target,
-            "revision": self._name.at or None,
+            "revision": self._name.qualifier or None,
             "weights": self._weights,
             "options": dict(sorted(self._options)),
             "vllm": self._version,
@@ -126,11 +130,11 @@ class VllmRespondent:
 
     @cached_property
     def _executable(self) -> Path | None:
-        named = self.program or os.environ.get(VARIABLE, "")
-        if not named:
+        location = self.program or os.environ.get(VARIABLE, "")
+        if not location:
             program = shutil.which("vllm")
             return Path(program) if program else None
-        path = Path(named).expanduser()
+        path = Path(location).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():
                 return candidate.absolute()
@@ -138,9 +142,7 @@ class VllmRespondent:
 
     @cached_property
     def _version(self) -> str | None:
-        """The version installed beside the program, read from its metadata; None where there are
-        none.
-        """
+        """The version installed beside the program, by its metadata; None without them."""
         if self._executable is None:
             return None
         folders = self._executable.resolve().parent.parent.glob(
@@ -151,8 +153,8 @@ class VllmRespondent:
     # --- asking ---
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Start the server where it does not run, and ask it; an empty batch while there is
-        nothing.
+        """Start the server if it does not run, and ask it; empty batches while there are no
+        answers.
         """
         self._finishing = False
         if self._keeper is None:
@@ -170,7 +172,7 @@ class VllmRespondent:
             yield from inner.answer(requests)
         except RespondentError as error:
             if self._keeper is not None and self._keeper.poll() is not None:
-                raise self._died("the server died") from error
+                raise self._death_error("the server died") from error
             raise
 
     def finish(self) -> None:
@@ -184,21 +186,20 @@ class VllmRespondent:
         settings = tuple(
             (key, value) for key, value in options if key in OPERATION or key == LOGPROBS_MODE
         )
-        # its own scheduler queues what it cannot answer at once, and it gains from many more than a
-        # server of others
+        # vLLM queues the requests that it cannot answer at once, and is faster with many of them
         return OpenAIRespondent(
-            RespondentName("openai", self._name.target, url, settings), first=32, most=512
+            RespondentName("openai", self._name.target, url, settings), first=32, maximum=512
         )
 
     def _start(self, seed: int) -> int:
         if self._executable is None:
-            what = (
+            message = (
                 f"there is no program vllm at {self.program}"
                 if self.program
                 else "vllm was not found"
             )
             raise RespondentError(
-                what,
+                message,
                 location=self.name,
                 remedy=(
                     "Name the environment it is installed in with --set vllm=PATH or the variable"
@@ -217,9 +218,9 @@ class VllmRespondent:
             "--port",
             str(port),
         ]
-        command += ["--served-model-name", self._name.target, "--seed", str(seed), *_TOLD]
-        if self._name.at:
-            command += ["--revision", self._name.at]
+        command += ["--served-model-name", self._name.target, "--seed", str(seed), *_FIXED_OPTIONS]
+        if self._name.qualifier:
+            command += ["--revision", self._name.qualifier]
         options = dict(self._options)
         if self.gpus > 1:
             options.setdefault("tensor_parallel_size", str(self.gpus))
@@ -246,7 +247,7 @@ class VllmRespondent:
         return environment
 
     def _until_healthy(self, port: int) -> Iterator[None]:
-        """Come back every second until the server says that it is healthy."""
+        """Yield every second until the server is healthy."""
         deadline = time.monotonic() + self.start_timeout
         while self._keeper is not None:
             try:
@@ -256,13 +257,15 @@ class VllmRespondent:
             except (urllib.error.URLError, OSError):
                 pass
             if self._keeper.poll() is not None:
-                raise self._died("the server did not come up")
+                raise self._death_error("the server did not come up")
             if time.monotonic() > deadline:
-                raise self._died(f"the server was not healthy after {self.start_timeout:g} s")
+                raise self._death_error(
+                    f"the server was not healthy after {self.start_timeout:g} s"
+                )
             yield
             time.sleep(0.5)
 
-    def _died(self, what: str) -> RespondentError:
+    def _death_error(self, message: str) -> RespondentError:
         """An error with the end of the server's log; the server is stopped."""
         status = (
             ""
@@ -276,22 +279,26 @@ class VllmRespondent:
             if log is not None and log.exists()
             else []
         )
-        shown = "\n".join(f"  | {line}" for line in lines[-_SHOWN:])
+        excerpt = "\n".join(f"  | {line}" for line in lines[-_LOG_LINES:])
         return RespondentError(
-            f"{what}{status}", location=self.name, remedy=f"The end of its log, {log}:\n{shown}"
+            f"{message}{status}",
+            location=self.name,
+            remedy=f"The end of its log, {log}:\n{excerpt}",
         )
 
     def close(self, *, keep_log: bool = False) -> None:
         """Stop the server, and remove its log."""
-        keeper, self._keeper, self._inner = self._keeper, None, None
+        keeper = self._keeper
+        self._keeper = None
+        self._inner = None
         if keeper is not None:
             if keeper.stdin is not None:
-                with suppress(BrokenPipeError):  # it has ended by itself, and leaves the log
+                with suppress(BrokenPipeError):  # a server that ended by itself keeps its log
                     if keep_log:
                         keeper.stdin.write(KEEP_LOG)
                     keeper.stdin.close()
             try:
-                keeper.wait(PATIENCE + 10)
+                keeper.wait(TERMINATION_SECONDS + 10)
             except subprocess.TimeoutExpired:
                 keeper.kill()
                 keeper.wait()

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from hqm.scoring.commitments import (
-    Answer,
+    ParsedAnswer,
     Passage,
     answering_clause,
-    denied,
-    normal,
-    passages,
+    compact_formula,
+    is_denied,
+    longest_spans,
+    normalize,
+    parse_answer,
     plain,
+    says_unable,
     sentences,
     shared_words,
-    squeezed,
-    unable,
 )
-from hqm.scoring.polar_answers import POLARITY, Polar, lead, read_polar
-from hqm.scoring.written_numbers import Number, number_of, numbers_in
+from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
+from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 from hqm.types import LETTERS
 
+# the words that may stand before a letter without changing what is chosen
 _HEAD = re.compile(
     r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
     r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
@@ -32,12 +34,15 @@ _HEAD = re.compile(
     r"|will go)\b[\s,:;.—–-]*)*",
     re.IGNORECASE,
 )
+# a capital alone, or a small letter in brackets or before a mark: "a" is an article
 _LETTER = re.compile(
     r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
     r"|[\[(]([a-z])[\])]"
     r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
 )
+# several letters in a row are one choice of several options
 _NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
+# "A" and "I" are words, unless a verb or a mark follows: "A is correct"
 _VERB = re.compile(
     r"\s+(?:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
     r"|correctly|for|but|by|will)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+[^a-z\s]"
@@ -48,7 +53,8 @@ _CORRECT = re.compile(
     r"|was)\s+(?:to be\s+)?"
     r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
-    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)|makes (?:the )?most sense)\b"
+    r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
+    r"|makes (?:the )?most sense)\b"
     r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
     r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
@@ -56,16 +62,24 @@ _CORRECT = re.compile(
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
 )
-_SPOKEN_OF = re.compile(
+_MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
     r"|answer|closest|one))|out|less|un\w+|im\w+|in\w+|off)\b"
 )
 """A letter is spoken of, and not chosen: "A would need a steeper line"."""
+# a letter within a sentence chooses only where it is marked as that of an option
 _MARKED = re.compile(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)")
+# a list of all options in which one is ticked
 _TICKED = re.compile(r"^\W*([A-Z])\b[^\n]*[✅✔☑✓]", re.MULTILINE)
 _BEST = r" (?:is|seems|looks) (?:the )?(?:best|closest|most likely|only|correct|right)\b"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th")
+_ORDINAL = re.compile(
+    rf"\b({'|'.join(_ORDINALS)})\s+"
+    r"(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
+    re.IGNORECASE,
+)
+_UPPER_LETTER = re.compile(r"(?<![\w'’.∠△-])[(\[]?([A-Z])[)\]]?(?![\w'’-])")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
 
 
@@ -79,8 +93,8 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     >>> read_choice("At first I thought A. Wait, no: B.", ("red", "blue"))
     'B'
     """
-    chosen = read_choices(text, options, question)
-    return chosen[0] if len(chosen) == 1 else None
+    choices = read_choices(text, options, question)
+    return choices[0] if len(choices) == 1 else None
 
 
 def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple[str, ...]:
@@ -90,230 +104,275 @@ def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple
     ('A', 'C')
     """
     letters = LETTERS[: len(options)]
-    simple = text.strip(" \n.()*").upper()
-    if len(simple) == 1 and simple in letters:
-        return (simple,)
+    sole_letter = text.strip(" \n.()*").upper()
+    if len(sole_letter) == 1 and sole_letter in letters:
+        return (sole_letter,)
     ticked = set(_TICKED.findall(text))
     if len(ticked) == 1 and ticked <= set(letters):
         return tuple(ticked)
-    answer = passages(text)
+    answer = parse_answer(text)
     if not answer.text:
         return ()
-    forms = options_of(tuple(map(str, options)))
-    polar = _polar_options(forms)
-    for passage in _chosen_passages(answer, letters):
-        if passage.start <= answer.retracted:
+    parsed_options = parse_options(tuple(map(str, options)))
+    polar = _polar_options(parsed_options)
+    for passage in _choosing_passages(answer, letters):
+        if passage.start <= answer.retraction_end:
             break
-        chosen = _in_passage(passage.text, letters, forms, polar, head=passage.corrects)
-        if chosen is not None:
-            return chosen
+        choice = _passage_choice(passage.text, parsed_options, polar, head=passage.corrects)
+        if choice is not None:
+            return choice
     if polar:
-        said = read_polar(text, question)
-        return (polar[said],) if said else ()
-    return _by_name(answer, letters, forms, question)
+        polarity = read_polar(text, question)
+        return (polar[polarity],) if polarity else ()
+    return _named_choice(answer, parsed_options, question)
 
 
-def _chosen_passages(answer: Answer, letters: str) -> list[Passage]:
+def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     """The passages that may choose by a letter, the last first: what is called the answer, a letter
     that is called correct, a letter at the beginning or alone on the last line.
     """
     text = answer.text
-    places = list(answer.explicit)
+    passages = list(answer.explicit)
     for match in _CORRECT.finditer(text):
         letter = next(filter(None, match.groups()))
         supposed = re.search(r"\bif\b[^.!?\n]*$", text[: match.start()], re.IGNORECASE)
-        if letter in letters and not supposed and not denied(text, match.start(), match.start()):
-            places.append(Passage(letter, match.start()))
+        if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
+            passages.append(Passage(letter, match.start()))
     lines = [line for line in text.split("\n") if line.strip()]
-    places += [Passage(line, 0, True) for line in lines[:1]]
-    ends = (*answer.concluding[:1], *answer.sentences[-1:])
-    places += [Passage(each, text.rfind(each), True) for each in ends]
-    return sorted(places, key=lambda place: place.start, reverse=True)
+    passages += [Passage(line, 0, True) for line in lines[:1]]
+    for sentence in (*answer.concluding[:1], *answer.sentences[-1:]):
+        passages.append(Passage(sentence, text.rfind(sentence), True))
+    return sorted(passages, key=lambda passage: passage.start, reverse=True)
 
 
-def _in_passage(
-    text: str,
-    letters: str,
-    forms: Sequence[Option],
-    polar: Mapping[Polar, str],
-    head: bool,
+def _passage_choice(
+    text: str, options: Sequence[Option], polar: Mapping[Polar, str], head: bool
 ) -> tuple[str, ...] | None:
-    """What a passage chooses, which may be nothing; None where it does not speak of that.
+    """The letters that a passage chooses, which may be none; None where it does not speak of that.
 
     With `head`, only a letter at its beginning counts.
     """
-    first = (sentences(text) or [text])[0]
-    chosen, end = _letters_at_head(text, letters)
-    if chosen:
-        rest = text[end:]
-        if len(chosen) == 1:
-            own = forms[letters.index(chosen[0])]
-            if own.begins(rest.lstrip(" .,:;)]*\"'—–-")):
-                return chosen
-            if denied(text, 0, end):
-                return None
-            if head and _SPOKEN_OF.match(rest):
-                return None
-            if _contradicts(own, rest, forms):
-                return ()
-        elif head and re.match(r"\s+[a-z]", rest):
-            return None  # "A, B and C lack the gate"
-        return chosen
-    behind = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
-    whole = [a for a, form in zip(letters, forms, strict=True)
-             if form.equals(text) or form.equals(behind)]  # fmt: skip
-    if len(whole) == 1:
-        return (whole[0],)
-    if head:
+    letters, end = _read_head_letters(text, "".join(option.letter for option in options))
+    if letters:
+        return _head_choice(text, letters, end, options, head)
+    remainder = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
+    exact = [option.letter for option in options if option.equals(text) or option.equals(remainder)]
+    if len(exact) == 1:
+        return (exact[0],)
+    return None if head else _text_choice(text, options, polar)
+
+
+def _head_choice(
+    text: str, letters: tuple[str, ...], end: int, options: Sequence[Option], head: bool
+) -> tuple[str, ...] | None:
+    """The choice of a passage that begins with letters, the last of which ends at `end`."""
+    remainder = text[end:]
+    if len(letters) > 1:
+        # "A, B and C lack the gate"
+        is_mention = head and re.match(r"\s+[a-z]", remainder)
+        return None if is_mention else letters
+    (option,) = (option for option in options if option.letter == letters[0])
+    if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
+        return letters
+    if is_denied(text, 0, end) or (head and _MENTION_ONLY.match(remainder)):
         return None
-    nothing = () if unable(first) else None
+    return () if _contradicts(option, remainder, options) else letters
+
+
+def _text_choice(
+    text: str, options: Sequence[Option], polar: Mapping[Polar, str]
+) -> tuple[str, ...] | None:
+    """The choice of a passage that names options by their texts, or by letters within it."""
+    first = (sentences(text) or [text])[0]
+    no_choice = () if says_unable(first) else None
     if polar:
-        said = lead(text)
-        return (polar[said],) if said else nothing
-    named = _named(first, letters, forms) or _named(text, letters, forms)
-    if len(named) == 1:
-        return tuple(named)
-    marked = {match[1] or match[2] for match in _MARKED.finditer(text)
-              if not denied(text, *match.span())} & set(letters)  # fmt: skip
+        polarity = leading_polarity(text)
+        return (polar[polarity],) if polarity else no_choice
+    letters_named = _named_options(first, options) or _named_options(text, options)
+    if len(letters_named) == 1:
+        return tuple(letters_named)
+    marked = {
+        match[1] or match[2]
+        for match in _MARKED.finditer(text)
+        if not is_denied(text, *match.span())
+    }
+    marked.intersection_update(option.letter for option in options)
     if len(marked) == 1:
         return tuple(marked)
-    return () if named else nothing
+    return () if letters_named else no_choice
 
 
-def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
+def _read_head_letters(text: str, letters: str) -> tuple[tuple[str, ...], int]:
     """The letters that a passage begins with, and where they end."""
     start = _HEAD.match(text).end()  # type: ignore[union-attr]
     if re.search(r"\bno\s*$", text[:start], re.IGNORECASE):
         return (), start
-    chosen: list[str] = []
+    head_letters: list[str] = []
     end = start
     while (match := _LETTER.match(text, end)) is not None:
         letter = (match[1] or match[2] or match[3]).upper()
         is_word = match[0] in ("A", "I")
         if letter not in letters or (is_word and not _VERB.match(text, match.end())):
             break
-        chosen.append(letter)
+        head_letters.append(letter)
         end = match.end()
         follows = _NEXT.match(text, end)
         if follows is None or _LETTER.match(text, follows.end()) is None:
             break
         end = follows.end()
-    return tuple(dict.fromkeys(chosen)), end
+    return tuple(dict.fromkeys(head_letters)), end
 
 
-def _contradicts(own: Option, rest: str, forms: Sequence[Option]) -> bool:
+def _contradicts(option: Option, remainder: str, options: Sequence[Option]) -> bool:
     """Whether the letter of an option is followed by the text of another: "B. red" where red is
     A.
     """
-    rest = (sentences(re.sub(r"^[\s.,:;)\]*\"'—–-]+", "", rest)) or [""])[0]
-    return len(own.text) > 1 and any(
-        form.begins(rest) for form in forms if form is not own and len(form.text) > 1
+    stripped = re.sub(r"^[\s.,:;)\]*\"'—–-]+", "", remainder)
+    sentence = (sentences(stripped) or [""])[0]
+    return len(option.text) > 1 and any(
+        rival.begins(sentence) for rival in options if rival is not option and len(rival.text) > 1
     )
 
 
-def _by_name(
-    answer: Answer, letters: str, forms: Sequence[Option], question: str
+def _named_choice(
+    answer: ParsedAnswer, options: Sequence[Option], question: str
 ) -> tuple[str, ...]:
-    """The option that an answer names in full where it concludes, or alone names."""
-    if answer.retracted >= 0 or not answer.sentences:
+    """The option that an answer names by its text where it concludes, or the only one it names."""
+    if answer.retraction_end >= 0 or not answer.sentences:
         return ()
-    for text in answer.emphasised:
-        chosen, _ = _letters_at_head(text, letters)
-        named = list(chosen) or _named(text, letters, forms)
-        if len(named) == 1:
-            return tuple(named)
-    best = {
-        letter
-        for letter, form in zip(letters, forms, strict=True)
-        if form.pattern is not None and re.search(form.pattern.pattern + _BEST, normal(answer.text))
-    }
-    if len(best) == 1:
-        return tuple(best)
+    emphasised = _emphasised_choice(answer, options)
+    if emphasised:
+        return emphasised
     last = answer.sentences[-1]
-    everywhere = _named(answer.text, letters, forms)
-    if unable(last):
-        named = _named(last, letters, forms)
-        open_ = [a for a, form in zip(letters, forms, strict=True) if unable(form.text)]
-        if len(open_) == 1 and not named and _INSUFFICIENT.search(last):
-            return tuple(open_)
-        return tuple(name for name in named if name in open_)
-    ends = sorted(
-        (last, answer.sentences[0]), key=lambda text: shared_words(text, question), reverse=True
-    )
-    asked = _named(question, letters, forms)
-    for text in (*answer.concluding[:1], ends[0]):
-        named = _named(text, letters, forms)
-        named = [name for name in named if name not in asked] or named
-        if len(named) == 1:
-            return tuple(named)
-        if named:
-            for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
-                inside = _named(clause, letters, forms)
-                if len(inside) == 1:
-                    return tuple(inside)
-            return ()
-    lone = _lone_letter(last, letters)
-    if lone:
-        return (lone,)
-    if len(answer.sentences) <= 3 and unable(answer.text):
+    if says_unable(last):
+        return _undecided_choice(last, options)
+    conclusion = _concluded_choice(answer, options, question)
+    if conclusion is not None:
+        return conclusion
+    letter = _lone_letter(last, [option.letter for option in options])
+    if letter:
+        return (letter,)
+    if len(answer.sentences) <= 3 and says_unable(answer.text):
         return ()
-    first = _named(answer.sentences[0], letters, forms)
-    return tuple(first) if len(first) == 1 and first == everywhere else ()
+    letters_named = _named_options(answer.sentences[0], options)
+    is_sole_option = len(letters_named) == 1 and letters_named == _named_options(
+        answer.text, options
+    )
+    return tuple(letters_named) if is_sole_option else ()
 
 
-def _lone_letter(text: str, letters: str) -> str:
+def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
+    """The option that an answer sets in bold, or calls the best or correct one."""
+    all_letters = "".join(option.letter for option in options)
+    for text in answer.emphasised:
+        letters, _ = _read_head_letters(text, all_letters)
+        choice = list(letters) or _named_options(text, options)
+        if len(choice) == 1:
+            return tuple(choice)
+    normalized = normalize(answer.text)
+    best = {
+        option.letter
+        for option in options
+        if option.pattern is not None and re.search(option.pattern.pattern + _BEST, normalized)
+    }
+    return tuple(best) if len(best) == 1 else ()
+
+
+def _undecided_choice(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
+    """The options such as "it cannot be determined" that an answer without a decision chooses."""
+    letters_named = _named_options(sentence, options)
+    undecided = [option.letter for option in options if says_unable(option.text)]
+    if len(undecided) == 1 and not letters_named and _INSUFFICIENT.search(sentence):
+        return tuple(undecided)
+    return tuple(letter for letter in letters_named if letter in undecided)
+
+
+def _concluded_choice(
+    answer: ParsedAnswer, options: Sequence[Option], question: str
+) -> tuple[str, ...] | None:
+    """The choice of the conclusion, or of the first or last sentence; None where it names none."""
+    end = max(
+        (answer.sentences[-1], answer.sentences[0]),
+        key=lambda sentence: shared_words(sentence, question),
+    )
+    in_question = _named_options(question, options)
+    for text in (*answer.concluding[:1], end):
+        letters_named = _named_options(text, options)
+        letters_named = [
+            letter for letter in letters_named if letter not in in_question
+        ] or letters_named
+        if len(letters_named) == 1:
+            return tuple(letters_named)
+        if letters_named:
+            return _clause_choice(text, options, question)
+    return None
+
+
+def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple[str, ...]:
+    """The choice of the clause that answers, or of the last clause, of a sentence that names
+    several options.
+    """
+    for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
+        letters_named = _named_options(clause, options)
+        if len(letters_named) == 1:
+            return tuple(letters_named)
+    return ()
+
+
+def _lone_letter(text: str, letters: Sequence[str]) -> str:
     """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
     option") is one.
     """
-    written = {
-        match[1]
-        for match in re.finditer(r"(?<![\w'’.∠△-])[(\[]?([A-Z])[)\]]?(?![\w'’-])", text)
-        if match[1] in letters
-        and not denied(text, *match.span())
-        and not (match[0] in ("A", "I") and not _VERB.match(text, match.end()))
-    }
-    ordinal = re.search(
-        rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
-        text,
-        re.I,
-    )
+    mentioned: set[str] = set()
+    for match in _UPPER_LETTER.finditer(text):
+        is_word = match[0] in ("A", "I") and not _VERB.match(text, match.end())
+        if match[1] in letters and not is_word and not is_denied(text, *match.span()):
+            mentioned.add(match[1])
+    index = _ordinal_index(text)
+    if 0 <= index < len(letters):
+        mentioned.add(letters[index])
+    return mentioned.pop() if len(mentioned) == 1 else ""
+
+
+def _ordinal_index(text: str) -> int:
+    """The index of the option that a sentence counts ("the second option", "option 2"), or -1."""
+    ordinal = _ORDINAL.search(text)
+    if ordinal:
+        return _ORDINALS.index(ordinal[1].lower()) % 5
     number = re.search(r"\b(?:option|choice)\s+#?(\d)\b", text, re.IGNORECASE)
-    place = (
-        _ORDINALS.index(ordinal[1].lower()) % 5 if ordinal else int(number[1]) - 1 if number else -1
-    )
-    written |= {letters[place]} if 0 <= place < len(letters) else set()
-    return written.pop() if len(written) == 1 else ""
+    return int(number[1]) - 1 if number else -1
 
 
 # --- options by their texts ---
 
 
 class Option:
-    """An option as it is looked for in an answer: its words, its number, its letters."""
+    """An option as it is looked for in an answer: its letter, its words, its number."""
 
-    __slots__ = ("number", "pattern", "squeezed", "text")
+    __slots__ = ("compact", "letter", "number", "pattern", "text")
 
-    def __init__(self, option: str, label: str = "") -> None:
-        self.text = normal(option)
-        self.number = number_of(plain(option).removeprefix(label))
-        self.squeezed = squeezed(option)
+    def __init__(self, option: str, letter: str = "", label: str = "") -> None:
+        self.letter = letter
+        self.text = normalize(option)
+        self.number = sole_number(plain(option).removeprefix(label))
+        self.compact = compact_formula(option)
         self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
 
     @property
     def is_formula(self) -> bool:
         """Whether it is a formula, which may be written with other spaces."""
-        plain_words = re.fullmatch(r"[\w\s]+", self.text) is not None
-        long = len(self.squeezed) > (2 if re.search(r"[<>=≤≥^√]", self.text) else 4)
-        return long and self.number is None and not plain_words
+        is_words = re.fullmatch(r"[\w\s]+", self.text) is not None
+        max_trivial = 2 if re.search(r"[<>=≤≥^√]", self.text) else 4
+        return len(self.compact) > max_trivial and self.number is None and not is_words
 
     def equals(self, text: str) -> bool:
         """Whether a text is the option and nothing else."""
         if self.number is not None:
-            number = number_of(text)
+            number = sole_number(text)
             return number is not None and self.is_number(number)
-        said = normal(text)
         return bool(self.text) and (
-            said == self.text or (self.is_formula and squeezed(text) == self.squeezed)
+            normalize(text) == self.text
+            or (self.is_formula and compact_formula(text) == self.compact)
         )
 
     def begins(self, text: str) -> bool:
@@ -322,8 +381,8 @@ class Option:
             numbers = numbers_in(text)
             return bool(numbers) and numbers[0].start < 3 and self.is_number(numbers[0])
         return bool(self.text) and (
-            re.match(rf"{re.escape(self.text)}(?!\w)", normal(text)) is not None
-            or (len(self.squeezed) > 4 and squeezed(text).startswith(self.squeezed))
+            re.match(rf"{re.escape(self.text)}(?!\w)", normalize(text)) is not None
+            or (len(self.compact) > 4 and compact_formula(text).startswith(self.compact))
         )
 
     def is_number(self, number: Number) -> bool:
@@ -331,61 +390,59 @@ class Option:
         return self.number is not None and number.matches(self.number)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where a normal text names the option."""
+        """Return the spans in which a normalized text names the option."""
         if self.number is not None:
-            return [(n.start, n.end) for n in numbers_in(text) if self.is_number(n)]
+            numbers = filter(self.is_number, numbers_in(text))
+            return [(number.start, number.end) for number in numbers]
         if self.pattern is None:
             return []
         return [match.span() for match in self.pattern.finditer(text)]
 
 
 @lru_cache(maxsize=4096)
-def options_of(options: tuple[str, ...]) -> tuple[Option, ...]:
-    """The options of a question."""
-    firsts = {option.split(" ")[0] for option in options}
-    label = firsts.pop() if len(firsts) == 1 else ""
+def parse_options(options: tuple[str, ...]) -> tuple[Option, ...]:
+    """The options of a question, with their letters."""
+    initial_words = {option.split(" ")[0] for option in options}
+    label = initial_words.pop() if len(initial_words) == 1 else ""
     # "Figure 1" may be named by its number
     label = label if len(label) > 1 and label.isalpha() else ""
-    return tuple(Option(option, label) for option in options)
+    return tuple(
+        Option(option, letter, label)
+        for letter, option in zip(LETTERS[: len(options)], options, strict=True)
+    )
 
 
-def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
+def _named_options(text: str, options: Sequence[Option]) -> list[str]:
     """The letters of the options that a text names and does not deny: "blue" inside "dark blue" is
     the longer one.
     """
-    text = normal(text)
-    places: dict[str, list[tuple[int, int]]] = {}
-    for letter, form in zip(letters, forms, strict=True):
-        if len(form.text) == 1 and form.text.isalpha():
+    text = normalize(text)
+    spans: list[tuple[int, int, str]] = []
+    for option in options:
+        if len(option.text) == 1 and option.text.isalpha():
             continue  # an option that is a letter is chosen by a letter
-        spans = [span for span in form.spans(text) if not denied(text, *span)]
-        if spans:
-            places[letter] = spans
-    named = [
-        letter
-        for letter, spans in places.items()
-        if any(
-            not any(
-                other != letter and low <= start and end <= high and high - low > end - start
-                for other, others in places.items()
-                for low, high in others
-            )
-            for start, end in spans
-        )
-    ]
-    if not named:
-        tight = squeezed(text)
-        inside = {
-            letter: form.squeezed
-            for letter, form in zip(letters, forms, strict=True)
-            if form.is_formula and re.search(rf"{re.escape(form.squeezed)}(?!\w)", tight)
-        }
-        named = [
-            letter
-            for letter, short in inside.items()
-            if not any(short != long and short in long for long in inside.values())
-        ]
-    return named or _named_by_words(text, letters, forms)
+        for start, end in option.spans(text):
+            if not is_denied(text, start, end):
+                spans.append((start, end, option.letter))
+    letters = list(dict.fromkeys(letter for _, _, letter in longest_spans(spans)))
+    return letters or _named_formulas(text, options) or _options_by_words(text, options)
+
+
+def _named_formulas(text: str, options: Sequence[Option]) -> list[str]:
+    """The letters of the options that are formulas in a text, however it sets spaces: "x^2" inside
+    "x^2+1" is the longer one.
+    """
+    compact = compact_formula(text)
+    formulas = {
+        option.letter: option.compact
+        for option in options
+        if option.is_formula and re.search(rf"{re.escape(option.compact)}(?!\w)", compact)
+    }
+    letters = []
+    for letter, formula in formulas.items():
+        if not any(formula != longer and formula in longer for longer in formulas.values()):
+            letters.append(letter)
+    return letters
 
 
 _SMALL_WORDS = frozenset(
@@ -393,27 +450,31 @@ _SMALL_WORDS = frozenset(
 )
 
 
-def _named_by_words(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
+def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
     """The letters of the options whose own words, which no other option has, a text says."""
     text = re.sub(r"(?:^|(?<=[.!?] ))if [^,.]*,", "", text)
-    words = [set(re.findall(r"\w+", form.text)) - _SMALL_WORDS for form in forms]
-    brief = len(text.split()) < 4
-    named = []
-    for place, (letter, own) in enumerate(zip(letters, words, strict=True)):
-        own = own.difference(*words[:place], *words[place + 1 :])
-        said = [re.search(rf"(?<!\w){each}(?!\w)", text) for each in own]
-        is_word = any(len(each) > 3 for each in own) and not any(map(str.isdigit, "".join(own)))
-        if (
-            said
-            and (is_word or brief)
-            and all(match and not denied(text, *match.span()) for match in said)
-        ):
-            named.append(letter)
-    return named
+    vocabularies = [set(re.findall(r"\w+", option.text)) - _SMALL_WORDS for option in options]
+    is_brief = len(text.split()) < 4
+    letters = []
+    for index, option in enumerate(options):
+        distinctive = vocabularies[index].difference(
+            *vocabularies[:index], *vocabularies[index + 1 :]
+        )
+        has_word = any(len(word) > 3 for word in distinctive)
+        has_digit = any(map(str.isdigit, "".join(distinctive)))
+        is_telling = is_brief or (has_word and not has_digit)
+        if distinctive and is_telling and _says_all(text, distinctive):
+            letters.append(option.letter)
+    return letters
 
 
-def _polar_options(forms: Sequence[Option]) -> dict[Polar, str]:
+def _says_all(text: str, words: Iterable[str]) -> bool:
+    """Whether a text says all of these words and denies none."""
+    matches = (re.search(rf"(?<!\w){word}(?!\w)", text) for word in words)
+    return all(match and not is_denied(text, *match.span()) for match in matches)
+
+
+def _polar_options(options: Sequence[Option]) -> dict[Polar, str]:
     """Polarity -> letter, where the options are yes and no, or true and false."""
-    polar = {POLARITY[form.text]: LETTERS[i] for i, form in enumerate(forms)
-             if form.text in POLARITY}  # fmt: skip
-    return polar if len(polar) == len(forms) == 2 else {}
+    polar = {POLARITY[option.text]: option.letter for option in options if option.text in POLARITY}
+    return polar if len(polar) == len(options) == 2 else {}

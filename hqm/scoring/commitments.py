@@ -2,29 +2,34 @@
 
 Models think aloud, number their steps, write LaTeX and change their minds. What counts is the last
 passage in which they say what they answer: `\\boxed{B}`, `Answer: B`, "so it must be B", "wait, no:
-B". `passages` finds them; what a passage says is read by `hqm.scoring.short_answers`.
+B". `parse_answer` finds them; what a passage says is read by `hqm.scoring.short_answers`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+# reasoning between tags names options that the answer then rejects
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
     r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>"
     r"|<\|channel\|>(?:analysis|commentary)\b.*?<\|channel\|>final",
     re.DOTALL | re.IGNORECASE,
 )
-_UNOPENED = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
-_UNCLOSED = re.compile(
-    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis).*",
+# some servers send the reasoning without its opening tag
+_THINKING_END = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
+# an answer that was cut while it was reasoning has no closing tag, and says nothing
+_THINKING_START = re.compile(
+    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>"
+    r"|<\|channel\|>analysis).*",
     re.DOTALL,
 )
+# a tag around an answer counts as a box does
 _TAGGED = re.compile(
     r"<(answer|final_answer|conclusion|solution)>(.*?)(?:</\1>|$)"
     r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)",
@@ -34,11 +39,14 @@ _ANOTHER_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:question|human|user|hint)\s*:
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
+# options that are repeated in one line, as (A) ... (B) ... (C)
 _LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
-_CHOSEN_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
+_RIGHT_OPTION_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
 """An option that is called the right one in the list of all."""
 _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
+# code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
+# an answer that is a program is unread: what it prints is not known
 _CODE = re.compile(
     r"^\s*(?:import \w+(?: as \w+)?\s*$|from [\w.]+ import |def \w+\(|print\(|#include)",
     re.MULTILINE,
@@ -48,6 +56,7 @@ _CODE = re.compile(
 
 _BOX, _BOX_END, _BOLD, _BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
 _MARKS = re.compile(f"[{_BOX}-{_BOLD_END}]")
+# in this order: subscripts before fractions, which may hold them
 _LATEX = tuple(
     (re.compile(pattern), new)
     for pattern, new in (
@@ -72,11 +81,13 @@ _LATEX = tuple(
         (r"\\[()\[\]]", " "),
     )
 )  # fmt: skip
+# the exponents of powers of ten
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _FRACTIONS: Mapping[str, str] = MappingProxyType(
     {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
 )
+# a heading announces the line below it
 _HEADING = re.compile(
     r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
 )
@@ -95,7 +106,7 @@ def plain(text: str) -> str:
     text = re.sub(r"(?i)\b(they|we|you)'re\b", r"\1 are", text)
     if not text.isascii():  # （Ｂ） is (B)
         text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
-    text = _UNCLOSED.sub("", _UNOPENED.sub("", _THINKING.sub(" ", text)))
+    text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
     text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
     text = _boxed(_TAG.sub(" ", text))
     for pattern, new in _LATEX:
@@ -123,16 +134,17 @@ def with_plain_digits(text: str) -> str:
 def _boxed(text: str) -> str:
     """The text with the boxes of LaTeX marked; braces may stand in a box."""
     while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
-        depth, end = 1, match.end()
+        depth = 1
+        end = match.end()
         while end < len(text) and depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        inside = text[match.end() : end - 1 if not depth else end]
-        text = f"{text[: match.start()]}{_BOX}{inside}{_BOX_END}{text[end:]}"
+        content = text[match.end() : end - 1 if not depth else end]
+        text = f"{text[: match.start()]}{_BOX}{content}{_BOX_END}{text[end:]}"
     return text
 
 
-def bare(text: str) -> str:
+def without_marks(text: str) -> str:
     """The text without the marks of boxes and bold letters."""
     return _MARKS.sub("", text).strip()
 
@@ -179,13 +191,15 @@ _CUE = re.compile(
     r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
     r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
     r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
-    r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)|\bans(?:wer)?\s+[-–—](?=\s)"
+    r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
+    r"|\bans(?:wer)?\s+[-–—](?=\s)"
     r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
     r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
     rf"|{'|'.join(_OTHER_LANGUAGES)}"
     r")",
     re.IGNORECASE,
 )
+# a cue behind one of these announces nothing: "if the answer is", "the wrong option is"
 _IF = re.compile(
     r"\b(?:if|whether|unless|when|each|every|which|no|not an?|possible|wrong|incorrect|one|given"
     r"|previous|first|initial|other|of|for)\s+(?:the\s+|of the\s+|my\s+)?$",
@@ -201,13 +215,17 @@ _CORRECTION = re.compile(
     r"(?:[\s,:;!—–]|[-.](?!\d))*",
     re.IGNORECASE,
 )
+# a first thought is removed before anything is read: it is corrected in the same sentence
 _FIRST_THOUGHT = re.compile(
-    r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
+    r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
+    r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
     r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
-    r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b(?=[^.\n]*\b(?:indicates?|suggests?"
+    r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b(?=[^.\n]*\b(?:indicates?"
+    r"|suggests?"
     r"|means|actually|really|must)\b)",
     re.IGNORECASE,
 )
+# what stands before a retraction does not count, whatever called it the answer
 _RETRACTION = re.compile(
     r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
     r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
@@ -216,31 +234,38 @@ _RETRACTION = re.compile(
 _CONCLUSION = re.compile(
     r"(?:^|(?<=[.!?\n;,:\"”)])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
     r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether|in all"
-    r"|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
+    r"|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?|daher|also|deshalb"
+    r"|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
     r"|таким образом|следовательно|итак)\b[\s,:]*"
     r"|(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
     r"|[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# no sentence ends behind an initial, an abbreviation or the letter of an option
 _END = re.compile(
-    r"(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
+    r"(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
+    r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
 )
 _UNABLE = re.compile(
-    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able|possible) to"
+    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
+    r"|possible) to"
     r"|impossible to)\s+"
     r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif"
     r"|provid"
     r"|calculat"
     r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
     r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"
-    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
+    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
+    r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
     r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
-    r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot|n't|\bto) load\b"
+    r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot"
+    r"|n't|\bto) load\b"
     r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
     r"|specif|match)\w*"
     r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
     r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
-    r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+    r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)"
+    r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
     r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
     r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
     r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
@@ -249,10 +274,10 @@ _UNABLE = re.compile(
 )
 
 
-def unable(text: str) -> bool:
+def says_unable(text: str) -> bool:
     """Whether a passage says that there is no answer.
 
-    >>> unable("It cannot be determined from the picture."), unable("B")
+    >>> says_unable("It cannot be determined from the picture."), says_unable("B")
     (True, False)
     """
     return _UNABLE.search(text) is not None
@@ -260,7 +285,21 @@ def unable(text: str) -> bool:
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
-    return [part for each in _END.split(text) if (part := bare(each))]
+    return list(filter(None, map(without_marks, _END.split(text))))
+
+
+def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """The spans (start, end, name) that no longer one covers: of "dark blue" not the "blue" in
+    it.
+    """
+    uncovered = []
+    for start, end, name in spans:
+        is_covered = any(
+            low <= start and end <= high and high - low > end - start for low, high, _ in spans
+        )
+        if not is_covered:
+            uncovered.append((start, end, name))
+    return uncovered
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,22 +313,22 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The text of an answer, taken apart.
+class ParsedAnswer:
+    """The text of an answer, divided into passages.
 
     Parameters
     ----------
     text
-        As it would be read aloud.
+        The answer as it would be read aloud.
     explicit
-        The passages that are called the answer and not taken back, the last first.
+        The passages that are called the answer and are not retracted, the last first.
     emphasised
-        What is bold, the last first.
+        The bold passages, the last first.
     concluding
-        What follows "so" and "therefore", the last first.
+        The lines behind "so" and "therefore", the last first.
     sentences
         All sentences.
-    retracted
+    retraction_end
         Where the last retraction ends ("wait, that is wrong"); -1 where there is none.
     """
 
@@ -298,96 +337,105 @@ class Answer:
     emphasised: tuple[str, ...]
     concluding: tuple[str, ...]
     sentences: tuple[str, ...]
-
-    retracted: int
+    retraction_end: int
 
 
 @lru_cache(maxsize=8192)
-def passages(text: str) -> Answer:
-    """Take an answer apart.
+def parse_answer(text: str) -> ParsedAnswer:
+    """Divide an answer into its passages.
 
-    >>> [passage.text for passage in passages("Answer: A. Wait, no: it is B").explicit]
+    >>> [passage.text for passage in parse_answer("Answer: A. Wait, no: it is B").explicit]
     ['no: it is B', 'A. Wait, no: it is B']
     """
     spoken = _without_listing(_ANOTHER_QUESTION.split(plain(text), maxsplit=1)[0])
     spoken = "" if _CODE.search(spoken) else _FIRST_THOUGHT.sub("", spoken)
+    retractions = [match.end() for match in _RETRACTION.finditer(spoken)]
+    retraction_end = max(retractions, default=-1)
     explicit = [
-        *(
-            Passage(bare(match[1]), match.start())
-            for match in re.finditer(f"{_BOX}([^{_BOX_END}]*){_BOX_END}?", spoken)
-        ),
-        *(
-            Passage(_behind(spoken, match.end()), match.end())
-            for match in _CUE.finditer(spoken)
-            if match[0][:1] in "iI" or not _IF.search(spoken[: match.start()][-30:])
-        ),
-        *(
-            Passage(_behind(spoken, match.end()), match.end(), corrects=True)
-            for match in _CORRECTION.finditer(spoken)
-        ),
+        passage
+        for passage in _explicit_passages(spoken)
+        if passage.text and passage.start > retraction_end
     ]
-    retracted = max((match.end() for match in _RETRACTION.finditer(spoken)), default=-1)
     prose = _FENCE.sub("\n", spoken)
-    said = tuple(sentences(prose))
-    return Answer(
-        bare(spoken),
-        tuple(
-            sorted(
-                (p for p in explicit if p.text and p.start > retracted),
-                key=lambda passage: passage.start,
-                reverse=True,
-            )
-        ),
-        tuple(
-            bare(match[1]) for match in re.finditer(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
-        )[::-1],
-        tuple(_behind(prose, match.end()) for match in _CONCLUSION.finditer(prose))[::-1],
-        tuple(each for each in said if not each.endswith("?")) or said,
-        retracted,
+    emphasised = re.findall(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
+    concluding = [_rest_of_line(prose, match.end()) for match in _CONCLUSION.finditer(prose)]
+    prose_sentences = tuple(sentences(prose))
+    statements = tuple(sentence for sentence in prose_sentences if not sentence.endswith("?"))
+    return ParsedAnswer(
+        text=without_marks(spoken),
+        explicit=tuple(sorted(explicit, key=lambda passage: passage.start, reverse=True)),
+        emphasised=tuple(map(without_marks, reversed(emphasised))),
+        concluding=tuple(reversed(concluding)),
+        sentences=statements or prose_sentences,
+        retraction_end=retraction_end,
     )
+
+
+def _explicit_passages(spoken: str) -> Iterator[Passage]:
+    """The passages that are boxed, called the answer, or correct what was said before."""
+    for match in re.finditer(f"{_BOX}([^{_BOX_END}]*){_BOX_END}?", spoken):
+        yield Passage(without_marks(match[1]), match.start())
+    for match in _CUE.finditer(spoken):
+        # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
+        if match[0][:1] in "iI" or not _IF.search(spoken[: match.start()][-30:]):
+            yield Passage(_rest_of_line(spoken, match.end()), match.end())
+    for match in _CORRECTION.finditer(spoken):
+        yield Passage(_rest_of_line(spoken, match.end()), match.end(), corrects=True)
 
 
 def _without_listing(text: str) -> str:
     """The text without what goes through the options one by one: "A. red", "B. blue"."""
     lines = _LISTED.sub("", text).split("\n")
-    listed = [i for i, line in enumerate(lines)
-              if _OPTION_LINE.match(line) and not _CHOSEN_LINE.search(line)]  # fmt: skip
-    names = {_OPTION_LINE.match(lines[i])[1] for i in listed}  # type: ignore[index]
-    if len(names) < 2 or len(names) < len(listed):
-        listed = []
-    return "\n".join(line for i, line in enumerate(lines) if i not in listed)
+    names = {}
+    for index, line in enumerate(lines):
+        option = _OPTION_LINE.match(line)
+        if option and not _RIGHT_OPTION_LINE.search(line):
+            names[index] = option[1]
+    n_different = len(set(names.values()))
+    if n_different < 2 or n_different < len(names):
+        names = {}
+    return "\n".join(line for index, line in enumerate(lines) if index not in names)
 
 
-def _behind(text: str, start: int) -> str:
+def _rest_of_line(text: str, start: int) -> str:
     """The rest of the line, and the next line where nothing is left of it or it ends in a colon."""
     text = re.sub(r"[:：]\s*\n+\s*", ": ", text[start:])
     for line in text.split("\n"):
         if re.search(r"[^\W_]", line) or re.search(r"\d", line):
-            return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", bare(line))
+            return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", without_marks(line))
     return ""
 
 
 def answering_clause(text: str, question: str) -> str:
     """The clause of a sentence that repeats most of the question, where that is one; else nothing.
 
-    >>> answering_clause("Figure 1 is mirrored; Figure 4 completes it.", "Which figure completes it?")
-    'Figure 4 completes it.'
+    >>> answering_clause("Figure 1 is mirrored; Figure 4 fits.", "Which figure fits?")
+    'Figure 4 fits.'
     """
     clauses = re.split(
-        r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is|are|was|were|has|the|an?|its?|his|her)\b)",
+        r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is"
+        r"|are|was|were|has|the|an?|its?|his|her)\b)",
         text,
     )
-    shared = [shared_words(each, question) for each in clauses]
-    most = max(shared)
-    return clauses[shared.index(most)] if most and shared.count(most) == 1 else ""
+    overlaps = [shared_words(clause, question) for clause in clauses]
+    max_overlap = max(overlaps)
+    return (
+        clauses[overlaps.index(max_overlap)]
+        if max_overlap and overlaps.count(max_overlap) == 1
+        else ""
+    )
 
 
 def shared_words(text: str, question: str) -> int:
     """How many content words of a question a text repeats."""
-    asked = set(re.findall(r"\w{3,}", question.lower())) - _QUESTION_WORDS
-    stems = {re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word) for word in asked}
-    return len(stems & {re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word)
-                        for word in re.findall(r"\w{3,}", text.lower())})  # fmt: skip
+    question_words = set(re.findall(r"\w{3,}", question.lower())) - _QUESTION_WORDS
+    text_words = re.findall(r"\w{3,}", text.lower())
+    return len(set(map(_stem, question_words)) & set(map(_stem, text_words)))
+
+
+def _stem(word: str) -> str:
+    """A word of three letters or more without its ending."""
+    return re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word)
 
 
 _QUESTION_WORDS = frozenset(
@@ -396,15 +444,17 @@ _QUESTION_WORDS = frozenset(
 
 # --- what is denied, and texts as they are compared ---
 
+# a denial reaches over articles and verbs up to what it denies
 _DENIAL = re.compile(
     r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
     r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
-    r"|nicht|kein|keine|pas|non|нет|не)\b|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?|不是|并非|而不是)"
+    r"|nicht|kein|keine|pas|non|нет|не)\b|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
+    r"|不是|并非|而不是)"
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
     r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from))*[\s\"'(\[]*$",
     re.IGNORECASE,
 )
-_DENIED_BEHIND = re.compile(
+_DENIAL_AFTER = re.compile(
     r"^[\"')\]]*\s*[:–-]\s*(?:no|not|false|incorrect|wrong)\b"
     r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?"
     r"|looks?)?"
@@ -414,21 +464,22 @@ _DENIED_BEHIND = re.compile(
 )
 
 
-def denied(text: str, start: int, end: int) -> bool:
+def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what stands there is denied: "not 7", "7 is wrong"."""
     return (
         _DENIAL.search(text[max(0, start - 40) : start]) is not None
-        or _DENIED_BEHIND.match(text[end : end + 40]) is not None
+        or _DENIAL_AFTER.match(text[end : end + 40]) is not None
     )
 
 
+# names of months and days may be abbreviated from the hyphen on ("Sept", "Thurs")
 _CALENDAR = (
     "jan-uary feb-ruary mar-ch apr-il may- jun-e jul-y aug-ust sep-tember oct-ober nov-ember"
     " dec-ember mon-day tue-sday wed-nesday thu-rsday fri-day sat-urday sun-day"
 ).split()
 _MONTHS = [name.split("-")[0] for name in _CALENDAR[:12]]
 _CALENDAR_NAME = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(each.replace('-', '(?:') + 's?)' for each in _CALENDAR)})(?![a-z])",
+    rf"(?<![a-z])(?:{'|'.join(name.replace('-', '(?:') + 's?)' for name in _CALENDAR)})(?![a-z])",
     re.IGNORECASE,
 )
 _MONTH = rf"({'|'.join(_MONTHS)})\.?"
@@ -445,29 +496,29 @@ def _iso_date(match: re.Match[str]) -> str:
     return f"{match[5]}-{month:02}-{int(match[1] or match[4]):02}"
 
 
+# articles are left out of comparisons, for options seldom have them
 _ARTICLE = re.compile(r"\b(?:an?|the)\s+(?=\w)")
 
 
 @lru_cache(maxsize=8192)
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """A text in the form in which texts are compared: lower case, no accents, no LaTeX, no
     punctuation at its ends.
 
-    >>> normal("**The  Café.**")
+    >>> normalize("**The  Café.**")
     'cafe'
     """
     text = re.sub(r"[\ue000-\ue003$]", "", plain(text)).casefold()
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text)
-        text = unicodedata.normalize(
-            "NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
-        )
+        letters = (letter for letter in decomposed if unicodedata.category(letter) != "Mn")
+        text = unicodedata.normalize("NFC", "".join(letters))
     text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'*")
     text = _DATE.sub(_iso_date, _CALENDAR_NAME.sub(lambda name: name[0][:3], text))
     text = re.sub(r"\bgrey\b", "gray", text).replace("colour", "color")
     return _ARTICLE.sub("", text) or text
 
 
-def squeezed(text: str) -> str:
+def compact_formula(text: str) -> str:
     """A formula without what may be written in several ways: spaces, braces, dollar signs."""
     return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())

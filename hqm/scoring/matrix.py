@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, cast
 
@@ -19,15 +19,15 @@ import numpy.typing as npt
 from hqm.errors import DesignError
 from hqm.scoring.metrics import Array, Metric
 from hqm.scoring.rules import ANSWERED, WITHHELD
-from hqm.scoring.score_cache import Verdicts
+from hqm.scoring.score_cache import VerdictCache
 from hqm.text import SHORT, has_words
 from hqm.types import STATES, Cell, Form, Item, Response, Row, State, Verdict
 
-_SELDOM = ("cut", "empty")
+_HIDDEN_IF_ZERO = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
-_IS_ANSWERED, _IS_WITHHELD = (
-    np.array([state in these for state in STATES]) for these in (ANSWERED, WITHHELD)
-)
+_IS_ANSWERED = np.isin(STATES, ANSWERED)
+_IS_WITHHELD = np.isin(STATES, WITHHELD)
+"""(states,): whether an answer in the state could be read, or was withheld."""
 
 
 class Sums(dict[str, Array]):
@@ -45,18 +45,18 @@ NO_GROUP = -1
 """The number that stands for "in no group"."""
 
 
-def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
+def group_minima(values: Array, groups: npt.NDArray[np.int64]) -> Array:
     """(..., items) -> (..., groups): the least value within each group, groups in the order of
     their numbers.
 
     Items in no group (`NO_GROUP`) are left out. For values of 0 and 1 the least is 1 only where
     every item has 1.
 
-    >>> least_in_groups(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
+    >>> group_minima(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
     array([[0., 1.]])
     """
-    inside = np.flatnonzero(groups >= 0)
-    order = inside[np.argsort(groups[inside], kind="stable")]
+    grouped = np.flatnonzero(groups >= 0)
+    order = grouped[np.argsort(groups[grouped], kind="stable")]
     if not order.size:
         return np.zeros((*values.shape[:-1], 0))
     starts = np.flatnonzero(np.diff(groups[order], prepend=NO_GROUP))
@@ -65,7 +65,7 @@ def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
 
 @dataclass(frozen=True)
 class Units:
-    """What a metric sums: items, or groups of items each reduced to its least value.
+    """The units that a metric sums: items, or groups of items each reduced to its least value.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ScoreMatrix:
 
     @cached_property
     def studies(self) -> dict[Any, Any]:
-        """What was found out about it so far, for whoever asks again."""
+        """The results that were computed from this matrix so far, by what they depend on."""
         return {}
 
     @cached_property
@@ -148,7 +148,7 @@ class ScoreMatrix:
         return tuple(item.id for item in self.items)
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
+    def column_by_id(self) -> Mapping[str, int]:
         """Item id -> its column."""
         return {item.id: column for column, item in enumerate(self.items)}
 
@@ -168,7 +168,8 @@ class ScoreMatrix:
         return self.subsets[metric.subset]
 
     def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
-        """What a metric sums: the items of its subset, reduced within groups where it has a group.
+        """The units that a metric sums: the items of its subset, reduced within groups where it has
+        a grouping.
 
         Where the subset leaves out items of a group, the group consists of the remaining ones. A
         group with an unscored answer is unscored: like an unscored answer, it counts neither as
@@ -196,13 +197,14 @@ class ScoreMatrix:
         scored, clusters = self.scored[:, mask], self.clusters[mask]
         if metric.group:
             groups = self._grouping(metric)[mask]
-            tallies = {key: least_in_groups(values, groups) for key, values in tallies.items()}
-            scored = least_in_groups(scored.astype(np.float64), groups) > 0
-            clusters = self._clusters_of(metric, groups, clusters)
+            tallies = {key: group_minima(values, groups) for key, values in tallies.items()}
+            scored = group_minima(scored.astype(np.float64), groups) > 0
+            clusters = self._group_clusters(metric, groups, clusters)
         # numbers without gaps, as resampling wants them
         return Units(tallies, scored, np.unique(clusters, return_inverse=True)[1])
 
     def _grouping(self, metric: Metric) -> npt.NDArray[np.int64]:
+        """(items,): the group of every item by the metric's grouping."""
         if metric.group not in self.groups:
             raise DesignError(
                 f"{metric.name} looks at groups by {metric.group!r}, which no item has",
@@ -210,19 +212,19 @@ class ScoreMatrix:
             )
         return self.groups[metric.group]
 
-    def _clusters_of(
+    def _group_clusters(
         self, metric: Metric, groups: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
         """(groups,): the cluster of every group."""
         numbers, first = np.unique(groups[groups >= 0], return_index=True)
-        inside = clusters[groups >= 0]
-        of_group = inside[first]
-        if (of_group[np.searchsorted(numbers, groups[groups >= 0])] != inside).any():
+        item_clusters = clusters[groups >= 0]
+        group_clusters = item_clusters[first]
+        if (group_clusters[np.searchsorted(numbers, groups[groups >= 0])] != item_clusters).any():
             raise DesignError(
                 f"a group of {metric.name} (by {metric.group!r}) reaches over several clusters",
                 remedy="The benchmark must give the items of a group one cluster.",
             )
-        return of_group
+        return group_clusters
 
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent, never rounded."""
@@ -269,45 +271,41 @@ class ScoreMatrix:
 
     def state_counts(self) -> dict[str, dict[str, int]]:
         """Respondent -> state -> number of answers."""
-        return {
-            name: {
-                state: int(count)
-                for state, count in zip(
-                    STATES, np.bincount(row, minlength=len(STATES)), strict=True
-                )
-                if count or state not in _SELDOM
+        counts: dict[str, dict[str, int]] = {}
+        for name, row in zip(self.respondents, self.states, strict=True):
+            row_counts = np.bincount(row, minlength=len(STATES)).tolist()
+            counts[name] = {
+                state: count
+                for state, count in zip(STATES, row_counts, strict=True)
+                if count or state not in _HIDDEN_IF_ZERO
             }
-            for name, row in zip(self.respondents, self.states, strict=True)
-        }
+        return counts
 
     def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
         """The matrix of the same administration with only these respondents and items, in this
         order.
         """
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
-        columns = np.array([self.places[i] for i in items], dtype=np.int64)
-        unmoved = (
-            np.array_equal(at, np.arange(n))
-            for at, n in ((rows, len(self.respondents)), (columns, len(self.items)))
-        )
-        if all(unmoved):
-            return self  # nothing to leave out and nothing to move
-        both = np.ix_(rows, columns)
+        columns = np.array([self.column_by_id[item] for item in items], dtype=np.int64)
+        keeps_rows = np.array_equal(rows, np.arange(len(self.respondents)))
+        if keeps_rows and np.array_equal(columns, np.arange(len(self.items))):
+            return self
+        grid = np.ix_(rows, columns)
         return ScoreMatrix(
             self.cell,
             tuple(respondents),
-            tuple(self.items[c] for c in columns),
-            self.values[both],
-            {key: values[both] for key, values in self.tallies.items()},
-            self.states[both],
-            self.words[both],
+            tuple(self.items[column] for column in columns),
+            self.values[grid],
+            {key: values[grid] for key, values in self.tallies.items()},
+            self.states[grid],
+            self.words[grid],
             {name: mask[columns] for name, mask in self.subsets.items()},
             self.answers,
             {name: numbers[columns] for name, numbers in self.groups.items()},
         )
 
 
-def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:
+def align(first: ScoreMatrix, second: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:
     """Two administrations cut to the respondents and items they share, in one order.
 
     Raises
@@ -315,56 +313,62 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     DesignError
         They share no respondent or no item.
     """
-    if first.respondents == other.respondents and first.ids == other.ids:
-        return first, other
-    here, there = set(other.respondents), other.places
-    respondents = [name for name in first.respondents if name in here]
-    items = [item.id for item in first.items if item.id in there]
+    if first.respondents == second.respondents and first.ids == second.ids:
+        return first, second
+    known_respondents = set(second.respondents)
+    respondents = [name for name in first.respondents if name in known_respondents]
+    items = [item for item in first.ids if item in second.column_by_id]
     if not respondents or not items:
         missing = "respondent" if not respondents else "item"
         raise DesignError(
-            f"{first.cell} and {other.cell} share no {missing}",
+            f"{first.cell} and {second.cell} share no {missing}",
             remedy="Administer both to the same.",
         )
-    return first.take(respondents, items), other.take(respondents, items)
+    return first.take(respondents, items), second.take(respondents, items)
 
 
 # ----------------------------------------------------------------------
 # Filling a score matrix: answers to verdicts, respondent by respondent.
 # ----------------------------------------------------------------------
 
-Relate = Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]]
+RelateVerdicts = Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]]
 _NEW, _BY_PAIR, _BY_ITEM = -1, -2, -3
-"""In place of the number of a verdict: not met yet; it depends on the item's words; the item is
-looked at by itself.
+"""In place of the code of a verdict, which is its index among all: not met yet; it depends on the
+item's words; the item is scored by itself.
 """
-_looked_up: Callable[[dict[object, int], object], int | None] = dict.get
+_get_code: Callable[[dict[object, int], object], int | None] = dict.get
 
 
-def texts_read(answers: Sequence[Response | Row | None]) -> list[str] | None:
-    """The texts of answers where all were given and read; None where any was not.
+def readable_texts(answers: Sequence[Response | Row | None]) -> list[str] | None:
+    """The texts of answers where all are there and could be read; else None.
 
-    >>> texts_read([Response("Yes"), Response("No")]), texts_read([Response("Yes"), None])
+    >>> readable_texts([Response("Yes"), Response("No")]), readable_texts([Response("Yes"), None])
     (['Yes', 'No'], None)
     """
     if None in answers:
         return None
-    given = cast("Sequence[Row]", answers)
-    return list(map(itemgetter(0), given)) if set(map(itemgetter(1), given)) <= {"ok"} else None
+    rows = cast("Sequence[Row]", answers)
+    return list(map(itemgetter(0), rows)) if set(map(itemgetter(1), rows)) <= {"ok"} else None
+
+
+def _answer_key(answer: Response | Row | None) -> object:
+    """The key of an answer's verdict: its text alone where the answer could be read."""
+    if answer is None:
+        return None
+    return answer[0] if answer[1] == "ok" else answer[:2]
 
 
 @lru_cache(maxsize=1 << 14)
-def response_of(text: str, state: State = "ok", reason: str = "") -> Response:
+def cached_response(text: str, state: State = "ok", reason: str = "") -> Response:
     """An answer as the store reads it; one value for its copies, of which there may be millions."""
     return Response(text, state, reason)
 
 
-class _Texts(dict[object, int]):
-    """Short answers -> their numbers; what is looked up for the first time gets the next one."""
+class _TextNumbers(dict[object, int]):
+    """Short answers -> their numbers; an answer gets the next one when it is first looked up."""
 
     def __missing__(self, key: object) -> int:
-        # what has no word of an answer keeps its own reason, and a long answer is seldom given
-        # twice
+        # an answer without any word keeps its own reason, and a long one is seldom given twice
         if not isinstance(key, str) or len(key) > SHORT or not has_words(key):
             return _BY_ITEM
         number = self[key] = len(self)
@@ -385,18 +389,18 @@ class MatrixBuilder:
         score: Callable[[Item, Response], Verdict],
         subsets: Callable[[Item], Sequence[str]],
         groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
-        relate: Relate | None = None,
-        verdicts: Verdicts | None = None,
+        relate: RelateVerdicts | None = None,
+        verdicts: VerdictCache | None = None,
     ) -> None:
         self.cell, self.form, self._score = cell, form, score
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
-        self._codes: dict[tuple[int, float], int] = {}
-        self._shared = Verdicts(form.items, score) if verdicts is None else verdicts
-        self._known: list[dict[object, int]] = []
-        self._texts = _Texts()
-        self._of_text = np.full((16, self._shared.count), _NEW, dtype=np.int32)
-        self._of_pair: dict[int, int] = {}
+        self._code_by_verdict: dict[tuple[int, float], int] = {}
+        self._cache = VerdictCache(form.items, score) if verdicts is None else verdicts
+        self._codes_by_item: list[dict[object, int]] = []
+        self._text_numbers = _TextNumbers()
+        self._text_codes = np.full((16, self._cache.n_classes), _NEW, dtype=np.int32)
+        self._pair_codes: dict[int, int] = {}
         self._rows: list[npt.NDArray[np.int32]] = []
         self._names: list[str] = []
         self._subsets, self._groupings, self._relate = subsets, groupings, relate
@@ -410,111 +414,114 @@ class MatrixBuilder:
         """Score one respondent's answers, given in the order of the form's items; None for one
         never asked.
 
-        `texts` are those of `texts_read`, where they are at hand.
+        `texts` are those of `readable_texts`, where they are at hand.
         """
-        # an answer that was read is known by its text alone; what is known is looked up in one
-        # sweep
-        keys: Sequence[object] | None = texts_read(answers) if texts is None else texts
+        keys: Sequence[object] | None = readable_texts(answers) if texts is None else texts
         if keys is None:
-            keys = [None if a is None else a[0] if a[1] == "ok" else a[:2] for a in answers]
-        every = range(len(keys))
-        self._append(
-            respondent,
-            (
-                self._by_class(keys, answers)
-                if self._shared.count
-                else self._one_by_one(every, keys, answers)
-            ),
-        )
+            keys = list(map(_answer_key, answers))
+        if self._cache.n_classes:
+            self._append(respondent, self._class_codes(keys, answers))
+        else:
+            self._append(respondent, self._item_codes(range(len(keys)), keys, answers))
 
     def _append(self, respondent: str, row: list[int] | npt.NDArray[np.int64]) -> None:
+        """Add a respondent's row of codes."""
         if self._relate is not None:
             row = list(map(int, row))
             self._relate_row(row, self._relate)
         self._rows.append(np.array(row, dtype=np.int32))
         self._names.append(respondent)
 
-    def _by_class(
+    def _class_codes(
         self, keys: Sequence[object], answers: Sequence[Response | Row | None]
     ) -> npt.NDArray[np.int64]:
-        """The numbers of the verdicts, those on short answers to items of a class from one
+        """Return the codes of the verdicts; those on short answers to items of a class stand in a
         table.
         """
-        shared, known = self._shared, self._texts
-        number = np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
-        while len(known) > len(self._of_text):
-            self._of_text = np.vstack([self._of_text, np.full_like(self._of_text, _NEW)])
-        inside = np.flatnonzero((number >= 0) & (shared.classes >= 0))
-        of, to = number[inside], shared.classes[inside]
+        cache, numbers = self._cache, self._text_numbers
+        texts = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
+        while len(numbers) > len(self._text_codes):
+            self._text_codes = np.vstack([self._text_codes, np.full_like(self._text_codes, _NEW)])
+        in_table = np.flatnonzero((texts >= 0) & (cache.classes >= 0))
         codes = np.full(len(keys), _BY_ITEM, dtype=np.int64)
-        codes[inside] = self._of_text[of, to]
-        new = inside[codes[inside] == _NEW]
-        for place in new[
-            np.unique(number[new] * shared.count + shared.classes[new], return_index=True)[1]
-        ].tolist():
-            text, at = str(keys[place]), int(shared.classes[place])
-            verdict = shared.of_class(text, at)
-            self._of_text[number[place], at] = (
-                _BY_PAIR if verdict is None else self._keep(verdict, response_of(text))
-            )
-        codes[new] = self._of_text[number[new], shared.classes[new]]
+        codes[in_table] = self._text_codes[texts[in_table], cache.classes[in_table]]
+        new = in_table[codes[in_table] == _NEW]
+        # of the items of one class with the same answer, the first is scored for all
+        table_cells = texts[new] * cache.n_classes + cache.classes[new]
+        for index in new[np.unique(table_cells, return_index=True)[1]].tolist():
+            text, class_number = str(keys[index]), int(cache.classes[index])
+            verdict = cache.class_verdict(text, class_number)
+            code = _BY_PAIR
+            if verdict is not None:
+                code = self._add_verdict(verdict, cached_response(text))
+            self._text_codes[texts[index], class_number] = code
+        codes[new] = self._text_codes[texts[new], cache.classes[new]]
         pairs = np.flatnonzero(codes == _BY_PAIR)
-        places = (number[pairs] * len(keys) + pairs).tolist()
-        of_pair = list(map(_looked_up, repeat(cast("dict[object, int]", self._of_pair)), places))
-        for i, (place, code) in (
-            enumerate(zip(pairs.tolist(), of_pair, strict=True)) if None in of_pair else ()
-        ):
-            if code is None:
-                text = str(keys[place])
-                of_pair[i] = self._of_pair[places[i]] = self._keep(
-                    shared.of_pair(text, place), response_of(text)
-                )
-        codes[pairs] = cast("list[int]", of_pair)
-        left = np.flatnonzero(codes == _BY_ITEM).tolist()
-        if left:
-            codes[left] = self._one_by_one(left, [keys[i] for i in left], answers)
+        codes[pairs] = self._reading_codes(pairs, texts, keys)
+        by_item = np.flatnonzero(codes == _BY_ITEM).tolist()
+        if by_item:
+            codes[by_item] = self._item_codes(by_item, [keys[i] for i in by_item], answers)
         return codes
 
-    def _one_by_one(
+    def _reading_codes(
         self,
-        places: Sequence[int],
+        item_indices: npt.NDArray[np.int64],
+        texts: npt.NDArray[np.int64],
+        keys: Sequence[object],
+    ) -> list[int]:
+        """Return the codes of the verdicts on answers that are read against the items' words."""
+        pairs = (texts[item_indices] * len(keys) + item_indices).tolist()
+        codes = list(map(_get_code, repeat(cast("dict[object, int]", self._pair_codes)), pairs))
+        if None not in codes:
+            return cast("list[int]", codes)
+        for position, index in enumerate(item_indices.tolist()):
+            if codes[position] is None:
+                text = str(keys[index])
+                verdict = self._cache.item_reading_verdict(text, index)
+                code = self._add_verdict(verdict, cached_response(text))
+                codes[position] = self._pair_codes[pairs[position]] = code
+        return cast("list[int]", codes)
+
+    def _item_codes(
+        self,
+        item_indices: Sequence[int],
         keys: Sequence[object],
         answers: Sequence[Response | Row | None],
     ) -> list[int]:
-        """The numbers of the verdicts on answers to items that are looked at by themselves."""
-        self._known = self._known or [{} for _ in self.form.items]
-        codes = list(map(_looked_up, map(self._known.__getitem__, places), keys))
-        row = (
-            [0 if code is None else code for code in codes]
-            if None in codes
-            else cast("list[int]", codes)
-        )
-        for i, code in enumerate(codes) if None in codes else ():
-            answer = answers[places[i]]
-            if code is None and answer is not None:
-                row[i] = self._scored_now(places[i], keys[i], answer)
+        """Return the codes of the verdicts on answers to items that are scored by themselves."""
+        self._codes_by_item = self._codes_by_item or [{} for _ in self.form.items]
+        codes = list(map(_get_code, map(self._codes_by_item.__getitem__, item_indices), keys))
+        if None not in codes:
+            return cast("list[int]", codes)
+        row = []
+        for index, key, code in zip(item_indices, keys, codes, strict=True):
+            answer = answers[index]
+            if code is None:
+                code = 0 if answer is None else self._score_new(index, key, answer)
+            row.append(code)
         return row
 
-    def _scored_now(self, i: int, key: object, answer: Response | Row) -> int:
-        """The number of the verdict on an answer to an item that this administration has not met
-        yet.
+    def _score_new(self, index: int, key: object, answer: Response | Row) -> int:
+        """Return the code of the verdict on an answer to an item that this administration has not
+        met yet.
         """
-        response = response_of(*answer[:3])
+        response = cached_response(*answer[:3])
         if len(response.text) > SHORT:
-            return self._keep(self._score(self.form.items[i], response), response)
-        code = self._known[i][key] = self._keep(self._shared.of_item(i, key, response), response)
+            return self._add_verdict(self._score(self.form.items[index], response), response)
+        verdict = self._cache.item_verdict(index, key, response)
+        code = self._codes_by_item[index][key] = self._add_verdict(verdict, response)
         return code
 
     def add_verdicts(
         self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]
     ) -> None:
-        """Take in one respondent's answers with the verdicts that a judge gave on them."""
+        """Add one respondent's answers with the verdicts that a judge gave on them."""
         row = []
         for answer, verdict in zip(answers, verdicts, strict=True):
-            row.append(0 if answer is None else self._keep(verdict, answer))
+            row.append(0 if answer is None else self._add_verdict(verdict, answer))
         self._append(respondent, row)
 
-    def _relate_row(self, row: list[int], relate: Relate) -> None:
+    def _relate_row(self, row: list[int], relate: RelateVerdicts) -> None:
         """Replace the verdicts that depend on other verdicts of the same respondent."""
         verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
         related = relate(self.form.items, verdicts)
@@ -526,45 +533,43 @@ class MatrixBuilder:
                 self._words.append(self._words[row[i]])
                 row[i] = len(self._verdicts) - 1
 
-    def _keep(self, verdict: Verdict, response: Response) -> int:
+    def _add_verdict(self, verdict: Verdict, response: Response) -> int:
+        """Return the code of a verdict on an answer of this length, a new one where needed."""
         if not verdict.scored and verdict.state in ANSWERED:
             verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
         words = float(len(response.text.split())) if response.state != "error" else np.nan
-        # rules give the same few verdicts again and again; a verdict that is kept here keeps its
-        # address
+        # rules give the same few verdicts again and again, so that they are told by their address,
+        # which a verdict keeps that is kept here
         key = (id(verdict), words)
-        code = self._codes.get(key)
+        code = self._code_by_verdict.get(key)
         if code is None:
             self._verdicts.append(verdict)
             self._words.append(words)
-            code = self._codes[key] = len(self._verdicts) - 1
+            code = self._code_by_verdict[key] = len(self._verdicts) - 1
         return code
 
     def build(self, answers: str = "") -> ScoreMatrix:
         """The matrix of everything added."""
         shape = (len(self._rows), len(self.form.items))
         codes = np.stack(self._rows) if self._rows else np.zeros(shape, dtype=np.int32)
-        value = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
-        state = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
-        keys = list(dict.fromkeys(key for verdict in self._verdicts for key in verdict.tally))
-        tallies = {
-            key: np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes] for key in keys
-        }
-        members: dict[str, npt.NDArray[np.bool_]] = {}
+        values = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
+        states = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
+        tallies = {}
+        for key in dict.fromkeys(chain.from_iterable(v.tally for v in self._verdicts)):
+            tallies[key] = np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes]
+        subsets: dict[str, npt.NDArray[np.bool_]] = {}
         for i, item in enumerate(self.form.items):
             for name in self._subsets(item):
-                members.setdefault(name, np.zeros(shape[1], dtype=bool))[i] = True
-        words = np.array(self._words)[codes]
-        names, items = tuple(self._names), self.form.items
+                subsets.setdefault(name, np.zeros(shape[1], dtype=bool))[i] = True
         return ScoreMatrix(
             self.cell,
-            names,
-            items,
-            value[codes],
+            tuple(self._names),
+            self.form.items,
+            values[codes],
             tallies,
-            state[codes],
-            words,
-            members,
+            states[codes],
+            np.array(self._words)[codes],
+            subsets,
             answers,
             self._groups(),
         )

@@ -113,11 +113,11 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
     >>> rounded([0.125, 2.675, np.nan], 2)
     array([0.12, 2.67,  nan])
     """
-    return np.asarray(
-        np.vectorize(lambda v: round(float(v), digits) if np.isfinite(v) else v, otypes=[float])(
-            values
-        )
-    )
+
+    def round_one(value: float) -> float:
+        return round(float(value), digits) if np.isfinite(value) else value
+
+    return np.asarray(np.vectorize(round_one, otypes=[float])(values))
 
 
 def ratio(top: Any, bottom: Any) -> Array:
@@ -159,10 +159,10 @@ def _d_prime(t: Tally) -> Array:
     # 1 have a value
     from scipy.special import ndtri
 
-    yes, no = np.asarray(t["tp"] + t["fn"]), np.asarray(t["fp"] + t["tn"])
-    distance = ndtri((t["tp"] + 0.5) / (yes + 1)) - ndtri((t["fp"] + 0.5) / (no + 1))
-    # without questions of both answers there is nothing to tell apart
-    return np.where((yes > 0) & (no > 0), distance, np.nan)
+    n_yes, n_no = np.asarray(t["tp"] + t["fn"]), np.asarray(t["fp"] + t["tn"])
+    distance = ndtri((t["tp"] + 0.5) / (n_yes + 1)) - ndtri((t["fp"] + 0.5) / (n_no + 1))
+    # sensitivity needs questions of both answers
+    return np.where((n_yes > 0) & (n_no > 0), distance, np.nan)
 
 
 YES_NO: tuple[Metric, ...] = (
@@ -212,17 +212,17 @@ ACCURACY: tuple[Metric, ...] = (
 """The metric of multiple choice and short answers."""
 
 
-def yes_no_tally(said: str, truth: str) -> dict[str, float]:
+def yes_no_tally(polarity: str, truth: str) -> dict[str, float]:
     """The four counts of one yes/no answer.
 
     >>> yes_no_tally("yes", "no")
     {'tp': 0.0, 'fp': 1.0, 'tn': 0.0, 'fn': 0.0}
     """
     return {
-        "tp": float(said == truth == "yes"),
-        "fp": float(said == "yes" and truth == "no"),
-        "tn": float(said == truth == "no"),
-        "fn": float(said == "no" and truth == "yes"),
+        "tp": float(polarity == truth == "yes"),
+        "fp": float(polarity == "yes" and truth == "no"),
+        "tn": float(polarity == truth == "no"),
+        "fn": float(polarity == "no" and truth == "yes"),
     }
 
 
@@ -278,14 +278,14 @@ def chair_tally(mentioned: Sequence[str], present: Collection[str], text: str) -
     >>> verdict.tally["hallucinated"], verdict.tally["mentioned"], verdict.read
     (1.0, 3.0, 'cat')
     """
-    there = set(present)
-    wrong = [name for name in mentioned if name not in there]
+    present_objects = set(present)
+    wrong = [name for name in mentioned if name not in present_objects]
     tally = {
         "hallucinated": float(len(wrong)),
         "mentioned": float(len(mentioned)),
         "captions_hallucinated": float(bool(wrong)),
-        "covered": float(len(there & set(mentioned))),
-        "present": float(len(there)),
+        "covered": float(len(present_objects & set(mentioned))),
+        "present": float(len(present_objects)),
         "words": float(len(text.split())),
         "n": 1.0,
     }
@@ -304,29 +304,27 @@ def mentioned(text: str, vocabulary: Collection[str]) -> list[str]:
     ['hot dog', 'dog']
     """
     words = re.findall(r"[a-z0-9'-]+", text.lower())
-    longest = max((len(name.split()) for name in vocabulary), default=0)
-    named, place = [], 0
-    while place < len(words):
-        for width in range(min(longest, len(words) - place), 0, -1):
-            run = words[place : place + width]
-            name = next(
-                (spelled for spelled in _spellings(tuple(run)) if spelled in vocabulary), None
-            )
+    max_words = max((len(name.split()) for name in vocabulary), default=0)
+    names = []
+    start = 0
+    while start < len(words):
+        for width in range(min(max_words, len(words) - start), 0, -1):
+            spellings = _spellings(tuple(words[start : start + width]))
+            name = next((spelling for spelling in spellings if spelling in vocabulary), None)
             if name is not None:
-                named.append(name)
-                place += width
+                names.append(name)
+                start += width
                 break
         else:
-            place += 1
-    return named
+            start += 1
+    return names
 
 
 @lru_cache(maxsize=65536)
 def _spellings(words: Sequence[str]) -> tuple[str, ...]:
-    """A run of words as it stands, and with its last word in the singular."""
+    """A sequence of words as it stands, and with its last word in the singular."""
     from lemminflect import getLemma
 
     *before, last = words
-    return tuple(
-        dict.fromkeys(" ".join([*before, word]) for word in (last, *getLemma(last, "NOUN")))
-    )
+    endings = (last, *getLemma(last, "NOUN"))
+    return tuple(dict.fromkeys(" ".join([*before, ending]) for ending in endings))

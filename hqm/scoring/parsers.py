@@ -54,7 +54,7 @@ class Parser:
 
     name: str
     read: Callable[[str, str, bool], Polar | None] = _no_polar
-    """Answer, question, and whether the question is negated -> what was answered."""
+    """Answer, question, and whether the question is negated -> "yes", "no" or None."""
     reads_negation: bool = False
     """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
     source: str = ""
@@ -62,7 +62,7 @@ class Parser:
     """Question -> all that the reading of a text takes from it, beside whether it is negated, for
     texts that are not read against its words; None where that is not said, so that every question
     is its own kind."""
-    against_words: Callable[[str], bool] = lambda _: False
+    needs_question: Callable[[str], bool] = lambda _: False
     """Whether a text is read against the question's words."""
 
     reads: tuple[Task, ...] = ("yes_no",)
@@ -89,7 +89,7 @@ class Parser:
         return CHOICES[self.name](text, options, question)
 
     def match(self, text: str, item: Item) -> ShortMatch | None:
-        """What a short answer says, and whether it is right."""
+        """The value that a short answer states, and whether it is right."""
         from hqm.scoring.released_readers import SHORT_ANSWERS
 
         return SHORT_ANSWERS[self.name](text, item)
@@ -123,26 +123,28 @@ _VLMEVALKIT_STOPS = 32
 
 
 def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
-    said = text.lower()
-    numbers = re.search(r"\d,\d", said) is not None
-    plain = said
+    lowered = text.lower()
+    has_thousands = re.search(r"\d,\d", lowered) is not None
+    stripped = lowered
     for mark in _VLMEVALKIT_MARKS:
-        beside_space = f"{mark} " in said or f" {mark}" in said
-        plain = plain.replace(mark, "" if beside_space or numbers else " ")
-    words = re.sub(r"\.(?!\d)", "", plain, count=_VLMEVALKIT_STOPS).split()
+        beside_space = f"{mark} " in lowered or f" {mark}" in lowered
+        stripped = stripped.replace(mark, "" if beside_space or has_thousands else " ")
+    words = re.sub(r"\.(?!\d)", "", stripped, count=_VLMEVALKIT_STOPS).split()
     if ("yes" in words) == ("no" in words):
         return None
     return "yes" if "yes" in words else "no"
 
 
 def _lmms_eval(text: str, question: str, negated: bool) -> Polar | None:
-    said = text.lower().strip()
-    return said if said in ("yes", "no") else None  # type: ignore[return-value]
+    lowered = text.lower().strip()
+    return lowered if lowered in ("yes", "no") else None  # type: ignore[return-value]
 
 
 def _lmms_eval_amber(text: str, question: str, negated: bool) -> Polar | None:
-    said = text.lower()
-    return "yes" if "yes" in said else "no" if "no" in said else None
+    lowered = text.lower()
+    if "yes" in lowered:
+        return "yes"
+    return "no" if "no" in lowered else None
 
 
 def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
@@ -154,12 +156,12 @@ def _last(text: str, question: str, negated: bool) -> Polar | None:
     return words[-1] if words else None
 
 
-def _ignored(question: str) -> None:
+def _same_kind(question: str) -> None:
     """The kind of every question, for a parser that does not look at questions."""
 
 
-_SHORT: tuple[Task, ...] = ("choice", "vqa")
-_EVERY: tuple[Task, ...] = ("yes_no", *_SHORT)
+_SHORT_TASKS: tuple[Task, ...] = ("choice", "vqa")
+_ALL_TASKS: tuple[Task, ...] = ("yes_no", *_SHORT_TASKS)
 PARSERS: Mapping[str, Parser] = MappingProxyType(
     {
         parser.name: parser
@@ -169,70 +171,78 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 lru_cache(maxsize=65536)(polar_answers.read_polar),
                 True,
                 "this project",
-                polar_answers.about_another,
-                polar_answers.against_words,
-                reads=_EVERY,
+                polar_answers.quotes_question,
+                polar_answers.needs_question,
+                reads=_ALL_TASKS,
                 version=3,
             ),
-            Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_ignored),
+            Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_same_kind),
             Parser(
                 "amber",
                 _amber,
                 reads_negation=True,
                 source="junyangwang0410/AMBER inference.py",
-                kind=_ignored,
+                kind=_same_kind,
             ),
-            Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py", kind=_ignored),
+            Parser(
+                "hal_eval",
+                _hal_eval,
+                source="WisdomShell/hal-eval 5k_code.py",
+                kind=_same_kind,
+            ),
             Parser(
                 "vlmevalkit",
                 _vlmevalkit,
                 source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py, matching_util.py",
-                kind=_ignored,
-                reads=_EVERY,
+                kind=_same_kind,
+                reads=_ALL_TASKS,
             ),
             Parser(
                 "lmms_eval",
                 _lmms_eval,
                 reads_negation=True,
                 source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py, mmmu_mcq_utils.py",
-                kind=_ignored,
-                reads=_EVERY,
+                kind=_same_kind,
+                reads=_ALL_TASKS,
             ),
             Parser(
                 "lmms_eval_amber",
                 _lmms_eval_amber,
                 source="EvolvingLMMs-Lab/lmms-eval AMBER discriminative task",
-                kind=_ignored,
+                kind=_same_kind,
             ),
             Parser(
                 "lmms_eval_hallusion",
                 _contains_yes,
                 source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench",
-                kind=_ignored,
+                kind=_same_kind,
             ),
             Parser(
-                "faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py", kind=_ignored
+                "faithscore",
+                _contains_yes,
+                source="bcdnlp/FAITHSCORE framework.py",
+                kind=_same_kind,
             ),
-            Parser("last", _last, source="this project", kind=_ignored),
+            Parser("last", _last, source="this project", kind=_same_kind),
             Parser(
                 "mmmu",
                 source="MMMU-Benchmark/MMMU mmmu/utils/eval_utils.py",
-                reads=_SHORT,
+                reads=_SHORT_TASKS,
             ),
             Parser(
                 "mmmu_pro",
                 source="MMMU-Benchmark/MMMU mmmu-pro/evaluate.py",
-                reads=_SHORT,
+                reads=_SHORT_TASKS,
             ),
             Parser(
                 "mathvista",
                 source="lupantech/MathVista evaluation/calculate_score.py",
-                reads=_SHORT,
+                reads=_SHORT_TASKS,
             ),
             Parser(
                 "inspect",
                 source="UKGovernmentBEIS/inspect_ai solver/_multiple_choice.py, scorer/_match.py",
-                reads=_SHORT,
+                reads=_SHORT_TASKS,
             ),
         )
     }

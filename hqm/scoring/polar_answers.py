@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal
 
 from hqm.scoring.commitments import (
-    Answer,
-    passages,
-    unable,
+    ParsedAnswer,
+    parse_answer,
+    says_unable,
 )
 
 Polar = Literal["yes", "no"]
@@ -29,25 +30,31 @@ _NO = (
 _TRUE = "true correct right affirmative positive absolutely definitely certainly indeed".split()
 _FALSE = "false incorrect wrong negative untrue".split()
 POLARITY: Mapping[str, Polar] = MappingProxyType(
-    dict.fromkeys((*_YES, *_TRUE), "yes") | dict.fromkeys((*_NO, *_FALSE), "no")  # type: ignore[arg-type]
+    dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
+    | dict.fromkeys((*_NO, *_FALSE), "no")
 )
 
 
-def _any(words: Iterable[str]) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
+# a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
-    rf"^[\W_]*(?:(?:{_any((*_YES, *_NO))})(?![\w'])|(?:{_any((*_TRUE, *_FALSE))})"
+    rf"^[\W_]*(?:(?:{_alternatives((*_YES, *_NO))})(?![\w'])|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
-    r"|not (?:at all|really|exactly|quite|true|correct)\b|i (?:do not|don't|would not|wouldn't) (?:think|believe|say) so\b"
-    r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b|very much so\b|(?:it (?:shows|is) )?(?:just |quite |exactly )?the opposite\b"
+    r"|not (?:at all|really|exactly|quite|true|correct)\b|i (?:do not|don't|would not"
+    r"|wouldn't) (?:think|believe|say) so\b"
+    r"|(?:i|i would|i'd) (?:think|believe|say|guess|suppose) (?:so|not)\b|of course\b|not so\b"
+    r"|very much so\b|(?:it (?:shows|is) )?(?:just |quite |exactly )?the opposite\b"
     r"|nothing of (?:that|the) (?:sort|kind)\b|not that i (?:can|could) (?:see|tell|find)\b"
     r"|not as far as\b)",
     re.IGNORECASE,
 )
+# Chinese and Japanese set no space behind the word, so that no word boundary can be asked for
 _CJK_LEAD = re.compile(r"^[\W_]*(不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
+# "No idea" and "yes or no" begin like an answer
 _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
     r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b",
@@ -66,6 +73,7 @@ _STATEMENT = re.compile(
     r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
     re.IGNORECASE,
 )
+# a clause without any of these is a fragment, which restates nothing
 _VERB = re.compile(
     r"\b(?:see|is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|looks?|shows?"
     r"|contains?)\b|n't\b",
@@ -80,36 +88,43 @@ _ADVERBIAL = re.compile(
     re.IGNORECASE,
 )
 # what follows one of these no longer restates the question
-_ASIDE = re.compile(
+_SIDE_REMARK = re.compile(
     r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
     r"|based on|according to|and\s+not)\b|[,;:—–]",
     re.IGNORECASE,
 )
 _PARENTHESES = re.compile(r"\s*\([^()]*\)")
+# words that any question and answer may have, so that they decide nothing
 _PLAIN_WORDS = frozenset(
     (
         "a an the there is are was were be does do did has have had can cannot will not no none any"
-        " it they he she this that these those i see seen visible present shown appear appears seem look looks"
+        " it they he she this that these those i see seen visible present shown appear appears seem"
+        " look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn couldn"
+        " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
+        " couldn"
         " shouldn be you from given provided based according to than as at by here anywhere"
     ).split()
 )
-_ABOUT_ANOTHER = re.compile(
+_QUOTED_QUESTION = re.compile(
     r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
     r" the (?:right|wrong) answer to\b",
     re.IGNORECASE,
 )
-"""Questions that turn another one round, or repeat it as a whole (`hqm.forms.negate`)."""
+"""Questions that deny another one, or quote it as a whole (`hqm.forms.negate`)."""
+# an answer to a statement calls it true or false: "The claim is wrong"
 _VERDICT = re.compile(
     r"\b(?:statement|claim|assertion|sentence|description|caption|proposition|answer|it|that|this)"
     r"\s+(?:is|was|must be|would be|does|seems)?(?:n't\b)?(?:\s+(?:therefore|thus|indeed|clearly"
-    r"|actually))?\s*(?:not\s+)?\b(true|correct|right|holds?(?:\s+true)?|false|incorrect|wrong|untrue)"
+    r"|actually))?\s*(?:not\s+)?\b(true|correct|right|holds?(?:\s+true)?|false|incorrect|wrong"
+    r"|untrue)"
     r"(?=\s*(?:[.,;:!]|$|because\b|since\b|as\b|that\b))",
     re.IGNORECASE,
 )
-_AT_THE_END = re.compile(
-    r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear|as|say"
+# reasoning that ends in a yes or no
+_FINAL_POLARITY = re.compile(
+    r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear"
+    r"|as|say"
     r"|with))\s*[\"']?(yes|no)\b[\"']?[.!]?$|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
     re.IGNORECASE,
 )
@@ -123,24 +138,29 @@ _AROUND_QUESTION = re.compile(
 _PRONOUN = re.compile(
     r".*\b(?:is|are|was|were|do|does|did|has|have) (?:it|they|he|she|(?:this|that) an?)\b", re.I
 )
-_EACH = re.compile(
+# questions about all or both: one exception denies them
+_UNIVERSAL = re.compile(
     r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only)\b", re.IGNORECASE
 )
-_EXISTENCE = re.compile(
+_EXISTENCE_QUESTION = re.compile(
     r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict)"
     r"|\b(?:visible|present)\b",
     re.IGNORECASE,
 )
-_BLIND = re.compile(
+# an answer that sees nothing is unread, unless the question asks what can be seen
+_UNSEEN = re.compile(
     r"\b(?:not|n't) (?:conclusively|definitively|necessarily|clearly)\b"
-    r"|\b(?:can't|cannot|can not|unable to|(?:im|not )possible to)\s+(?:\w+ly )?(?:see|tell|determine|view"
+    r"|\b(?:can't|cannot|can not|unable to|(?:im|not )possible to)\s+(?:\w+ly )?(?:see|tell"
+    r"|determine|view"
     r"|say|know|answer|identify|access|make out|judge|verify|confirm)",
     re.IGNORECASE,
 )
-_BUT = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
-_BEHIND = re.compile(r"\s*(?:not\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE)
-"""What a sentence says behind a comma or "which" of what it speaks of."""
-_SEEMS = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
+_CONTRAST = re.compile(r"[,;]? ?\b(?:but|however|yet)\b,?|;", re.IGNORECASE)
+_SECOND_PREDICATE = re.compile(
+    r"\s*(?:not\b|(?:is|are|was|were|does|do|did)(?: not|n't)?\b)", re.IGNORECASE
+)
+"""A further predicate of the same subject, behind a comma or "which"."""
+_APPEARANCE = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
 _ABSENCE = re.compile(
     r"\W*(?:there (?:is|are|was|were) no|no|(?:\w+ )?\w+ (?:does|do|did)(?:n't| not) have)\b",
     re.IGNORECASE,
@@ -151,20 +171,23 @@ _ELLIPSIS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
-_THERE = re.compile(r"\W*there (?:is|are|was|were)\b", re.IGNORECASE)
-_THAN = re.compile(r" than |[<>]")
-_BUT_NOT = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
-_NOT_EACH = re.compile(
-    r"^\W*(?:(?:all|every\w*) (?:but|except)|most|only|just|neither|none|not (?:all|both|every)|one of (?:them|the)|some of)\b",
+_EXISTENTIAL_CLAUSE = re.compile(r"\W*there (?:is|are|was|were)\b", re.IGNORECASE)
+_COMPARISON = re.compile(r" than |[<>]")
+# "The first is red, but the second is not" denies that both are
+_NEGATIVE_CONTRAST = re.compile(r"\b(?:but|while|whereas)\b[^.]*(?:\bnot\b|n't\b)", re.IGNORECASE)
+_NOT_UNIVERSAL = re.compile(
+    r"^\W*(?:(?:all|every\w*) (?:but|except)|most|only|just|neither|none|not (?:all|both|every)"
+    r"|one of (?:them|the)|some of)\b",
     re.IGNORECASE,
 )
+# a clause with one of these commits itself to nothing
 DOUBT = re.compile(
     r"\b(?:might|may|maybe|could|possibly|perhaps|or|unclear|unsure|whether|if)\b", re.IGNORECASE
 )
 
 
 def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | None:
-    """What an answer to a yes/no question says.
+    """The answer to a yes/no question, "yes" or "no"; None where it cannot be read.
 
     >>> read_polar("Yes, I see it. Wait, no, that is a cat.")
     'no'
@@ -174,127 +197,157 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     simple = text.strip(" \n.!,*\"'").lower()
     if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
         return "yes" if simple[0] == "y" else "no"
-    answer = passages(text)
+    answer = parse_answer(text)
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
-    return _restated(answer, question, negated)
+    return _restated_polarity(answer, question, negated)
 
 
-def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | None:
-    """What the last passage says that is called the answer, or the lead of the whole."""
+def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """The polarity of the last passage that is called the answer, or of its beginning."""
     for passage in answer.explicit:
-        polar = lead(passage.text)
-        if polar is not None:
-            return polar
-        if not passage.corrects and unable(passage.text):
+        polarity = leading_polarity(passage.text)
+        if polarity is not None:
+            return polarity
+        if not passage.corrects and says_unable(passage.text):
             return None
-    if answer.retracted >= 0 or not answer.text:
+    if answer.retraction_end >= 0 or not answer.text:
         return None
     last = answer.sentences[-1]
     for text in (*answer.concluding, *([last] if last != answer.text else ())):
-        polar = lead(_ADVERBIAL.sub("", text))
-        if polar is not None:
-            return polar
-    ends = _AT_THE_END.search(last)
-    if ends:
-        return POLARITY[(ends[1] or ends[2]).lower()]
-    if lead(answer.text) is None:
+        polarity = leading_polarity(_ADVERBIAL.sub("", text))
+        if polarity is not None:
+            return polarity
+    final = _FINAL_POLARITY.search(last)
+    if final:
+        return POLARITY[(final[1] or final[2]).lower()]
+    if leading_polarity(answer.text) is None:
         verdict = _VERDICT.search(last)
         if verdict and not negated:
             denies = NEGATIVE.search(verdict[0]) is not None
             return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
-    return _statement(answer, question, negated)
+    return _opening_polarity(answer, question, negated)
 
 
-def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
+def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
     """The leading yes or no; where that is missing or ambiguous, a restatement of the question
     decides.
     """
-    if _EACH.search(question) and (
-        _NOT_EACH.match(answer.text)
-        or (lead(answer.text) is None and _BUT_NOT.search(answer.sentences[-1]))
-    ):
+    if _UNIVERSAL.search(question) and _denies_universal(answer):
         return "yes" if negated else "no"
-    begins, words, denies = _said(_ADVERBIAL.sub("", answer.text))
-    if about_another(question) or (begins is None and question):
-        return begins  # a restatement would have to be read against what is denied
+    leading, words, denies = _parse_lead(_ADVERBIAL.sub("", answer.text))
+    if words is None or quotes_question(question) or (leading is None and question):
+        return leading  # a restatement would have to be read against what is denied
     # a clause about something else ("No, the sky is cloudy") restates nothing
-    same = _restates(words, question) if words is not None and question else words is not None
-    if same is None or words is None or (not same and (denies or negated)):
-        return begins  # "It is not to the right" leaves it open whether it is to the left
-    meant: Polar = "yes" if same and denies == negated else "no"
-    if begins is None or begins == meant or negated:
+    agrees = _restates(words, question) if question else True
+    stated = _stated_polarity(agrees, denies, negated)
+    if stated is None:
+        return leading  # "It is not to the right" leaves it open whether it is to the left
+    if leading is None or leading == stated or negated:
         # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
         # sentence says what is seen
-        return meant
+        return stated
     # "No, the two cats are asleep": the lead stands. To a plain question "Yes, there is no dog"
     # says two things, and nothing can be read from it
-    return "no" if begins == "no" else None
+    return "no" if leading == "no" else None
 
 
-def _restated(answer: Answer, question: str, negated: bool) -> Polar | None:
-    """What the answer's sentences say that restate the question: how things are before how they
+def _denies_universal(answer: ParsedAnswer) -> bool:
+    """Whether an answer denies that something holds for all or both: "Only one of them"."""
+    if _NOT_UNIVERSAL.match(answer.text):
+        return True
+    contrast = _NEGATIVE_CONTRAST.search(answer.sentences[-1])
+    return leading_polarity(answer.text) is None and contrast is not None
+
+
+def _stated_polarity(agrees: bool | None, denies: bool, negated: bool) -> Polar | None:
+    """The polarity of a statement that repeats a question or says its contrary, denied or not; None
+    where it does neither, or leaves it open.
+    """
+    if agrees is None or (not agrees and (denies or negated)):
+        return None
+    return "yes" if agrees and denies == negated else "no"
+
+
+def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """The polarity of the sentences that restate the question: how things are before how they
     look, then what is concluded, what it begins with, and what comes last.
     """
-    blind = _BLIND.search(answer.text)
-    if blind and not (_EXISTENCE.search(question) and re.search(r"see|view|make", blind[0])):
+    unseen = _UNSEEN.search(answer.text)
+    if unseen and not (
+        _EXISTENCE_QUESTION.search(question) and re.search(r"see|view|make", unseen[0])
+    ):
         return None
-    if not question or about_another(question):
+    if not question or quotes_question(question):
         return None
     last = answer.sentences[-1]
-    if unable(last) and not _stated(last, question, negated):
+    if says_unable(last) and not _clause_polarities(last, question, negated):
         return None
-    few = answer.sentences if len(answer.sentences) < 5 else (last,)
-    stated = [
-        each
-        for text in (*answer.concluding, answer.sentences[0], *reversed(few))
-        for each in _stated(text, question, negated)
-    ]
-    return min(stated, key=lambda each: each[0])[1] if stated else None
+    # of a long answer only the ends are read
+    ends = answer.sentences if len(answer.sentences) < 5 else (last,)
+    stated: list[tuple[bool, Polar]] = []
+    for text in (*answer.concluding, answer.sentences[0], *reversed(ends)):
+        stated += _clause_polarities(text, question, negated)
+    _, polarity = min(stated, key=itemgetter(0), default=(False, None))
+    return polarity
 
 
-def _stated(text: str, question: str, negated: bool) -> list[tuple[bool, Polar]]:
-    """What the clauses of a sentence say that restate the question, the last first, and whether
-    they only say how things look.
+def _clause_polarities(text: str, question: str, negated: bool) -> list[tuple[bool, Polar]]:
+    """The polarities of the clauses of a sentence that restate the question, the last first, each
+    with whether it only says how things look.
     """
     text = re.sub(r"\b(?:rather than|instead of)\b", ", not", _PARENTHESES.sub("", text))
-    statements = []
-    for part in _BUT.split(_ADVERBIAL.sub("", text))[::-1]:
-        first, *others = _ASIDE.split(_ADVERBIAL.sub("", part.strip()))
-        for clause in (first, *filter(_BEHIND.match, others)):
-            polar = _clause(clause, question, negated)
-            if polar:
-                statements.append((_SEEMS.search(clause) is not None, polar))
-    return statements
+    polarities = []
+    for statement in reversed(_CONTRAST.split(_ADVERBIAL.sub("", text))):
+        first, *remarks = _SIDE_REMARK.split(_ADVERBIAL.sub("", statement.strip()))
+        for clause in (first, *filter(_SECOND_PREDICATE.match, remarks)):
+            polarity = _clause_polarity(clause, question, negated)
+            if polarity:
+                polarities.append((_APPEARANCE.search(clause) is not None, polarity))
+    return polarities
 
 
-def _clause(clause: str, question: str, negated: bool) -> Polar | None:
-    """What a clause says that restates the question; None for another clause."""
-    words, denies = _words(clause), NEGATIVE.search(clause) is not None
-    if DOUBT.search(clause) or not (words or _ELLIPSIS.match(clause)):
+def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
+    """The polarity of a clause that restates the question; None for another clause."""
+    words = _content_words(clause)
+    question_words = _question_words(question)
+    denies = NEGATIVE.search(clause) is not None
+    if DOUBT.search(clause) or not _is_statement(clause, words, question_words):
         return None
-    if not (_VERB.search(clause) or denies or len(words) > max(1, len(_asked(question)) - 2)):
-        return None
-    asked = _asked(question)
-    partly = set(words) < set(asked) and not denies and not _EXISTENCE.search(question)
-    if partly and _THERE.match(clause):
+    asks_existence = _EXISTENCE_QUESTION.search(question) is not None
+    is_partial = set(words) < set(question_words) and not denies and not asks_existence
+    if is_partial and _EXISTENTIAL_CLAUSE.match(clause):
         return None  # "There is a dog" does not say that the dog is black
-    if words and _ABSENCE.match(clause) and set(words) <= set(asked) and not negated:
+    if words and _ABSENCE.match(clause) and set(words) <= set(question_words) and not negated:
         return "no"
-    before, _, behind = question.partition(" than ")
-    there = set(words) & set(_words(behind)) - set(_words(before))
-    if there and not _THAN.search(clause) and _COMPARED & set(words) & set(asked):
-        return None if denies else "no"  # "It is higher in tank B", and not than there
-    same = _restates(words, question)
-    if same is None and _EXISTENCE.search(question) and _in_order(asked, words) and not denies:
+    if _prefers_standard(clause, words, question):
+        return None if denies else "no"
+    agrees = _restates(words, question)
+    if agrees is None and asks_existence and _is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
-    if same is None or (not same and (denies or negated)):
-        return None
-    return "yes" if same and denies == negated else "no"
+    return _stated_polarity(agrees, denies, negated)
 
 
-def lead(text: str) -> Polar | None:
+def _is_statement(clause: str, words: Sequence[str], question_words: Sequence[str]) -> bool:
+    """Whether a clause has a predicate, or most of the question's words."""
+    if not words and not _ELLIPSIS.match(clause):
+        return False
+    has_predicate = _VERB.search(clause) or NEGATIVE.search(clause)
+    return bool(has_predicate) or len(words) > max(1, len(question_words) - 2)
+
+
+def _prefers_standard(clause: str, words: Sequence[str], question: str) -> bool:
+    """Whether a clause gives more to what the question compares with: "It is higher in tank B",
+    asked whether it is higher in tank A than in tank B.
+    """
+    before, _, after = question.partition(" than ")
+    standard = set(_content_words(after)) - set(_content_words(before))
+    comparatives = _COMPARATIVES & set(words) & set(_question_words(question))
+    return bool(standard & set(words) and comparatives) and not _COMPARISON.search(clause)
+
+
+def leading_polarity(text: str) -> Polar | None:
     """The yes or no that a text begins with."""
     if _NO_ANSWER.search(text):
         return None
@@ -307,7 +360,7 @@ def lead(text: str) -> Polar | None:
     return "no" if re.search(r"\bnot\b|n't|opposite|nothing", word) else "yes"
 
 
-def _words(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     for sign, word in (("<", " less "), (">", " greater ")):
         text = text.replace(sign, word)
     text = re.sub(r"(?<=\w )A\b", "a_", text).replace("-", "")  # "Company A" is a name
@@ -316,37 +369,37 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=65536)
-def about_another(question: str) -> bool:
-    """Whether a question turns another one round; a restatement of it is not read."""
-    return _ABOUT_ANOTHER.search(question) is not None
+def quotes_question(question: str) -> bool:
+    """Whether a question denies or quotes another one, so that no restatement of it is read."""
+    return _QUOTED_QUESTION.search(question) is not None
 
 
 @lru_cache(maxsize=65536)
-def _asked(question: str) -> tuple[str, ...]:
+def _question_words(question: str) -> tuple[str, ...]:
     """The content words of a question."""
-    return tuple(_words(_AROUND_QUESTION.sub("", _ADVERBIAL.sub("", question))))
+    return tuple(_content_words(_AROUND_QUESTION.sub("", _ADVERBIAL.sub("", question))))
 
 
 @lru_cache(maxsize=4096)
-def _said(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
-    """What the text of an answer says, whatever was asked.
+def _parse_lead(text: str) -> tuple[Polar | None, tuple[str, ...] | None, bool]:
+    """Read the beginning of an answer, whatever was asked.
 
-    The leading yes or no; the content words of the statement behind it, None where there is none;
-    and whether that statement denies.
+    Returns the leading yes or no; the content words of the statement behind it, None where there is
+    none; and whether that statement denies.
     """
-    begin = _LEAD.match(text) or _CJK_LEAD.match(text)
-    rest = text[begin.end() :].lstrip(" ,.:;!*—–-") if begin else text
-    clause = re.split(r"[.!?\n]", _PARENTHESES.sub("", rest).lstrip(), maxsplit=1)[0]
-    aside = _ASIDE.search(clause)
-    clause = clause[: aside.start()] if aside else clause
-    words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
-    return lead(text), words, NEGATIVE.search(clause) is not None
+    match = _LEAD.match(text) or _CJK_LEAD.match(text)
+    remainder = text[match.end() :].lstrip(" ,.:;!*—–-") if match else text
+    clause = re.split(r"[.!?\n]", _PARENTHESES.sub("", remainder).lstrip(), maxsplit=1)[0]
+    clause = _SIDE_REMARK.split(clause, maxsplit=1)[0]
+    words = tuple(_content_words(clause)) if _STATEMENT.match(clause) else None
+    return leading_polarity(text), words, NEGATIVE.search(clause) is not None
 
 
 _NEUTRAL = re.compile(
-    r".*ly|ones?|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion|plac|situat"
+    r".*ly|ones?|all|just|also|much|far|bit|dur|side|park|stand|sitt?|lie|locat|posit|posit?ion"
+    r"|plac|situat"
 )
-"""What a sentence may say beside the words of the question, as stems."""
+"""Stems of words that a sentence may add to those of the question."""
 
 
 @lru_cache(4096)
@@ -362,11 +415,13 @@ _IRREGULAR = MappingProxyType(
     dict(
         pair.split(":")
         for pair in (
-            "rose:rise risen:rise fell:fall fallen:fall grew:grow won:win lost:lose wore:wear held:hold"
+            "rose:rise risen:rise fell:fall fallen:fall grew:grow won:win lost:lose wore:wear"
+            " held:hold"
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
             " beside:near next:near close:near adjacent:near equal:same equally:same identical:same"
-            " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large bigger:larger"
+            " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
+            " bigger:larger"
             " alike:same"
         ).split()
     )
@@ -389,8 +444,8 @@ _RELATIONS = _groups(
     "closer farther further", "wider narrower", "thicker thinner", "brighter darker",
     "lighter darker", "warmer colder cooler", "hotter colder cooler", "better worse",
 )  # fmt: skip
-"""What holds between two things holds the other way round with its opposite."""
-_COMPARED = frozenset().union(*_RELATIONS)
+"""Opposite relations: "A is left of B" says that B is right of A."""
+_COMPARATIVES = frozenset().union(*_RELATIONS)
 _EQUAL = frozenset({_stem("same")})
 _CONTRARIES = (
     *_RELATIONS,
@@ -398,23 +453,26 @@ _CONTRARIES = (
         "red blue green yellow black white orange purple pink brown gray grey beige",
         "stand sit lie kneel walk run", "large small tiny", "big small tiny", "tall short",
         "long short", "high low", "old young new", "open closed shut", "indoors outdoors",
-        "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different", "empty full",
+        "indoor outdoor", "inside outdoors", "day daylight daytime night", "same different",
+        "empty full",
         "rise fall", "increase decrease decline", "rise decrease decline drop",
-        "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even", "wet dry",
+        "increase fall drop", "grow shrink", "win lose", "up down", "male female", "odd even",
+        "wet dry",
         "awake asleep", "toward away", "top bottom", "first last second third",
-        "round square triangular rectangular", "wooden metal plastic glass", "parallel perpendicular",
+        "round square triangular rectangular", "wooden metal plastic glass",
+        "parallel perpendicular",
         "one two three four five six seven eight nine ten",
     ),
 )  # fmt: skip
 
 
-def _by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[frozenset[str], ...]]:
+def _groups_by_word(groups: Sequence[frozenset[str]]) -> Mapping[str, tuple[frozenset[str], ...]]:
     """Word -> the groups that it is in, for each answer asks for few of them."""
     words = frozenset().union(*groups)
     return {word: tuple(group for group in groups if word in group) for word in words}
 
 
-_RELATIONS_OF, _CONTRARIES_OF = _by_word(_RELATIONS), _by_word(_CONTRARIES)
+_RELATIONS_BY_WORD, _CONTRARIES_BY_WORD = _groups_by_word(_RELATIONS), _groups_by_word(_CONTRARIES)
 
 
 def _restates(clause: Sequence[str], question: str) -> bool | None:
@@ -424,96 +482,123 @@ def _restates(clause: Sequence[str], question: str) -> bool | None:
     All its content words are in the question, in the same order: "The star is larger than the
     circle" says the contrary of "Is the circle larger than the star?".
     """
-    asked = _asked(question)
-    if not _COUNTS & set(asked):  # "There are two dogs" says that there is a dog
+    question_words = _question_words(question)
+    if not _COUNTS & set(question_words):  # "There are two dogs" says that there is a dog
         clause = [word for word in clause if word not in _COUNTS]
     stated = [
         word
         for word in clause
-        if word in asked or not _NEUTRAL.fullmatch(word) or _opposed(word, asked)
+        if word in question_words
+        or not _NEUTRAL.fullmatch(word)
+        or _contraries_in(word, question_words)
     ]
     if not stated:
         return True if clause in ([], ["one"]) else None  # "He has one"
-    clause = stated
-    if _EQUAL & set(asked) and _COMPARED & set(clause) - set(asked):
+    comparatives = _COMPARATIVES & set(stated)
+    if _EQUAL & set(question_words) and comparatives - set(question_words):
         return False
-    if _COMPARED & set(asked) and not _COMPARED & set(clause):
-        # "They are of the same size" says that none is larger; "x is 5" says nothing of it
-        others = set(clause) - _EQUAL
-        return False if others < set(clause) and (others & set(asked) or len(others) < 2) else None
-    if len(asked) == 2 and {*clause[:2]} == {*asked}:
-        return True  # "The function is even", of an even function
-    about = clause[0] == asked[0] or _PRONOUN.match(question)
-    if len(asked) > 1 and about and _in_order(asked, clause):
-        return True  # "It has symmetry of order 4"
-    if _in_order(clause, asked) or _in_order(_without_adjectives(clause, asked), asked):
+    if _COMPARATIVES & set(question_words) and not comparatives:
+        return _restates_as_equal(stated, question_words)
+    if _repeats(stated, question_words, question):
         return True
-    for place, word in enumerate(clause):
+    if _says_contrary(stated, question_words):
+        return False
+    return _relation_agrees(stated, question_words)
+
+
+def _restates_as_equal(stated: Sequence[str], question_words: Sequence[str]) -> bool | None:
+    """False where a clause calls equal what a question compares: "They are of the same size" says
+    that none is larger, and "x is 5" says nothing of it.
+    """
+    compared_words = set(stated) - _EQUAL
+    names_compared = compared_words & set(question_words) or len(compared_words) < 2
+    return False if compared_words < set(stated) and names_compared else None
+
+
+def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str) -> bool:
+    """Whether the words of a clause say again what is asked."""
+    if len(question_words) == 2 and set(stated[:2]) == set(question_words):
+        return True  # "The function is even", of an even function
+    has_subject = stated[0] == question_words[0] or _PRONOUN.match(question)
+    if len(question_words) > 1 and has_subject and _is_subsequence(question_words, stated):
+        return True  # "It has symmetry of order 4"
+    return _is_subsequence(stated, question_words) or _is_subsequence(
+        _without_adjectives(stated, question_words), question_words
+    )
+
+
+def _says_contrary(stated: Sequence[str], question_words: Sequence[str]) -> bool:
+    """Whether a clause is the question with one word replaced by a contrary of it."""
+    for index, word in enumerate(stated):
         positive = re.sub(r"^(?:un|in|im|ir|non|dis)", "", word)
-        for group in (*_CONTRARIES_OF.get(word, ()), frozenset({word, positive})):
-            opposed = group.intersection(asked) - {word}
-            if opposed and any(
-                _in_order(
-                    [*clause[:place], other, *([] if other == asked[-1] else clause[place + 1 :])],
-                    asked,
-                )
-                for other in opposed
-            ):
-                return False
-    return _related(clause, asked)
+        for group in (*_CONTRARIES_BY_WORD.get(word, ()), frozenset({word, positive})):
+            for contrary in group.intersection(question_words) - {word}:
+                # what follows the last word of the question adds nothing to it
+                remainder = [] if contrary == question_words[-1] else stated[index + 1 :]
+                if _is_subsequence([*stated[:index], contrary, *remainder], question_words):
+                    return True
+    return False
 
 
-def _opposed(word: str, asked: Sequence[str]) -> set[str]:
+def _contraries_in(word: str, question_words: Sequence[str]) -> set[str]:
     """The words of a question that a word is a contrary of."""
-    return set().union(*_CONTRARIES_OF.get(word, ())) & set(asked) - {word}
+    return set().union(*_CONTRARIES_BY_WORD.get(word, ())) & set(question_words) - {word}
 
 
-def _without_adjectives(clause: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
+def _without_adjectives(clause: Sequence[str], question_words: Sequence[str]) -> Sequence[str]:
     """A clause that says the last thing asked for, without one or two words right before words of
     the question: "They wear a white helmet".
     """
-    added = [
-        place
-        for place, word in enumerate(clause[:-1])
-        if word not in asked
-        and word not in _COMPARED
-        and clause[place + 1] in asked
-        and not _opposed(word, asked)
+    adjective_indices = [
+        index
+        for index, word in enumerate(clause[:-1])
+        if word not in question_words
+        and word not in _COMPARATIVES
+        and clause[index + 1] in question_words
+        and not _contraries_in(word, question_words)
     ]
-    if not 0 < len(added) < 3 or clause[-1] != asked[-1] or len(clause) - len(added) < 2:
+    if (
+        not 0 < len(adjective_indices) < 3
+        or clause[-1] != question_words[-1]
+        or len(clause) - len(adjective_indices) < 2
+    ):
         return clause
-    return [word for place, word in enumerate(clause) if place not in added]
+    return [word for index, word in enumerate(clause) if index not in adjective_indices]
 
 
-def _related(clause: Sequence[str], asked: Sequence[str]) -> bool | None:
+def _relation_agrees(clause: Sequence[str], question_words: Sequence[str]) -> bool | None:
     """Whether a clause says of two things what was asked: "2016 is lower than 2015" says that 2015
     is higher.
     """
-    for place, word in enumerate(asked):
-        before, behind = set(asked[:place]), set(asked[place + 1 :])
-        for group in _RELATIONS_OF.get(word, ()):
-            for here, other in enumerate(clause):
-                if other not in group:
+    for index, word in enumerate(question_words):
+        before, after = set(question_words[:index]), set(question_words[index + 1 :])
+        for group in _RELATIONS_BY_WORD.get(word, ()):
+            for position, relation in enumerate(clause):
+                if relation not in group:
                     continue
-                first, second = set(clause[:here]), set(clause[here + 1 :])
-                if not second or not first | second <= before | behind or not (first or not before):
+                first, second = set(clause[:position]), set(clause[position + 1 :])
+                is_covered = first | second <= before | after
+                if not second or not is_covered or not (first or not before):
                     continue
-                here_turned, there_turned = first & behind - before, second & before - behind
-                if bool(here_turned) != bool(there_turned):
+                first_moved = first & after - before
+                second_moved = second & before - after
+                if bool(first_moved) != bool(second_moved):
                     continue
-                said = [each for each in clause[here + 1 :] if each in behind - before]
-                straight = _in_order(said, asked[place + 1 :])
-                return (straight and not here_turned) == (word == other)
+                tail = [name for name in clause[position + 1 :] if name in after - before]
+                in_order = _is_subsequence(tail, question_words[index + 1 :])
+                return (in_order and not first_moved) == (word == relation)
     return None
 
 
-def _in_order(clause: Sequence[str], asked: Sequence[str]) -> bool:
-    left = iter(asked)
-    return all(word in left for word in clause)
+def _is_subsequence(words: Sequence[str], sequence: Sequence[str]) -> bool:
+    """Whether a sequence has all these words, in their order."""
+    remaining = iter(sequence)
+    return all(word in remaining for word in words)
 
 
-def against_words(text: str) -> bool:
+def needs_question(text: str) -> bool:
     """Whether `read_polar` reads a text against the question's words."""
-    return text.strip(" \n.!,*\"'").lower() not in ("yes", "no") and (
-        bool(_said(passages(text).text)[1]) or lead(text) is None
-    )
+    if text.strip(" \n.!,*\"'").lower() in ("yes", "no"):
+        return False
+    _, words, _ = _parse_lead(parse_answer(text).text)
+    return bool(words) or leading_polarity(text) is None

@@ -4,13 +4,13 @@ Each reader is written from the rules of its release, and `tests/test_released_r
 to what the released code gave on the corpus. Where a release draws a random option for an answer
 that it cannot read, the answer is unread here.
 
-    name        choices                                                  short answers
-    mmmu        MMMU's eval_utils.py                                     its eval_open
-    mmmu_pro    MMMU-Pro's evaluate.py: "Answer:" before all else        as mmmu
-    lmms_eval   lmms-eval's shared parser of MMMU-like tasks             as mmmu
-    mathvista   MathVista's calculate_score.py: the likeliest option     whole numbers, decimals, lists
-    inspect     inspect's multiple_choice: "ANSWER: X"                   match(), at the end
-    vlmevalkit  VLMEvalKit's can_infer: one letter, else one option      equal whole texts
+    name        choices                                               short answers
+    mmmu        MMMU's eval_utils.py                                  its eval_open
+    mmmu_pro    MMMU-Pro's evaluate.py: "Answer:" before all else     as mmmu
+    lmms_eval   lmms-eval's shared parser of MMMU-like tasks          as mmmu
+    mathvista   MathVista's calculate_score.py: the likeliest option  whole numbers, decimals, lists
+    inspect     inspect's multiple_choice: "ANSWER: X"                match(), at the end
+    vlmevalkit  VLMEvalKit's can_infer: one letter, else one option   equal whole texts
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
-from typing import Any
 
 from hqm.scoring.choices import read_choice
-from hqm.scoring.short_answers import ShortMatch, match_short, texts_of
+from hqm.scoring.short_answers import ShortMatch, match_short, target_texts
 from hqm.types import LETTERS, Item
 
 # --- MMMU and what came from it ---
 
 
-def _last_named(
-    text: str, options: Sequence[str], patterns: Sequence[str], at_end: str
+def _last_letter(
+    text: str, options: Sequence[str], patterns: Sequence[str], end_pattern: str
 ) -> str | None:
     """The letter that stands last, by the first of these patterns that finds any; else the option
     that is named last in a text of more than five words.
@@ -39,22 +39,24 @@ def _last_named(
     text = f" {text} "
     letters = LETTERS[: len(options)]
     for pattern in patterns:
-        written = [letter for letter in letters if pattern.format(letter) in text]
-        if written:
-            place = pattern if pattern == "({})" else at_end
-            return max(written, key=lambda letter: text.rfind(place.format(letter)))
+        letters_found = [letter for letter in letters if pattern.format(letter) in text]
+        if letters_found:
+            last_pattern = pattern if pattern == "({})" else end_pattern
+            return max(letters_found, key=lambda letter: text.rfind(last_pattern.format(letter)))
     if len(text.split()) <= 5:
         return None
-    lower = text.lower()
-    named = [
-        letter for letter, option in zip(letters, options, strict=True) if option.lower() in lower
-    ]
-    return max(named, key=lambda a: lower.rfind(options[letters.index(a)].lower()), default=None)
+    lowered = text.lower()
+    ends = {
+        letter: lowered.rfind(option.lower())
+        for letter, option in zip(letters, options, strict=True)
+        if option.lower() in lowered
+    }
+    return max(ends, key=ends.__getitem__, default=None)
 
 
 def mmmu_choice(text: str, options: Sequence[str]) -> str | None:
     """The letter that `parse_multi_choice_response` of MMMU reads."""
-    return _last_named(text, options, ("({})", " {} "), " {} ")
+    return _last_letter(text, options, ("({})", " {} "), " {} ")
 
 
 def lmms_eval_choice(text: str, options: Sequence[str]) -> str | None:
@@ -62,21 +64,21 @@ def lmms_eval_choice(text: str, options: Sequence[str]) -> str | None:
 
     A letter at the end of a word counts, as in "DNA is": so does its release.
     """
-    return _last_named(text, options, ("({})", "{} ", "{}."), " {} ")
+    return _last_letter(text, options, ("({})", "{} ", "{}."), " {} ")
 
 
 def mmmu_pro_choice(text: str, options: Sequence[str]) -> str | None:
     """The letter that `parse_multi_choice_response` of MMMU-Pro reads."""
-    place = text.rfind("Answer:")
-    if place >= 0:
-        behind = text[place + len("Answer:") :].strip()
-        written = [letter for letter in LETTERS[: len(options)] if letter in behind]
-        if len(written) == 1:
-            return written[0]
+    start = text.rfind("Answer:")
+    if start >= 0:
+        tail = text[start + len("Answer:") :].strip()
+        letters_found = [letter for letter in LETTERS[: len(options)] if letter in tail]
+        if len(letters_found) == 1:
+            return letters_found[0]
     return lmms_eval_choice(text, options)
 
 
-_KEYS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+_CUES = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _NUMBERS = (
     r"-?\b\d{1,3}(?:,\d{3})+\b",
     r"-?\d+(?:\.\d+)?[eE][+-]?\d+",
@@ -86,33 +88,44 @@ _NUMBERS = (
 
 def mmmu_short(text: str, targets: Sequence[str]) -> bool:
     """Whether `parse_open_response` and `eval_open` of MMMU take an answer for right."""
-    parts = re.split(r"\.\s(?=[A-Z])|\n", text.strip().strip(".").lower())
-    keys = []
-    for i, part in enumerate(parts):
-        marks = (*_KEYS, "=") if i == len(parts) - 1 else _KEYS
-        tails = [part.split(mark)[-1].strip() for mark in marks if mark in part]
+    phrases = _mmmu_phrases(text)
+    numbers: list[str] = []
+    for phrase in phrases:
+        for pattern in _NUMBERS:
+            numbers += re.findall(pattern, phrase)
+    values = chain.from_iterable(map(_mmmu_value, (*phrases, *numbers)))
+    keys = list(chain.from_iterable(map(_mmmu_value, map(str, targets))))
+    return any(_is_mmmu_match(value, keys) for value in values)
+
+
+def _mmmu_phrases(text: str) -> list[str]:
+    """The phrases in which MMMU's release looks for an answer, those behind a word that announces
+    it.
+    """
+    sentences = re.split(r"\.\s(?=[A-Z])|\n", text.strip().strip(".").lower())
+    phrases = []
+    for index, sentence in enumerate(sentences):
+        cues = (*_CUES, "=") if index == len(sentences) - 1 else _CUES
         # the release takes the shortest tail, and replaces one that is empty
         shortest = None
-        for tail in tails:
-            if not shortest or len(tail) < len(shortest):
-                shortest = tail
+        for cue in cues:
+            if cue in sentence:
+                tail = sentence.split(cue)[-1].strip()
+                if not shortest or len(tail) < len(shortest):
+                    shortest = tail
         if shortest and shortest not in (":", ",", ".", "!", "?", ";", "'"):
-            keys.append(shortest)
-    keys = keys or [text.strip().strip(".").lower()]
-    numbers = [
-        number for key in keys for pattern in _NUMBERS for number in re.findall(pattern, key)
-    ]
-    read = [value for each in (*keys, *numbers) for value in _mmmu_value(each)]
-    right = [value for target in targets for value in _mmmu_value(str(target))]
-    return any(
-        any(isinstance(each, str) and each in value for each in right)
-        if isinstance(value, str)
-        else value in right
-        for value in read
-    )
+            phrases.append(shortest)
+    return phrases or [text.strip().strip(".").lower()]
 
 
-def _mmmu_value(text: str) -> list[Any]:
+def _is_mmmu_match(value: float | str, keys: Sequence[float | str]) -> bool:
+    """Whether a number is among the keys, or a text contains one of them."""
+    if not isinstance(value, str):
+        return value in keys
+    return any(isinstance(key, str) and key in value for key in keys)
+
+
+def _mmmu_value(text: str) -> list[float | str]:
     """A number to two decimal places, else the lower-case text; one letter with a space beside
     it.
     """
@@ -132,9 +145,9 @@ def mathvista_choice(text: str, options: Sequence[str]) -> str | None:
     extraction; it always reads one.
     """
     text = text.strip()
-    written = re.findall(r"\(([a-zA-Z])\)", text)
-    if written:
-        text = written[0].upper()
+    letters_found = re.findall(r"\(([a-zA-Z])\)", text)
+    if letters_found:
+        text = letters_found[0].upper()
     letters = LETTERS[: len(options)]
     if text in tuple(letters):
         return text
@@ -142,19 +155,20 @@ def mathvista_choice(text: str, options: Sequence[str]) -> str | None:
     return letters[distances.index(min(distances))]
 
 
-def _distance(text: str, other: str) -> int:
-    """Levenshtein's distance."""
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(text, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+def _distance(text: str, target: str) -> int:
+    """Return Levenshtein's distance of two texts."""
+    row = list(range(len(target) + 1))
+    for i, text_letter in enumerate(text, 1):
+        diagonal, row[0] = row[0], i
+        for j, target_letter in enumerate(target, 1):
+            replaced = diagonal + (text_letter != target_letter)
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, replaced)
     return row[-1]
 
 
 def mathvista_short(text: str, kind: str, precision: float | None) -> str | None:
-    """What `normalize_extracted_answer` makes of an extraction that is a whole number (`integer`),
-    a decimal (`float`) or a list; None where it is no such thing.
+    """The value that `normalize_extracted_answer` of MathVista makes of an extraction that is a
+    whole number (`integer`), a decimal (`float`) or a list; None for another text.
     """
     try:
         if kind == "integer":
@@ -177,8 +191,8 @@ def inspect_choice(text: str, options: Sequence[str]) -> str | None:
     if not matches:
         return None
     tokens = [token for token in matches[-1].strip().rstrip(".").upper().split(",") if token]
-    known = tuple(LETTERS[: len(options)])
-    return tokens[0] if len(tokens) == 1 and tokens[0] in known else None
+    letters = tuple(LETTERS[: len(options)])
+    return tokens[0] if len(tokens) == 1 and tokens[0] in letters else None
 
 
 def inspect_short(text: str, targets: Sequence[str]) -> bool:
@@ -204,25 +218,24 @@ def vlmevalkit_choice(text: str, options: Sequence[str]) -> str | None:
     """The letter that `can_infer` of VLMEvalKit reads; its Z, for a rejection, is unread."""
     letters = LETTERS[: len(options)]
     if "Failed to obtain answer via API" not in text:
-        if any(each in text for each in _REJECTIONS):
+        if any(phrase in text for phrase in _REJECTIONS):
             return None
-        words = text
-        for mark in ".()[],:;!*#{}":
-            words = words.replace(mark, " ")
-        split = words.split()
-        written = [letter for letter in letters if letter in split]
-        if len(written) == 1 and split.index(written[0]) > len(split) - 5:
-            return written[0]
-        if not written and "Z" in split:
+        words = re.sub(r"[.()\[\],:;!*#{}]", " ", text).split()
+        letters_found = [letter for letter in letters if letter in words]
+        if len(letters_found) == 1 and words.index(letters_found[0]) > len(words) - 5:
+            return letters_found[0]
+        if not letters_found and "Z" in words:
             return None
         verbose = re.search(r"(?i)(?:correct\s+)?answer\s+is\s+\**([ABCD])\**", text)
         if verbose and verbose[1].upper() in letters:
             return verbose[1].upper()
-    lower = text.lower()
-    if len(lower) > 2 * sum(map(len, options)):
+    lowered = text.lower()
+    if len(lowered) > 2 * sum(map(len, options)):
         return None
-    named = [a for a, option in zip(letters, options, strict=True) if option.lower() in lower]
-    return named[0] if len(named) == 1 else None
+    letters_named = [
+        letter for letter, option in zip(letters, options, strict=True) if option.lower() in lowered
+    ]
+    return letters_named[0] if len(letters_named) == 1 else None
 
 
 # --- the readers by the name of their parser ---
@@ -231,21 +244,21 @@ ChoiceReader = Callable[[str, Sequence[str], str], str | None]
 ShortReader = Callable[[str, Item], ShortMatch | None]
 
 
-def _of_text(read: Callable[[str, Sequence[str]], str | None]) -> ChoiceReader:
-    """A reader of choices that does not look at the question."""
+def _ignore_question(read: Callable[[str, Sequence[str]], str | None]) -> ChoiceReader:
+    """Return a reader of choices that does not look at the question."""
     return lambda text, options, _: read(text, options)
 
 
-def _of_verdict(right: Callable[[str, Sequence[str]], bool]) -> ShortReader:
-    """A reader that says whether an answer is right, and not what it read."""
-    return lambda text, item: ShortMatch(right(text, texts_of(item)), text.strip())
+def _match_targets(is_right: Callable[[str, Sequence[str]], bool]) -> ShortReader:
+    """Return a reader that says whether an answer is right, and not what it read."""
+    return lambda text, item: ShortMatch(is_right(text, target_texts(item)), text.strip())
 
 
-def _equal(text: str, targets: Sequence[str]) -> bool:
+def _equals_target(text: str, targets: Sequence[str]) -> bool:
     return text.strip() in targets
 
 
-def _mathvista(text: str, item: Item) -> ShortMatch | None:
+def _match_mathvista(text: str, item: Item) -> ShortMatch | None:
     kind = str(item.meta.get("answer_type") or "text")
     read = mathvista_short(text, kind, item.meta.get("precision"))
     return None if read is None else ShortMatch(read == str(item.target), read)
@@ -254,22 +267,22 @@ def _mathvista(text: str, item: Item) -> ShortMatch | None:
 CHOICES: Mapping[str, ChoiceReader] = MappingProxyType(
     {
         "strict": read_choice,
-        "mmmu": _of_text(mmmu_choice),
-        "mmmu_pro": _of_text(mmmu_pro_choice),
-        "lmms_eval": _of_text(lmms_eval_choice),
-        "mathvista": _of_text(mathvista_choice),
-        "inspect": _of_text(inspect_choice),
-        "vlmevalkit": _of_text(vlmevalkit_choice),
+        "mmmu": _ignore_question(mmmu_choice),
+        "mmmu_pro": _ignore_question(mmmu_pro_choice),
+        "lmms_eval": _ignore_question(lmms_eval_choice),
+        "mathvista": _ignore_question(mathvista_choice),
+        "inspect": _ignore_question(inspect_choice),
+        "vlmevalkit": _ignore_question(vlmevalkit_choice),
     }
 )
 SHORT_ANSWERS: Mapping[str, ShortReader] = MappingProxyType(
     {
         "strict": match_short,
-        "mmmu": _of_verdict(mmmu_short),
-        "mmmu_pro": _of_verdict(mmmu_short),
-        "lmms_eval": _of_verdict(mmmu_short),
-        "mathvista": _mathvista,
-        "inspect": _of_verdict(inspect_short),
-        "vlmevalkit": _of_verdict(_equal),
+        "mmmu": _match_targets(mmmu_short),
+        "mmmu_pro": _match_targets(mmmu_short),
+        "lmms_eval": _match_targets(mmmu_short),
+        "mathvista": _match_mathvista,
+        "inspect": _match_targets(inspect_short),
+        "vlmevalkit": _match_targets(_equals_target),
     }
 )

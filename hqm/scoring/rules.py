@@ -25,7 +25,7 @@ from hqm.types import Item, Response, State, Verdict
 # ----------------------------------------------------------------------
 
 Withholding = Literal["unscored", "official"]
-"""What becomes of an answer that was withheld: it is never scored, or it is scored as the release
+"""The treatment of an answer that was withheld: it is never scored, or it is scored as the release
 would score its text.
 """
 
@@ -55,17 +55,16 @@ def withheld(counts: Mapping[str, int]) -> int:
 
 
 def advice_on_cut(counts: Mapping[str, int]) -> str:
-    """What to do about answers that were cut before any word; nothing where there are none.
+    """Return the advice on answers that were cut before any word; nothing where there are none.
 
     >>> advice_on_cut({"ok": 5, "cut": 7})
     '7 of 12 answers were cut before any word: raise --max-tokens'
     """
-    cut = counts.get("cut", 0)
-    return (
-        f"{cut} of {sum(counts.values())} answers were cut before any word: raise --max-tokens"
-        if cut
-        else ""
-    )
+    n_cut = counts.get("cut", 0)
+    if not n_cut:
+        return ""
+    total = sum(counts.values())
+    return f"{n_cut} of {total} answers were cut before any word: raise --max-tokens"
 
 
 _POLAR = ("yes", "no")
@@ -122,16 +121,16 @@ def counted_wrong(verdict: Verdict) -> Verdict:
 def score_yes_no(item: Item, response: Response, parser: Parser, negated: bool = False) -> Verdict:
     """Score a yes/no answer with a named parser."""
     truth = yes_no_truth(item)
-    said = parser(response.text, item.prompt, negated)
-    if said is None:
+    polarity = parser(response.text, item.prompt, negated)
+    if polarity is None:
         return Verdict.unscored("unparsed", f"{parser.name} reads neither yes nor no")
-    return _read(said, truth)
+    return _polar_verdict(polarity, truth)
 
 
 @lru_cache(maxsize=4)
-def _read(said: str, truth: str) -> Verdict:
+def _polar_verdict(polarity: str, truth: str) -> Verdict:
     """The verdict on an answer that was read: there are four of them, and millions of answers."""
-    return Verdict(float(said == truth), yes_no_tally(said, truth), "ok", said)
+    return Verdict(float(polarity == truth), yes_no_tally(polarity, truth), "ok", polarity)
 
 
 def yes_no_truth(item: Item) -> str:
@@ -152,36 +151,36 @@ def yes_no_truth(item: Item) -> str:
     return truth
 
 
-def _once(rule: Callable[[Item, Response, Parser], Verdict]) -> Callable[..., Verdict]:
-    """A rule that reads a short answer to the same words once, whatever the picture."""
-    made: dict[Hashable, Verdict] = {}
+def _cached_rule(rule: Callable[[Item, Response, Parser], Verdict]) -> Callable[..., Verdict]:
+    """Return a rule that reads a short answer to the same words once, whatever the picture."""
+    verdicts: dict[Hashable, Verdict] = {}
 
     @wraps(rule)
     def score(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
         words = (item.prompt, item.options, repr(item.target), repr(item.meta))
         key = (response.text, parser.name, *words)
-        verdict = made.get(key) or rule(item, response, parser)
-        if len(response.text) <= SHORT and len(made) < _MOST:
-            made[key] = verdict
+        verdict = verdicts.get(key) or rule(item, response, parser)
+        if len(response.text) <= SHORT and len(verdicts) < _MAX_CACHED:
+            verdicts[key] = verdict
         return verdict
 
     return score
 
 
-_MOST = 1 << 16
+_MAX_CACHED = 1 << 16
 
 
-@_once
+@_cached_rule
 def score_choice(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
     """Score a multiple-choice answer; the tally also counts the slot that was chosen."""
-    chosen = parser.for_task("choice").choose(response.text, item.options, item.prompt)
-    if chosen is None:
+    letter = parser.for_task("choice").choose(response.text, item.options, item.prompt)
+    if letter is None:
         return Verdict.unscored("unparsed", "it commits itself to no option, or to more than one")
-    right = float(chosen == str(item.target).strip().upper())
-    return Verdict(right, {"right": right, "n": 1.0, f"slot_{chosen}": 1.0}, "ok", chosen)
+    right = float(letter == str(item.target).strip().upper())
+    return Verdict(right, {"right": right, "n": 1.0, f"slot_{letter}": 1.0}, "ok", letter)
 
 
-@_once
+@_cached_rule
 def score_short(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
     """Score a short answer: a number, a text, a list.
 
@@ -190,46 +189,47 @@ def score_short(item: Item, response: Response, parser: Parser = STRICT) -> Verd
     `meta["none"]`, such as "zero"; `meta["precision"]` and `meta["tolerance"]` say how exactly a
     number is compared.
     """
-    read = parser.for_task("vqa").match(response.text, item)
-    if read is None:
+    match = parser.for_task("vqa").match(response.text, item)
+    if match is None:
         return Verdict.unscored("unparsed", "it commits itself to no answer, or to more than one")
-    right = float(read.right)
-    return Verdict(right, {"right": right, "n": 1.0}, "ok", read.read)
+    right = float(match.right)
+    return Verdict(right, {"right": right, "n": 1.0}, "ok", match.read)
 
 
 # ----------------------------------------------------------------------
-# ROUGE-L: how much two texts share, by the longest sequence of words that stands in both in the
+# ROUGE-L: the overlap of two texts, by the longest sequence of words that both have in the
 # same order.
 # ----------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def common_words(first: Sequence[str], other: Sequence[str]) -> list[int]:
-    """The places in `first` of a longest sequence of words that both have in the same order.
+def common_words(first: Sequence[str], second: Sequence[str]) -> list[int]:
+    """The positions in `first` of a longest sequence of words that both have in the same order.
 
     >>> common_words("police killed the gunman".split(), "police kill the gunman".split())
     [0, 2, 3]
     """
-    longest = [[0] * (len(other) + 1) for _ in range(len(first) + 1)]
+    # lengths[i][j]: of the longest common sequence of first[i:] and second[j:]
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for i in range(len(first) - 1, -1, -1):
-        for j in range(len(other) - 1, -1, -1):
-            here = (
-                longest[i + 1][j + 1] + 1
-                if first[i] == other[j]
-                else max(longest[i + 1][j], longest[i][j + 1])
-            )
-            longest[i][j] = here
-    places, i, j = [], 0, 0
-    while i < len(first) and j < len(other):
-        if first[i] == other[j]:
-            places.append(i)
-            i, j = i + 1, j + 1
-        elif longest[i + 1][j] >= longest[i][j + 1]:
+        for j in range(len(second) - 1, -1, -1):
+            if first[i] == second[j]:
+                lengths[i][j] = lengths[i + 1][j + 1] + 1
+            else:
+                lengths[i][j] = max(lengths[i + 1][j], lengths[i][j + 1])
+    positions = []
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i] == second[j]:
+            positions.append(i)
+            i += 1
+            j += 1
+        elif lengths[i + 1][j] >= lengths[i][j + 1]:
             i += 1
         else:
             j += 1
-    return places
+    return positions
 
 
 def words_of(text: str) -> list[str]:
@@ -244,6 +244,8 @@ def rouge_l(candidate: str, reference: str) -> float:
     >>> rouge_l("police kill the gunman", "police killed the gunman"), rouge_l("", "a dog")
     (0.75, 0.0)
     """
-    ours, theirs = words_of(candidate), words_of(reference)
-    common = len(common_words(ours, theirs))
-    return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+    candidate_words, reference_words = words_of(candidate), words_of(reference)
+    n_common = len(common_words(candidate_words, reference_words))
+    if not n_common:
+        return 0.0
+    return 2 * n_common / (len(candidate_words) + len(reference_words))

@@ -8,7 +8,7 @@ percentages, units and words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -31,21 +31,31 @@ _OTHER_LANGUAGES = (
     "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
     "零 一 二 三 四 五 六 七 八 九 十 十一 十二",
 )
+
+
+def _compound_words() -> dict[str, int]:
+    """Return the values of "twenty-one" to "ninety-nine"."""
+    values = {}
+    for tens_digit, tens in enumerate(_TENS, 2):
+        for digit, unit in enumerate(_SMALL[1:10], 1):
+            values[f"{tens}-{unit}"] = 10 * tens_digit + digit
+    return values
+
+
+def _foreign_words() -> dict[str, int]:
+    """Return the values of the words of other languages."""
+    values: dict[str, int] = {}
+    for words in _OTHER_LANGUAGES:
+        values |= {word: value for value, word in enumerate(words.split())}
+    del values["-"]
+    return values
+
+
 _WORDS: Mapping[str, int] = MappingProxyType(
     {word: i for i, word in enumerate(_SMALL)}
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
-    | {
-        f"{tens}-{unit}": 10 * i + j
-        for i, tens in enumerate(_TENS, 2)
-        for j, unit in enumerate(_SMALL[:10])
-        if j
-    }
-    | {
-        word: i
-        for words in _OTHER_LANGUAGES
-        for i, word in enumerate(words.split())
-        if word not in ("-", "one")
-    }
+    | _compound_words()
+    | _foreign_words()
     | {"dozen": 12, "两": 2, "a hundred": 100, "a thousand": 1000, "a million": 10**6}
 )
 SCALES: Mapping[str, int] = MappingProxyType(
@@ -114,7 +124,7 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
 )
 _FACTORS = ("π", "pi")
 """Units that are factors: 9π is not 9."""
-_PARTS = MappingProxyType(
+_FRACTION_WORDS = MappingProxyType(
     {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 )
 _WORD = "|".join(sorted(map(re.escape, _WORDS), key=len, reverse=True))
@@ -148,7 +158,7 @@ _NUMBER = re.compile(
     rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
-_MOST_DIGITS = 60
+_MAX_DIGITS = 60
 _DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
 
 
@@ -157,7 +167,7 @@ class Number:
     """A number that a text names, with what its digits and the words behind them say."""
 
     value: Fraction
-    places: int
+    decimals: int
     """The decimal places that it was written with."""
     percent: bool
     unit: str
@@ -168,11 +178,13 @@ class Number:
 
     def __str__(self) -> str:
         value = f"{self.value}"
-        if self.places and self.value.denominator != 1:
-            value = f"{float(self.value):.{self.places}f}"
-        return f"{value}{'%' if self.percent else ''}{f' {self.unit}' if self.unit else ''}"
+        if self.decimals and self.value.denominator != 1:
+            value = f"{float(self.value):.{self.decimals}f}"
+        if self.percent:
+            value += "%"
+        return f"{value} {self.unit}" if self.unit else value
 
-    def matches(self, key: Number, places: int | None = None) -> bool:
+    def matches(self, key: Number, decimals: int | None = None) -> bool:
         """Whether it says what the key says.
 
         More decimal places than the key's are rounded, never to a whole number. A percentage equals
@@ -182,29 +194,29 @@ class Number:
         ----------
         key
             The right answer.
-        places
+        decimals
             The decimal places in which both are compared, where the item says so.
         """
-        ours, theirs = self.value, key.value
         if (self.unit in _FACTORS) != (key.unit in _FACTORS):
             return False
+        ours, theirs = self.value, key.value
         if self.unit and key.unit and self.unit != key.unit:
-            here, there = _UNITS.get(self.unit), _UNITS.get(key.unit)
-            if here and there:
-                if here[0] != there[0]:
+            our_unit, their_unit = _UNITS.get(self.unit), _UNITS.get(key.unit)
+            if our_unit and their_unit:
+                if our_unit[0] != their_unit[0]:
                     return False
-                ours = ours * here[1] / there[1]
+                ours = ours * our_unit[1] / their_unit[1]
         candidates = [ours]
         if self.percent != key.percent:
             candidates.append(ours / 100 if self.percent else ours * 100)
-        if places is not None:
-            return any(round(value, places) == round(theirs, places) for value in candidates)
-        return any(
-            value == theirs or (key.places > 0 and round(value, key.places) == theirs)
-            for value in candidates
-        ) or (  # .67 for 2/3
-            not key.places and self.places >= 2 and round(theirs, self.places) == ours
-        )
+        if decimals is not None:
+            return any(round(value, decimals) == round(theirs, decimals) for value in candidates)
+        if theirs in candidates:
+            return True
+        if key.decimals:
+            return any(round(value, key.decimals) == theirs for value in candidates)
+        # .67 for 2/3
+        return self.decimals >= 2 and round(theirs, self.decimals) == ours
 
 
 def _integer(text: str | None) -> int:
@@ -231,55 +243,43 @@ def numbers_in(text: str) -> tuple[Number, ...]:
     """The numbers that a text names, in order; dates and times of day are none."""
     text = with_plain_digits(text)
     dates = [match.span() for match in _DATE.finditer(text)]
-    made: list[Number] = []
+    numbers: list[Number] = []
     for match in _NUMBER.finditer(text):
         if any(low <= match.start("digits") < high for low, high in dates) or _is_huge(match):
             continue
-        made.append(_number(match))
-    return tuple(_joined(made, text))
+        numbers.append(_parse_number(match))
+    return tuple(_merge_numbers(numbers, text))
 
 
 def _is_huge(match: re.Match[str]) -> bool:
     """Whether a number has more digits than any answer needs, as a model that repeats itself
     writes.
     """
-    powers = (match["power"], match["exponent"], match["raised"])
-    return len(match["digits"] or "") + len(match["under"] or "") > _MOST_DIGITS or any(
-        len(power.strip("()-−+")) > 2 for power in powers if power
-    )
+    if len(match["digits"] or "") + len(match["under"] or "") > _MAX_DIGITS:
+        return True
+    powers = filter(None, (match["power"], match["exponent"], match["raised"]))
+    return any(len(power.strip("()-−+")) > 2 for power in powers)
 
 
-def _number(match: re.Match[str]) -> Number:
-    places = 0
-    if match["word"]:
-        word = re.sub(r"\s+", " ", match["word"].lower())
-        dozens = re.fullmatch(r"(.+)[- ]dozen", word)
-        word = dozens[1] if dozens else word
-        value = Fraction(_WORDS[word if word in _WORDS else word.replace(" ", "-")])
-        if dozens:
-            value *= _WORDS["dozen"]
-    else:
-        value, places = _decimal(match["digits"])
-    if match["power"] or match["exponent"]:
-        value, places = value * Fraction(10) ** _integer(match["power"] or match["exponent"]), 0
-    if match["raised"] and value:
-        value, places = value ** _integer(match["raised"]), 0
-    if match["over"] and Fraction(match["under"]):
-        value, places = value / Fraction(match["under"]), 0
-    if match["scale"]:
-        for scale in re.findall(r"\w+", match["scale"].lower()):
-            value *= SCALES[scale]
-        places = 0 if value.denominator == 1 else places
+def _parse_number(match: re.Match[str]) -> Number:
+    """The number that `_NUMBER` matched, with its sign, scale and unit."""
+    value, decimals = _value(match)
+    scales = re.findall(r"\w+", (match["scale"] or "").lower())
+    for scale in scales:
+        value *= SCALES[scale]
+    if scales and value.denominator == 1:
+        decimals = 0
     if match["sign"] or match["late"]:
         value = -value
     unit = (match["unit"] or "").lower().replace(" ", "")
-    if match["word"] and unit.removesuffix("s") in _PARTS:
-        value, unit = value / _PARTS[unit.removesuffix("s")], ""
+    if match["word"] and unit.removesuffix("s") in _FRACTION_WORDS:
+        value /= _FRACTION_WORDS[unit.removesuffix("s")]
+        unit = ""
     if unit not in _UNITS and len(unit) > 2 and not unit.endswith("/s"):
         unit = unit.removesuffix("s")
     return Number(
         value,
-        places,
+        decimals,
         bool(match["percent"]),
         unit,
         match.start(),
@@ -288,60 +288,90 @@ def _number(match: re.Match[str]) -> Number:
     )
 
 
-def _joined(numbers: list[Number], text: str) -> list[Number]:
-    """The numbers, a whole number and the fraction behind it as one: 1 1/2."""
-    joined: list[Number] = []
+def _value(match: re.Match[str]) -> tuple[Fraction, int]:
+    """The value of a number without its sign and scale, and its decimal places."""
+    if match["word"]:
+        value, decimals = _word_value(match["word"]), 0
+    else:
+        value, decimals = _decimal(match["digits"])
+    power = match["power"] or match["exponent"]
+    if power:
+        value *= Fraction(10) ** _integer(power)
+        decimals = 0
+    if match["raised"] and value:
+        value **= _integer(match["raised"])
+        decimals = 0
+    if match["over"] and Fraction(match["under"]):
+        value /= Fraction(match["under"])
+        decimals = 0
+    return value, decimals
+
+
+def _word_value(text: str) -> Fraction:
+    """The value of a number that is written in words, perhaps in dozens."""
+    word = re.sub(r"\s+", " ", text.lower())
+    dozens = re.fullmatch(r"(.+)[- ]dozen", word)
+    word = dozens[1] if dozens else word
+    value = _WORDS[word if word in _WORDS else word.replace(" ", "-")]
+    return Fraction(value * _WORDS["dozen"] if dozens else value)
+
+
+def _merge_numbers(numbers: Sequence[Number], text: str) -> list[Number]:
+    """The numbers, with those that belong together as one: 1 1/2, 2 hours and 30 minutes."""
+    merged: list[Number] = []
     for number in numbers:
-        last = joined[-1] if joined else None
-        between = text[last.end : number.start] if last is not None else ""
-        if (
-            last is not None
-            and last.word
-            and number.word
-            and re.fullmatch(r"\s+(?:and\s+)?", between)
-            and last.value
-            and last.value % 100 == 0
-            and 0 < number.value < (1000 if last.value % 1000 == 0 else 100)
-        ):
-            total = last.value + (number.value if last.value > 0 else -number.value)
-            joined[-1] = Number(total, 0, False, number.unit, last.start, number.end, True)
-            continue
-        large, small = (_UNITS.get(each.unit) if each else None for each in (last, number))
-        if (
-            last
-            and large
-            and small
-            and large[0] == small[0]
-            and large[1] > small[1]
-            and re.fullmatch(r"\s*(?:,|and\b)?\s*", between)
-        ):
-            value = last.value + number.value * small[1] / large[1]  # 2 hours and 30 minutes
-            joined[-1] = Number(value, 0, False, last.unit, last.start, number.end)
-            continue
-        if (
-            last is not None
-            and 0 < number.value < 1
-            and not number.places
-            and re.fullmatch(
-                r"[-$€£]*\d+(?:\s+(?:and\s+)?|\s*\+\s*)", text[last.start : number.start]
-            )
-        ):
-            value = last.value + (number.value if last.value >= 0 else -number.value)
-            joined[-1] = Number(value, 0, number.percent, number.unit, last.start, number.end)
+        total = _merge(merged[-1], number, text) if merged else None
+        if total is None:
+            merged.append(number)
         else:
-            joined.append(number)
-    return joined
+            merged[-1] = total
+    return merged
 
 
-def number_of(text: str) -> Number | None:
+def _merge(first: Number, second: Number, text: str) -> Number | None:
+    """Two numbers of a text that follow each other as one; None where they are two."""
+    separator = text[first.end : second.start]
+    if _are_words_of_one(first, second) and re.fullmatch(r"\s+(?:and\s+)?", separator):
+        total = first.value + (second.value if first.value > 0 else -second.value)
+        return Number(total, 0, False, second.unit, first.start, second.end, True)
+    ratio = _unit_ratio(first, second)
+    if ratio and re.fullmatch(r"\s*(?:,|and\b)?\s*", separator):
+        total = first.value + second.value * ratio  # 2 hours and 30 minutes
+        return Number(total, 0, False, first.unit, first.start, second.end)
+    if (
+        0 < second.value < 1
+        and not second.decimals
+        and re.fullmatch(r"[-$€£]*\d+(?:\s+(?:and\s+)?|\s*\+\s*)", text[first.start : second.start])
+    ):
+        total = first.value + (second.value if first.value >= 0 else -second.value)
+        return Number(total, 0, second.percent, second.unit, first.start, second.end)
+    return None
+
+
+def _are_words_of_one(first: Number, second: Number) -> bool:
+    """Whether two number words make one number: "two hundred" and "five"."""
+    if not (first.word and second.word and first.value and first.value % 100 == 0):
+        return False
+    return 0 < second.value < (1000 if first.value % 1000 == 0 else 100)
+
+
+def _unit_ratio(first: Number, second: Number) -> Fraction | None:
+    """How much of the first number's unit the smaller unit of the second is; None for others."""
+    larger, smaller = _UNITS.get(first.unit), _UNITS.get(second.unit)
+    if not larger or not smaller or larger[0] != smaller[0] or larger[1] <= smaller[1]:
+        return None
+    return smaller[1] / larger[1]
+
+
+def sole_number(text: str) -> Number | None:
     """The number that a text is, with nothing beside it but its unit; None for another text.
 
-    >>> number_of("$1,000"), number_of("7 of them"), number_of("version 7")
-    (Number(value=Fraction(1000, 1), places=0, percent=False, unit='', start=0, end=6, word=False), None, None)
+    >>> str(sole_number("$1,000")), sole_number("7 of them"), sole_number("version 7")
+    ('1000', None, None)
     """
     text = with_plain_digits(text).strip().rstrip(".")
     numbers = numbers_in(text)
     if not numbers:
         return None
-    beside = text[: numbers[0].start] + text[numbers[0].end :]
-    return None if re.search(r"\w", beside) else numbers[0]
+    remainder = text[: numbers[0].start] + text[numbers[0].end :]
+    return None if re.search(r"\w", remainder) else numbers[0]

@@ -1,8 +1,8 @@
-"""A store as JSON lines or Parquet, and back.
+"""Export of a store to JSON lines or Parquet, and import.
 
-An export begins with a row of the kind `export`: how many rows follow, and a hash over all of them.
-Every other row has a hash of its own. A row that was changed, removed or added by hand is therefore
-noticed on import.
+An export begins with a row of the kind `export`: the number of rows that follow, and a hash over
+all of them. Every other row has its own hash. A row that was changed, removed or added by hand is
+therefore noticed on import.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, StoreError, UsageError
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import read_records
-from hqm.files.whole import whole_file
+from hqm.files.whole import atomic_file
 from hqm.signature import canonical_json, digest, digest_all
 from hqm.store.database import Ask, Store, ask
 from hqm.text import storable
 from hqm.types import STATES, Judgement, Response
 
-# Read and check an export before anything of it is stored: every row, its own hash, and the hash
-# over all rows.
+# The whole export is read and checked before any row is stored: every row, its own hash, and the
+# hash over all rows.
 
 _DIGEST = re.compile(r"b2:[0-9a-f]{24}")
-_CHANGED = "Import the file as it was exported."
-_NEEDED: Mapping[str, tuple[str, ...]] = {
+_UNCHANGED_REMEDY = "Import the file as it was exported."
+_REQUIRED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "export": ("rows", "whole"),
     "answer": ("respondent", "identity", "prompt", "ask", "run", "state", "text"),
     "administration": ("respondent", "identity", "benchmark", "form", "form_digest", "run"),
@@ -37,20 +38,20 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "judgement": ("benchmark", "judge", "form", "run", "respondent", "item", "time"),
     "record": ("record", "time"),
 }
-"""Kind of row -> the fields that it must have."""
-_FURTHER: Mapping[str, tuple[str, ...]] = {
+"""Kind of row -> its required fields."""
+_OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     "answer": ("image", "image_digest", "attempt", "reason", "detail", "time"),
     "administration": ("sight", "time"),
     "judgement": ("label", "reply", "reason"),
 }
-"""Kind of row -> the fields that it may have as well."""
-_MOST = 2**31
-"""Runs, attempts and rows stay below this."""
+"""Kind of row -> its optional fields."""
+_MAX_COUNT = 2**31
+"""Upper limit of runs, attempts and rows."""
 
 
 @dataclass
-class Incoming:
-    """What an export holds, checked; every answer and judgement with its place in the file."""
+class ExportedStore:
+    """The checked rows of an export; every answer and judgement with its location in the file."""
 
     answers: dict[tuple[str, str, int], list[tuple[str, int, Ask, Response, float]]] = field(
         default_factory=dict
@@ -63,43 +64,42 @@ class Incoming:
     records: list[tuple[Any, float]] = field(default_factory=list)
     signed: bool = False
     """Whether the rows carry hashes."""
-    whole: bool = False
-    """Whether the store that was exported had every administration recorded."""
+    has_all_administrations: bool = False
+    """Whether the exported store had recorded every administration."""
 
 
-def read_export(path: Path) -> Incoming:
-    """Everything that an export holds.
+def read_export(path: Path) -> ExportedStore:
+    """Read and check all rows of an export.
 
     Raises
     ------
     DataError
         A row is broken, was changed after the export, is missing, or contradicts another.
     """
-    incoming = Incoming()
+    exported = ExportedStore()
     asks: dict[str, Ask] = {}
-    seen: dict[tuple[Any, ...], str] = {}
-    rows = [(f"{path}: record {i}", row) for i, row in enumerate(_read(path), 1)]
+    first_locations: dict[tuple[Any, ...], str] = {}
+    rows = [(f"{path}: record {number}", row) for number, row in enumerate(_read(path), 1)]
     if not rows:
         raise DataError(
             "it holds no row",
             location=str(path),
             remedy="Name a file that `hqm export STORE --to FILE` wrote.",
         )
-    for place, row in _verified(rows, incoming):
+    for location, row in _verified(rows, exported):
         kind = row["kind"]
         if kind == "answer":
-            _take_answer(row, place, incoming, asks, seen)
+            _add_answer(row, location, exported, asks, first_locations)
         elif kind == "administration":
-            incoming.administrations.setdefault((row["respondent"], row["identity"]), []).append(
-                dict(row)
-            )
+            key = (row["respondent"], row["identity"])
+            exported.administrations.setdefault(key, []).append(dict(row))
         elif kind == "image":
-            incoming.images.append((row["benchmark"], row["image"], row["image_digest"]))
+            exported.images.append((row["benchmark"], row["image"], row["image_digest"]))
         elif kind == "judgement":
-            _take_judgement(row, place, incoming, seen)
+            _add_judgement(row, location, exported, first_locations)
         else:
-            incoming.records.append((json.loads(row["record"]), float(row["time"])))
-    return incoming
+            exported.records.append((json.loads(row["record"]), float(row["time"])))
+    return exported
 
 
 def _read(path: Path) -> Iterable[dict[str, Any]]:
@@ -114,96 +114,112 @@ def _read(path: Path) -> Iterable[dict[str, Any]]:
         ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise StoreError(f"it is no Parquet file: {error}", location=str(path)) from None
-    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+    return list(map(_without_nulls, rows))
 
 
 def _verified(
-    rows: list[tuple[str, dict[str, Any]]], incoming: Incoming
+    rows: list[tuple[str, dict[str, Any]]], exported: ExportedStore
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows but for the heads, in order; each checked against its own hash, and all against that
-    of their head.
-    """
-    at, wholes = 0, []
-    incoming.signed = rows[0][1].get("kind") == "export"
-    while at < len(rows):
-        place, head = rows[at]
-        if not incoming.signed:
+    """Yield the rows between the heads, each checked against its hash, all against their head's."""
+    start = 0
+    completeness = []
+    exported.signed = rows[0][1].get("kind") == "export"
+    while start < len(rows):
+        location, head = rows[start]
+        if not exported.signed:
             if "digest" in head or head.get("kind") == "export":
                 raise DataError(
-                    "the first row of the export is missing", location=place, remedy=_CHANGED
+                    "the first row of the export is missing",
+                    location=location,
+                    remedy=_UNCHANGED_REMEDY,
                 )
-            _check_row(head, place)
-            yield place, head
-            at += 1
+            _check_row(head, location)
+            yield location, head
+            start += 1
             continue
         if head.get("kind") != "export":
             raise DataError(
-                "there are more rows than were exported", location=place, remedy=_CHANGED
+                "there are more rows than were exported",
+                location=location,
+                remedy=_UNCHANGED_REMEDY,
             )
-        _check_row(head, place)
-        claimed_whole = head.pop("digest", None)
-        part = rows[at + 1 : at + 1 + head["rows"]]
-        if len(part) < head["rows"]:
+        _check_row(head, location)
+        export_digest = head.pop("digest", None)
+        body = rows[start + 1 : start + 1 + head["rows"]]
+        if len(body) < head["rows"]:
             raise DataError(
-                f"{head['rows']} rows were exported, and {len(part)} are there",
-                location=place,
-                remedy=_CHANGED,
+                f"{head['rows']} rows were exported, and {len(body)} are there",
+                location=location,
+                remedy=_UNCHANGED_REMEDY,
             )
         digests = []
-        for where, row in part:
-            claimed = row.pop("digest", None)
-            if claimed != _digest_of(row, where):
+        for row_location, row in body:
+            row_digest = row.pop("digest", None)
+            if row_digest != _digest_of(row, row_location):
                 raise DataError(
-                    "the row was changed after the export", location=where, remedy=_CHANGED
+                    "the row was changed after the export",
+                    location=row_location,
+                    remedy=_UNCHANGED_REMEDY,
                 )
-            digests.append(claimed)
-            _check_row(row, where)
-            yield where, row
-        if claimed_whole != digest_all([digest(head), *digests]):
+            digests.append(row_digest)
+            _check_row(row, row_location)
+            yield row_location, row
+        if export_digest != digest_all([digest(head), *digests]):
             raise DataError(
-                "rows were exchanged or reordered after the export", location=place, remedy=_CHANGED
+                "rows were exchanged or reordered after the export",
+                location=location,
+                remedy=_UNCHANGED_REMEDY,
             )
-        wholes.append(bool(head["whole"]))
-        at += 1 + head["rows"]
-    incoming.whole = incoming.signed and all(wholes)
+        completeness.append(bool(head["whole"]))
+        start += 1 + head["rows"]
+    exported.has_all_administrations = exported.signed and all(completeness)
 
 
-def _digest_of(row: Mapping[str, Any], place: str) -> str:
+def _digest_of(row: Mapping[str, Any], location: str) -> str:
     try:
         return digest(row)
-    except ValueError:  # no JSON number, or half of a character
+    except ValueError:  # NaN, an infinity, or half a surrogate pair
         raise DataError(
-            "it has a number or a character that no export has", location=place, remedy=_CHANGED
+            "it has a number or a character that no export has",
+            location=location,
+            remedy=_UNCHANGED_REMEDY,
         ) from None
 
 
-def _check_row(row: Mapping[str, Any], place: str) -> None:
-    """Refuse a row whose fields are not those of its kind, or not of their kind."""
+def _check_row(row: Mapping[str, Any], location: str) -> None:
+    """Check that a row has the fields of its kind, with values of the right type."""
     kind = row.get("kind")
-    if not isinstance(kind, str) or kind not in _NEEDED:
-        known = ", ".join(name for name in _NEEDED if name != "export")
-        what = (
-            f"the kind {kind!r:.40} is unknown" if "kind" in row else "the field 'kind' is missing"
-        )
-        raise DataError(what, location=place, remedy=f"It is one of {known}.")
-    allowed = {"kind", "digest", *_NEEDED[kind], *_FURTHER.get(kind, ())}
-    for name in _NEEDED[kind]:
+    if not isinstance(kind, str) or kind not in _REQUIRED_FIELDS:
+        kinds = ", ".join(name for name in _REQUIRED_FIELDS if name != "export")
+        message = "the field 'kind' is missing"
+        if "kind" in row:
+            message = f"the kind {kind!r:.40} is unknown"
+        raise DataError(message, location=location, remedy=f"It is one of {kinds}.")
+    allowed = {"kind", "digest", *_REQUIRED_FIELDS[kind], *_OPTIONAL_FIELDS.get(kind, ())}
+    for name in _REQUIRED_FIELDS[kind]:
         if name not in row:
-            raise DataError(f"the field {name!r} is missing", location=place, remedy=_CHANGED)
-    for name, value in row.items():
-        if value is None and name in _FURTHER.get(kind, ()):
-            continue
-        wrong = f"no {kind} has such a field" if name not in allowed else _wrong(name, value)
-        if wrong:
             raise DataError(
-                f"the field {name!r} is {value!r:.60}: {wrong}", location=place, remedy=_CHANGED
+                f"the field {name!r} is missing", location=location, remedy=_UNCHANGED_REMEDY
+            )
+    for name, value in row.items():
+        if value is None and name in _OPTIONAL_FIELDS.get(kind, ()):
+            continue
+        fault = f"no {kind} has such a field" if name not in allowed else _value_fault(name, value)
+        if fault:
+            raise DataError(
+                f"the field {name!r} is {value!r:.60}: {fault}",
+                location=location,
+                remedy=_UNCHANGED_REMEDY,
             )
 
 
-def _wrong(name: str, value: Any) -> str:
-    """What is wrong with a field's value; empty where nothing is."""
+def _value_fault(name: str, value: Any) -> str:
+    """The fault of a field's value; empty if it has none."""
     rules = _RULES.get(name, (*_TEXT, _FILLED))
-    return next((what for holds, what in rules if not holds(value)), "")
+    for is_valid, message in rules:
+        if not is_valid(value):
+            return message
+    return ""
 
 
 def _is_object(text: str) -> bool:
@@ -222,7 +238,7 @@ def _is_number(value: Any, low: float, high: float) -> bool:
 
 _Rule = tuple[Callable[[Any], bool], str]
 _COUNT: _Rule = (
-    lambda value: type(value) is int and 0 <= value < _MOST,
+    lambda value: type(value) is int and 0 <= value < _MAX_COUNT,
     "a count from 0 on is needed",
 )
 _TIME: _Rule = (lambda value: _is_number(value, -1e15, 1e15), "a time in seconds is needed")
@@ -251,69 +267,73 @@ _RULES: Mapping[str, tuple[_Rule, ...]] = {
     "time": (_TIME,),
     "label": (_SHARE,),
 }
-"""Field -> what holds of its values, with what is said where it does not; the others are texts that
-hold something. A picture's hash in a store of the first hours may be of another kind than today's.
+"""Field -> the checks of its values, each with the message of its failure; all other fields are
+texts that are not empty. A picture's hash of the first versions may be of another algorithm.
 """
 
 
-def _take_answer(
+def _add_answer(
     row: Mapping[str, Any],
-    place: str,
-    incoming: Incoming,
+    location: str,
+    exported: ExportedStore,
     asks: dict[str, Ask],
-    seen: dict[tuple[Any, ...], str],
+    first_locations: dict[tuple[Any, ...], str],
 ) -> None:
-    asked = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
-    plain = ask(asked.prompt, asked.image, asked.image_digest)
-    # recorded answers and replies with a schema are kept apart by more than the row says; the row's
-    # own hash vouches for them
-    apart = incoming.signed or json.loads(row["identity"]).get("kind") == "recorded"
-    first = asks.setdefault(asked.digest, asked)
-    if (plain.digest != asked.digest and not apart) or (first.prompt, first.image_digest) != (
-        asked.prompt,
-        asked.image_digest,
-    ):
+    """Add a row of the kind `answer`, whose hash is that of its question."""
+    question = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
+    unsalted = ask(question.prompt, question.image, question.image_digest)
+    # the asks of recorded answers and of replies with a schema are salted, and the row does not
+    # hold the salt; its own hash vouches for it
+    may_be_salted = exported.signed or json.loads(row["identity"]).get("kind") == "recorded"
+    first = asks.setdefault(question.digest, question)
+    is_contradicted = (first.prompt, first.image_digest) != (question.prompt, question.image_digest)
+    if is_contradicted or (unsalted.digest != question.digest and not may_be_salted):
         raise DataError(
-            f"the hash {asked.digest} is not that of what is asked ({asked.prompt!r:.60})",
-            location=place,
-            remedy=_CHANGED,
+            f"the hash {question.digest} is not that of what is asked ({question.prompt!r:.60})",
+            location=location,
+            remedy=_UNCHANGED_REMEDY,
         )
     key = (row["respondent"], row["identity"], row["run"])
     attempt = row.get("attempt") or 0
-    _once(("answer", *key, asked.digest, attempt), place, seen)
-    response = Response(
-        row["text"], row["state"], row.get("reason") or "", json.loads(row.get("detail") or "{}")
-    )
-    incoming.answers.setdefault(key, []).append(
-        (place, attempt, asked, response, float(row.get("time") or 0))
-    )
+    _check_unique(("answer", *key, question.digest, attempt), location, first_locations)
+    detail = json.loads(row.get("detail") or "{}")
+    response = Response(row["text"], row["state"], row.get("reason") or "", detail)
+    timestamp = float(row.get("time") or 0)
+    answers = exported.answers.setdefault(key, [])
+    answers.append((location, attempt, question, response, timestamp))
 
 
-def _take_judgement(
-    row: Mapping[str, Any], place: str, incoming: Incoming, seen: dict[tuple[Any, ...], str]
+def _add_judgement(
+    row: Mapping[str, Any],
+    location: str,
+    exported: ExportedStore,
+    first_locations: dict[tuple[Any, ...], str],
 ) -> None:
+    """Add a row of the kind `judgement`."""
     key = (row["benchmark"], row["form"], row["run"])
-    _once(("judgement", *key, row["judge"], row["respondent"], row["item"]), place, seen)
-    label = row.get("label")
+    judged = (row["judge"], row["respondent"], row["item"])
+    _check_unique(("judgement", *key, *judged), location, first_locations)
     judgement = Judgement(
-        row["judge"],
-        row["item"],
-        row["respondent"],
-        label,
-        row.get("reply") or "",
-        row.get("reason") or "",
+        judge=row["judge"],
+        item=row["item"],
+        respondent=row["respondent"],
+        label=row.get("label"),
+        reply=row.get("reply") or "",
+        reason=row.get("reason") or "",
     )
-    incoming.judgements.setdefault((*key, float(row["time"])), []).append((place, judgement))
+    exported.judgements.setdefault((*key, float(row["time"])), []).append((location, judgement))
 
 
-def _once(key: tuple[Any, ...], place: str, seen: dict[tuple[Any, ...], str]) -> None:
-    if key in seen:
+def _check_unique(
+    key: tuple[Any, ...], location: str, first_locations: dict[tuple[Any, ...], str]
+) -> None:
+    if key in first_locations:
         raise DataError(
-            f"the same {key[0]} stands at {seen[key].rpartition(': ')[2]} already",
-            location=place,
+            f"the same {key[0]} stands at {first_locations[key].rpartition(': ')[2]} already",
+            location=location,
             remedy="Keep one of the two.",
         )
-    seen[key] = place
+    first_locations[key] = location
 
 
 _COLUMNS = (
@@ -347,36 +367,31 @@ _COLUMNS = (
 
 
 def export_store(store: Store, path: Path) -> int:
-    """Write everything in a store; the number of rows, the first one (`export`) not counted.
+    """Write all rows of a store to a file; their number, without the first one (`export`).
 
-    The suffix says the format: `.jsonl` or `.parquet`. Rows stand in one order whatever order they
-    came in, so that equal stores give equal files.
+    The suffix of the path is the format: `.jsonl` or `.parquet`. The order of the rows does not
+    depend on the order in which they were stored, so that equal stores give equal files.
     """
-    signed = [
-        {key: value for key, value in row.items() if value is not None} for row in _rows(store)
-    ]
-    for row in signed:
+    rows = list(map(_without_nulls, _rows(store)))
+    for row in rows:
         row["digest"] = digest(row)
-    count = len(signed)
-    head = {"kind": "export", "rows": count, "whole": int(store.whole)}
-    signed.insert(
-        0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in signed)])}
-    )
+    count = len(rows)
+    head = {"kind": "export", "rows": count, "whole": int(store.has_all_administrations)}
+    rows.insert(0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in rows)])})
     if path.suffix == ".jsonl":
-        with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
-            for row in signed:
+        with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+            for row in rows:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     elif path.suffix == ".parquet":
         pa = pyarrow_library()
-        integers, numbers = ("run", "attempt", "rows", "whole"), ("time", "label")
-        kind = {
+        column_types = {
             **dict.fromkeys(_COLUMNS, pa.string()),
-            **dict.fromkeys(integers, pa.int64()),
-            **dict.fromkeys(numbers, pa.float64()),
+            **dict.fromkeys(("run", "attempt", "rows", "whole"), pa.int64()),
+            **dict.fromkeys(("time", "label"), pa.float64()),
         }
-        table = pa.Table.from_pylist(signed, schema=pa.schema(list(kind.items())))
-        with whole_file(path) as part:
-            pa.parquet.write_table(table, part)
+        table = pa.Table.from_pylist(rows, schema=pa.schema(list(column_types.items())))
+        with atomic_file(path) as temporary:
+            pa.parquet.write_table(table, temporary)
     else:
         raise UsageError(
             f"{path.suffix or 'no suffix'} is no export format",
@@ -385,54 +400,81 @@ def export_store(store: Store, path: Path) -> int:
     return count
 
 
+def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a row that have a value."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _pick(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Some fields of a row."""
+    return {name: row[name] for name in names}
+
+
 def _rows(store: Store) -> Iterator[dict[str, Any]]:
-    who = {
-        number: (name, json.dumps(identity, sort_keys=True))
-        for number, name, identity in store.respondents()
-    }
+    """Yield the rows of an export, in an order that their content determines."""
+    respondents: dict[int, tuple[str, str]] = {}
+    for number, name, identity in store.respondents():
+        respondents[number] = (name, json.dumps(identity, sort_keys=True))
+    yield from _answer_rows(store, respondents)
+    yield from _administration_rows(store, respondents)
+    for row in sorted(store.rows("images"), key=itemgetter("benchmark", "id")):
+        yield {
+            "benchmark": row["benchmark"],
+            "image": row["name"],
+            "image_digest": row["digest"],
+            "kind": "image",
+        }
+    judgements = list(store.rows("judgements"))
+    for row in judgements:
+        # the number of a row depends on the order in which rows were stored
+        del row["id"]
+    for row in sorted(judgements, key=lambda row: tuple(map(str, row.values()))):
+        yield {**row, "kind": "judgement"}
+    for row in store.rows("records"):
+        yield {"kind": "record", "record": row["record"], "time": row["time"]}
+
+
+def _answer_rows(
+    store: Store, respondents: Mapping[int, tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the kind `answer`."""
     asks = {row["id"]: row for row in store.rows("asks")}
-    answers = sorted(
-        store.rows("answers"),
-        key=lambda r: (who[r["respondent"]], r["run"], asks[r["ask"]]["digest"], r["attempt"]),
-    )
-    for row in answers:
-        name, identity = who[row["respondent"]]
+
+    def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        digest = asks[row["ask"]]["digest"]
+        return (respondents[row["respondent"]], row["run"], digest, row["attempt"])
+
+    for row in sorted(store.rows("answers"), key=content):
+        name, identity = respondents[row["respondent"]]
         ask = asks[row["ask"]]
         yield {
-            **{
-                key: row[key]
-                for key in ("run", "attempt", "state", "text", "reason", "detail", "time")
-            },
-            **{key: ask[key] for key in ("prompt", "image", "image_digest")},
+            **_pick(row, "run", "attempt", "state", "text", "reason", "detail", "time"),
+            **_pick(ask, "prompt", "image", "image_digest"),
             "kind": "answer",
             "respondent": name,
             "identity": identity,
             "ask": ask["digest"],
         }
-    put = [dict(row, who=who[row["respondent"]]) for row in store.rows("administrations")]
-    for row in sorted(
-        put, key=lambda r: (r["who"], r["benchmark"], r["form"], r["run"], r["sight"], r["digest"])
-    ):
+
+
+def _administration_rows(
+    store: Store, respondents: Mapping[int, tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the kind `administration`."""
+    fields = itemgetter("benchmark", "form", "run", "sight", "digest")
+
+    def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (respondents[row["respondent"]], *fields(row))
+
+    for row in sorted(store.rows("administrations"), key=content):
+        name, identity = respondents[row["respondent"]]
         yield {
-            **{key: row[key] for key in ("benchmark", "form", "run", "sight", "time")},
+            **_pick(row, "benchmark", "form", "run", "sight", "time"),
             "kind": "administration",
-            "respondent": row["who"][0],
-            "identity": row["who"][1],
+            "respondent": name,
+            "identity": identity,
             "form_digest": row["digest"],
         }
-    for row in sorted(store.rows("images"), key=lambda r: (r["benchmark"], r["id"])):
-        fields = {
-            "benchmark": row["benchmark"],
-            "image": row["name"],
-            "image_digest": row["digest"],
-        }
-        yield {**fields, "kind": "image"}
-    for row in sorted(
-        store.rows("judgements"), key=lambda r: tuple(str(r[k]) for k in r if k != "id")
-    ):
-        yield {**{key: value for key, value in row.items() if key != "id"}, "kind": "judgement"}
-    for row in store.rows("records"):
-        yield {"kind": "record", "record": row["record"], "time": row["time"]}
 
 
 def _say(sentence: str) -> None:
@@ -440,86 +482,99 @@ def _say(sentence: str) -> None:
 
 
 def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) -> int:
-    """Add an export to a store; the number of answers that were new.
+    """Add an export to a store; the number of new answers.
 
-    The whole file is read and checked before anything is stored. What the store has already (same
-    respondent, question, run and attempt) is left as it is; where the two differ, a sentence says
-    so through `say`.
+    The whole file is read and checked before anything is stored. An answer that the store has
+    already (same respondent, question, run and attempt) stays unchanged; where the two differ,
+    `say` is called with a sentence about it.
 
     Raises
     ------
     DataError
         A row is broken, was changed after the export, or is missing.
     """
-    incoming = read_export(path)
-    if not incoming.signed:
+    exported = read_export(path)
+    if not exported.signed:
         say(
             f"{path}: it has no hashes, as HQM 0.1.0 wrote exports, so a change made by hand cannot"
             " be noticed."
         )
-    kept = _kept(incoming, store)
-    if kept:
-        shown = "; ".join(kept[:3]) + ("; ..." if len(kept) > 3 else "")
+    conflicts = _conflicting_rows(exported, store)
+    if conflicts:
+        examples = "; ".join(conflicts[:3]) + ("; ..." if len(conflicts) > 3 else "")
         say(
-            f"{path}: {len(kept)} rows differ from what the store has already; the store's were"
-            f" kept ({shown})."
+            f"{path}: {len(conflicts)} rows differ from what the store has already; the store's"
+            f" were kept ({examples})."
         )
     new = 0
-    if store.whole and incoming.answers and not incoming.whole:
-        store.not_whole()
-    for (name, identity, run), answers in incoming.answers.items():
+    if store.has_all_administrations and exported.answers and not exported.has_all_administrations:
+        store.mark_administrations_missing()
+    for (name, identity, run), answers in exported.answers.items():
         number = store.respondent(name, json.loads(identity))
         new += store.restore(number, run, [answer[1:] for answer in answers])
-    for (name, identity), administrations in incoming.administrations.items():
+    for (name, identity), administrations in exported.administrations.items():
         number = store.respondent(name, json.loads(identity))
-        for put in administrations:
-            form, put_hash, when = put["form"], put["form_digest"], put.get("time") or 0.0
-            at = {"run": put["run"], "sight": put.get("sight") or "", "when": when}
-            store.administered(number, put["benchmark"], form=form, digest=put_hash, **at)
-    for benchmark, image, image_digest in incoming.images:
+        for administration in administrations:
+            store.record_administration(
+                number,
+                administration["benchmark"],
+                form=administration["form"],
+                digest=administration["form_digest"],
+                run=administration["run"],
+                sight=administration.get("sight") or "",
+                timestamp=administration.get("time") or 0.0,
+            )
+    for benchmark, image, image_digest in exported.images:
         store.remember_images(benchmark, {image: image_digest})
-    for (benchmark, form, run, when), judgements in incoming.judgements.items():
-        store.judge(benchmark, form, run, [judgement for _, judgement in judgements], when)
-    for record, when in incoming.records:
-        store.record(record, when)
+    for (benchmark, form, run, timestamp), judgements in exported.judgements.items():
+        store.judge(benchmark, form, run, [judgement for _, judgement in judgements], timestamp)
+    for record, timestamp in exported.records:
+        store.record(record, timestamp)
     return new
 
 
-def _kept(incoming: Incoming, store: Store) -> list[str]:
-    """The places of the rows that say something else than the store does about the same answer or
-    judgement.
-    """
+def _conflicting_rows(exported: ExportedStore, store: Store) -> list[str]:
+    """The locations of the rows that contradict an answer or a judgement in the store."""
+    return [*_conflicting_answers(exported, store), *_conflicting_judgements(exported, store)]
+
+
+def _conflicting_answers(exported: ExportedStore, store: Store) -> list[str]:
+    """The locations of the answers that differ from the store's in state or text."""
     numbers = {}
-    for name, identity, run in incoming.answers:
+    for name, identity, run in exported.answers:
         number = store.find_respondent(name, json.loads(identity))
         if number is not None:
             numbers[name, identity, run] = number
-    wanted = {(number, run) for (_, _, run), number in numbers.items()}
-    digests = {row["id"]: row["digest"] for row in store.rows("asks")} if wanted else {}
-    there = {
-        (row["respondent"], row["run"], digests[row["ask"]], row["attempt"]): (
-            row["state"],
-            row["text"],
-        )
-        for row in (store.rows("answers") if wanted else ())
-        if (row["respondent"], row["run"]) in wanted
-    }
-    kept = []
-    for key, number in numbers.items():
-        for place, attempt, question, response, _ in incoming.answers[key]:
-            before = there.get((number, key[2], question.digest, attempt))
-            if before is not None and before != (response.state, response.text):
-                kept.append(place)
-    known: dict[tuple[str, str, str, int], dict[tuple[str, str], Judgement]] = {}
-    for (benchmark, form, run, _), judgements in incoming.judgements.items():
-        for place, judgement in judgements:
-            by = (benchmark, judgement.judge, form, run)
-            if by not in known:
-                known[by] = {(j.respondent, j.item): j for j in store.judgements(*by)}
-            stored = known[by].get((judgement.respondent, judgement.item))
-            if stored is not None and (stored.label, stored.reply) != (
-                judgement.label,
-                judgement.reply,
-            ):
-                kept.append(place)
-    return kept
+    if not numbers:
+        return []
+    runs = {(number, run) for (_, _, run), number in numbers.items()}
+    digests = {row["id"]: row["digest"] for row in store.rows("asks")}
+    stored_answers = {}
+    for row in store.rows("answers"):
+        if (row["respondent"], row["run"]) in runs:
+            key = (row["respondent"], row["run"], digests[row["ask"]], row["attempt"])
+            stored_answers[key] = (row["state"], row["text"])
+    conflicts = []
+    for (name, identity, run), number in numbers.items():
+        for location, attempt, question, response, _ in exported.answers[name, identity, run]:
+            stored = stored_answers.get((number, run, question.digest, attempt))
+            if stored is not None and stored != (response.state, response.text):
+                conflicts.append(location)
+    return conflicts
+
+
+def _conflicting_judgements(exported: ExportedStore, store: Store) -> list[str]:
+    """The locations of the judgements that differ from the store's in label or reply."""
+    conflicts = []
+    stored_judgements: dict[tuple[str, str, str, int], dict[tuple[str, str], Judgement]] = {}
+    for (benchmark, form, run, _), judgements in exported.judgements.items():
+        for location, judgement in judgements:
+            key = (benchmark, judgement.judge, form, run)
+            if key not in stored_judgements:
+                stored_judgements[key] = {(j.respondent, j.item): j for j in store.judgements(*key)}
+            stored = stored_judgements[key].get((judgement.respondent, judgement.item))
+            if stored is None:
+                continue
+            if (stored.label, stored.reply) != (judgement.label, judgement.reply):
+                conflicts.append(location)
+    return conflicts

@@ -1,4 +1,4 @@
-"""Opening an SQLite file, in the one way in which HQM's stores are opened, and writing to it."""
+"""SQLite files as HQM opens, locks and caches them."""
 
 from __future__ import annotations
 
@@ -16,66 +16,64 @@ from typing import Any, Self, TypeVar, cast
 
 from hqm.errors import StoreError
 
-_PATIENCE = 60
+_TIMEOUT = 60
 """Seconds to wait while another process writes."""
 
 
 def connect(
     path: Path | str, *, readonly: bool = False, private: bool = False
 ) -> sqlite3.Connection:
-    """A connection that begins no transaction by itself; `:memory:` is a database of its own.
+    """A connection that begins no transaction by itself; each `:memory:` is a new database.
 
     Parameters
     ----------
     readonly
-        Open an existing file for reading only; otherwise the file and its folder are made where
-        they are missing.
+        Open an existing file for reading only; otherwise a missing file and its folder are created.
     private
-        Whether a file that is made can be read by its owner alone.
+        Whether a new file can be read by its owner only.
     """
     if str(path) == ":memory:":
-        return _connected(":memory:", uri=False)
+        return _connect(":memory:", uri=False)
     path = Path(path)
     try:
-        leads_to = path.resolve()
-    except (OSError, RuntimeError):  # Python 3.13 leaves a circle of links as it is
-        leads_to = path
-    if path.is_dir() or (path.is_symlink() and leads_to.is_symlink()):
-        what = "it is a folder" if path.is_dir() else "it is a link to itself"
-        raise StoreError(what, location=str(path), remedy="Name the store's file with --store.")
+        resolved = path.resolve()
+    except (OSError, RuntimeError):  # a circle of links; Python 3.13 raises nothing
+        resolved = path
+    if path.is_dir() or (path.is_symlink() and resolved.is_symlink()):
+        message = "it is a folder" if path.is_dir() else "it is a link to itself"
+        raise StoreError(message, location=str(path), remedy="Name the store's file with --store.")
     if not readonly:
         path.parent.mkdir(parents=True, exist_ok=True)
         if private and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return _connected(f"{leads_to.as_uri()}?mode={'ro' if readonly else 'rwc'}")
+    return _connect(f"{resolved.as_uri()}?mode={'ro' if readonly else 'rwc'}")
 
 
 def connect_alone(path: Path) -> sqlite3.Connection:
-    """A connection for reading a file that no process writes to, in a folder that cannot be
-    written.
-    """
-    return _connected(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
+    """A connection for reading a file in a folder that no process can write to."""
+    return _connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
 
 
-def _connected(target: str, *, uri: bool = True) -> sqlite3.Connection:
+def _connect(target: str, *, uri: bool = True) -> sqlite3.Connection:
     return sqlite3.connect(
-        target, uri=uri, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        target, uri=uri, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False
     )
 
 
 def use_wal(database: sqlite3.Connection) -> None:
-    """Let others read while one writes; where another process makes the same new file, it does."""
+    """Let other processes read while one writes."""
+    # fails while another process creates the same new file, and then that process has set the mode
     with suppress(sqlite3.OperationalError):
         database.execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All that is written inside, or nothing of it."""
+    """Commit the statements of the block together, or none of them."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
-        database.execute("COMMIT")  # where this finds no room, the next transaction begins anew
+        database.execute("COMMIT")  # may fail on a full disk, and is then rolled back
     except BaseException:
         if database.in_transaction:
             database.execute("ROLLBACK")
@@ -111,15 +109,15 @@ class StoreFile:
         self.close()
 
 
-# One writer at a time: a command that fills a store holds its lock; a second command waits, or
-# ends with the name of the first.
+# One writer at a time: a command that writes to a store holds its lock; a second command waits, or
+# ends with an error that names the first.
 #
 # The lock is the operating system's, on a file beside the store, so that it ends with the process
-# that holds it, however that ends. SQLite alone would keep the file whole; the lock keeps two
-# commands from asking, and paying for, the same questions.
+# that holds it, even with a killed one. SQLite alone would keep the file consistent; the lock keeps
+# two commands from asking, and paying for, the same questions.
 
-_LOOK = 0.2
-"""Seconds between two looks at a lock that another process holds."""
+_POLL_INTERVAL = 0.2
+"""Seconds between two attempts to take a lock that another process holds."""
 
 
 @contextmanager
@@ -129,20 +127,18 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
     Parameters
     ----------
     store
-        The store's file; the lock is the file `<store>.lock`, which stays and holds nothing worth
-        keeping.
+        The store's file; the lock is the file `<store>.lock`, which stays and may be deleted.
     wait
-        Wait for the process that has it, saying once who that is; without, that is an error.
+        Wait for the process that holds the lock, and print once which one; otherwise raise.
 
     Raises
     ------
     StoreError
-        Another process has it and `wait` is false, or the lock's file cannot be made.
+        Another process holds the lock and `wait` is false, or the lock's file cannot be created.
 
     Notes
     -----
-    Where the operating system has no `flock` (Windows) nothing is held: the store stays whole
-    all the same.
+    Without `flock` (Windows) there is no lock; the store stays consistent all the same.
     """
     try:
         import fcntl
@@ -166,10 +162,10 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                who = _holder(descriptor)
+                process = _lock_holder(descriptor)
                 if not wait:
                     raise StoreError(
-                        f"{who} is writing to it",
+                        f"{process} is writing to it",
                         location=str(store),
                         remedy=(
                             "Wait for it, or leave out --set no_wait=true. The answers stored"
@@ -177,92 +173,88 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
                         ),
                     ) from None
                 if not announced:
-                    waiting = f"hqm: {store}: {who} is writing to it; waiting for it to end."
+                    waiting = f"hqm: {store}: {process} is writing to it; waiting for it to end."
                     print(waiting, file=sys.stderr, flush=True)
                     announced = True
-                time.sleep(_LOOK)
+                time.sleep(_POLL_INTERVAL)
         holder = {
             "pid": os.getpid(),
             "host": platform.node(),
-            # the other words may hold a key, and everybody may read the lock
+            # the further arguments may hold a key, and everybody may read the lock's file
             "command": " ".join(["hqm", *sys.argv[1:2]]),
         }
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
         yield
     finally:
-        os.close(descriptor)  # which gives the lock back
+        os.close(descriptor)  # releases the lock
 
 
-def _holder(descriptor: int) -> str:
-    """Who wrote the lock's file, in words; a name is there a moment after the lock."""
+def _lock_holder(descriptor: int) -> str:
+    """The process that holds the lock, in words; it writes its name a moment after locking."""
     try:
-        who = json.loads(os.pread(descriptor, 4096, 0))
-        return f"process {who['pid']} on {who['host']} ({who['command']})"
+        holder = json.loads(os.pread(descriptor, 4096, 0))
+        return f"process {holder['pid']} on {holder['host']} ({holder['command']})"
     except (ValueError, KeyError, TypeError):
         return "another process"
 
 
 def can_be_written(path: Path) -> bool:
-    """Whether a store can be added to: its file where there is one, and the folder that it lies
-    in.
-    """
+    """Whether a store's file and its folder, in which SQLite writes its log, are writable."""
     return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
-# What was read from a store and is asked for again, kept for as long as nobody writes to the
-# store.
+# A cache of the rows read from a store, valid until somebody writes to the store.
 #
-# A command asks for the answers of one respondent and run many times: for every benchmark, form,
-# judge and example. Read once, they take a twentieth of the time of the whole command.
+# A command reads the answers of one respondent and run many times: for every benchmark, form, judge
+# and example. With the cache, reading takes a twentieth of the time of the whole command.
 
-MOST = 1 << 18
-"""Rows that are kept in all, some 60 MB of short answers; in a larger store, the first ones that
-were asked for.
-"""
+MAX_CACHED_ROWS = 1 << 18
+"""Rows in the cache, some 60 MB of short answers; of a larger store, those that were read first."""
 _T = TypeVar("_T", bound=Sized)
 
 
-class Kept:
-    """Results of reading one database: what was asked for -> what was read.
+class ReadCache:
+    """A cache of the results of queries, which is cleared when the database changes.
 
-    Values are shared by all who ask, so nobody may change one.
+    Cached values are shared by all callers and must not be changed.
 
     Parameters
     ----------
     db
-        The connection that is read from. What it writes, or another connection or process commits,
-        ends what was kept.
+        The connection. Its own writes, and commits of another connection or process, clear the
+        cache.
     select
-        Gives the rows of a query.
+        Returns the rows of a query.
 
     Examples
     --------
     >>> db = sqlite3.connect(":memory:")
-    >>> kept = Kept(db, lambda query: db.execute(query).fetchall())
-    >>> rows = kept.once("one", lambda: db.execute("SELECT 1").fetchall())
-    >>> kept.once("one", lambda: []) is rows
+    >>> cache = ReadCache(db, lambda query: db.execute(query).fetchall())
+    >>> rows = cache.get_or_read("one", lambda: db.execute("SELECT 1").fetchall())
+    >>> cache.get_or_read("one", lambda: []) is rows
     True
     """
 
     def __init__(self, db: sqlite3.Connection, select: Callable[[str], list[Any]]) -> None:
-        self._db, self._select = db, select
+        self._db = db
+        self._select = select
         self._state: tuple[int, int] | None = None
         self._values: dict[Hashable, Any] = {}
         self._size = 0
 
-    def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
-        """What is kept under a key; else it is read, and kept where there is room."""
-        # the first number changes with what others commit, the second with what this connection
-        # does
+    def get_or_read(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        """The cached value of a key; otherwise it is read, and cached if there is room."""
+        # the first number changes with the commits of others, the second with this connection's
         state = (int(self._select("PRAGMA data_version")[0][0]), self._db.total_changes)
         if state != self._state:
             self._values.clear()
-            self._state, self._size = state, 0
+            self._state = state
+            self._size = 0
         if key in self._values:
             return cast("_T", self._values[key])
         value = read()
-        if self._size + len(value) <= MOST:
+        if self._size + len(value) <= MAX_CACHED_ROWS:
             self._values[key] = value
             self._size += len(value)
         return value

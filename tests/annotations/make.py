@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 CLASSES = {
     "person": "person",
     "dog": "animal",
@@ -60,14 +60,14 @@ def coco(pictures: int = 60) -> dict[str, Any]:
             }
         )
         cells = rng.permutation(12)[: int(rng.integers(1, 5))]
-        there = []
+        names_in_picture = []
         for cell in cells.tolist():
             name = names[
                 int(rng.choice(len(names), p=[0.3, 0.2, 0.15, 0.1, 0.08, 0.07, 0.05, 0.05]))
             ]
             side = int(rng.integers(16, 37))
             x, y = cell % 4 * 40 + 1, cell // 4 * 40 + 1
-            there.append(name)
+            names_in_picture.append(name)
             instances.append(
                 {
                     "segmentation": [[x, y, x + side, y, x + side, y + side, x, y + side]],
@@ -80,7 +80,8 @@ def coco(pictures: int = 60) -> dict[str, Any]:
                 }
             )
         listed = " and ".join(
-            f"a {name}" if name != "umbrella" else "an umbrella" for name in dict.fromkeys(there)
+            f"a {name}" if name != "umbrella" else "an umbrella"
+            for name in dict.fromkeys(names_in_picture)
         )
         captions.append(
             {"image_id": number, "id": number, "caption": f"A drawing of {listed} on a grey wall ."}
@@ -115,17 +116,17 @@ def draw_coco(folder: Path, annotations: dict[str, Any]) -> None:
     """Draw the pictures of `coco`: a filled square for each thing, in the color of its class."""
     from PIL import Image, ImageDraw
 
-    held = annotations["instances_val2014.json"]
-    names = {category["id"]: category["name"] for category in held["categories"]}
+    instances = annotations["instances_val2014.json"]
+    names = {category["id"]: category["name"] for category in instances["categories"]}
     folder.mkdir(parents=True, exist_ok=True)
-    for row in held["images"]:
+    for row in instances["images"]:
         picture = Image.new("RGB", (row["width"], row["height"]), (150, 150, 150))
         pen = ImageDraw.Draw(picture)
-        for thing in held["annotations"]:
-            if thing["image_id"] == row["id"]:
-                x, y, width, height = thing["bbox"]
+        for annotation in instances["annotations"]:
+            if annotation["image_id"] == row["id"]:
+                x, y, width, height = annotation["bbox"]
                 pen.rectangle(
-                    (x, y, x + width, y + height), fill=COLORS[names[thing["category_id"]]]
+                    (x, y, x + width, y + height), fill=COLORS[names[annotation["category_id"]]]
                 )
         picture.save(folder / row["file_name"], "JPEG", quality=90)
 
@@ -370,13 +371,13 @@ def amber() -> dict[str, Any]:
 
     for i in range(8):
         image, sunny, dogs = f"AMBER_{i + 1}.jpg", i % 2 == 0, i % 4 < 2
-        there = ["sky", "grass", *(["dog"] if dogs else ["cat"]), "person"]
+        present = ["sky", "grass", *(["dog"] if dogs else ["cat"]), "person"]
         # one word is listed both as true and as made up, as 63 are in the release
         ask(
             image,
             "Describe this image.",
             "generative",
-            truth=there,
+            truth=present,
             hallu=["cat" if dogs else "dog", "cloud", "grass"],
         )
         for value, holds in (("sunny", sunny), ("cloudy", not sunny)):
@@ -420,7 +421,7 @@ def amber() -> dict[str, Any]:
     return {"annotations.json": answers, "query/query_all.json": queries}
 
 
-def write(folder: Path = HERE) -> None:
+def write(folder: Path = FOLDER) -> None:
     """Write every release's files below a folder."""
     for name, files in (
         ("coco", coco()),
@@ -442,22 +443,22 @@ def answers(benchmark: Path) -> list[dict[str, Any]]:
     items = [
         json.loads(line) for line in (benchmark / "items.jsonl").read_text("utf-8").splitlines()
     ]
-    other = {"yes": "no", "no": "yes"}
-    made = []
+    opposite = {"yes": "no", "no": "yes"}
+    records = []
     for model in range(6):
         knows = rng.random(len(items)) < 0.65 + 0.05 * model
         for form, run in (("original", 0), ("original", 1), ("wording", 0)):
-            for item, known in zip(items, knows.tolist(), strict=True):
+            for item, knows_answer in zip(items, knows.tolist(), strict=True):
                 slip = rng.random() < 0.05
-                said = item["target"] if known != slip else other[item["target"]]
+                reply = item["target"] if knows_answer != slip else opposite[item["target"]]
                 record = {
                     "item": item["id"],
                     "respondent": f"model-{model}",
                     "form": form,
                     "run": run,
                 }
-                made.append({**record, "answer": f"{said.capitalize()}."})
-    return made
+                records.append({**record, "answer": f"{reply.capitalize()}."})
+    return records
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ class RawServer:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(60)

@@ -65,9 +65,9 @@ def test_an_address_of_the_public_internet_is_taken(address: str) -> None:
 
 
 def picture() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (8, 8), (200, 0, 0)).save(out, "PNG")
-    return out.getvalue()
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (200, 0, 0)).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 @pytest.fixture
@@ -157,14 +157,14 @@ def as_public(monkeypatch: pytest.MonkeyPatch, hosts: dict[str, str], port: int)
     connected: list[str] = []
     lookup, connect = socket.getaddrinfo, socket.socket.connect
 
-    def resolve(host: str, at: int, *more: Any, **named: Any) -> Any:
+    def resolve(host: str, port_number: int, *options: Any, **settings: Any) -> Any:
         if host in hosts:
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (hosts[host], at))]
-        return lookup(host, at, *more, **named)
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (hosts[host], port_number))]
+        return lookup(host, port_number, *options, **settings)
 
-    def go(self: socket.socket, place: Any) -> None:
-        connected.append(place[0])
-        connect(self, ("127.0.0.1", port) if place[0].startswith("93.") else place)
+    def go(self: socket.socket, address: Any) -> None:
+        connected.append(address[0])
+        connect(self, ("127.0.0.1", port) if address[0].startswith("93.") else address)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr(socket.socket, "connect", go)
@@ -232,8 +232,10 @@ def test_a_name_is_not_looked_up_again_after_the_check(monkeypatch: pytest.Monke
         connected = as_public(monkeypatch, {}, server.port)
         turns = iter(["93.184.216.34"])
 
-        def resolve(host: str, at: int, *_: Any, **__: Any) -> Any:
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(turns, "127.0.0.1"), at))]
+        def resolve(host: str, port_number: int, *_: Any, **__: Any) -> Any:
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(turns, "127.0.0.1"), port_number))
+            ]
 
         monkeypatch.setattr(socket, "getaddrinfo", resolve)
         source = open_images("http://changing.example.org")
@@ -283,8 +285,8 @@ def drips(pause: float) -> Callable[..., Any]:
 
 
 def test_a_picture_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_images, "_WHOLE", 0.5)
-    monkeypatch.setattr(web_images, "_TRIES", 1)
+    monkeypatch.setattr(web_images, "_MAX_SECONDS", 0.5)
+    monkeypatch.setattr(web_images, "_MAX_ATTEMPTS", 1)
     began = time.monotonic()
     with RawServer(drips(0.05)) as server:
         source = open_images(server.url)
@@ -331,7 +333,7 @@ def test_a_command_asks_with_pictures_of_this_machine_where_it_may(
     ]
     folder = write_benchmark(tmp_path / "mine", rows)
     with PlannedServer(lambda *_: completion("Yes.")) as server:
-        given = [
+        arguments = [
             "audit",
             "--no-report",
             folder,
@@ -343,11 +345,11 @@ def test_a_command_asks_with_pictures_of_this_machine_where_it_may(
             1,
             "--quiet",
         ]
-        given += [
+        arguments += [
             "--store",
             tmp_path / "store.sqlite",
             *(["--set", "allow_private_images=true"] if allowed else []),
         ]
-        code, out, _ = run(*given)
+        code, output, _ = run(*arguments)
         assert (code, len(server.asked), len(site.asked)) == ((0, 1, 1) if allowed else (1, 0, 0))
-        assert ("errors 0" in out) == allowed
+        assert ("errors 0" in output) == allowed

@@ -41,7 +41,7 @@ from hqm.decisions.prices import read_prices
 from hqm.errors import AnswerError
 from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import read_recordings
-from hqm.judges.judgements import JudgementSource, take_judgements
+from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.labels.label_import import import_labels
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path
@@ -55,7 +55,7 @@ CASES = counts(2600) // 10 * 10
 """Of all doors together."""
 SEED = int(os.environ.get("HQM_SEED", 0)) or (random.randrange(10**9) if NIGHTLY else 2600)
 ITEMS = 20
-THINGS = "dog cat bus hat cup key map tree boat lamp".split()
+OBJECTS = "dog cat bus hat cup key map tree boat lamp".split()
 Row = dict[str, Any]
 Rng = random.Random
 
@@ -162,10 +162,10 @@ def holed(rows: list[Row], rng: Rng) -> None:
 
 def renamed(rows: list[Row], rng: Rng) -> None:
     name = rng.choice(list(rows[0]))
-    other = rng.choice([name.upper(), f" {name}", name[:-1], f"{name}s", f"{name}\u200b"])
+    new_name = rng.choice([name.upper(), f" {name}", name[:-1], f"{name}s", f"{name}\u200b"])
     for row in rows:
         if name in row:
-            row[other] = row.pop(name)
+            row[new_name] = row.pop(name)
 
 
 def annotated(rows: list[Row], rng: Rng) -> None:
@@ -179,27 +179,27 @@ ROWS = (
 )  # fmt: skip
 
 
-def at(data: bytes, rng: Rng) -> int:
+def random_offset(data: bytes, rng: Rng) -> int:
     return rng.randrange(len(data) + 1)
 
 
 def quoted(data: bytes, rng: Rng) -> bytes:
-    place = at(data, rng)
-    return data[:place] + b'"' + data[place:]
+    offset = random_offset(data, rng)
+    return data[:offset] + b'"' + data[offset:]
 
 
 def ended(data: bytes, rng: Rng) -> bytes:
-    return data[: at(data, rng)]
+    return data[: random_offset(data, rng)]
 
 
 def with_nul(data: bytes, rng: Rng) -> bytes:
-    place = at(data, rng)
-    return data[:place] + b"\0" + data[place:]
+    offset = random_offset(data, rng)
+    return data[:offset] + b"\0" + data[offset:]
 
 
 def flipped(data: bytes, rng: Rng) -> bytes:
-    place = rng.randrange(len(data))
-    return data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
+    offset = rng.randrange(len(data))
+    return data[:offset] + bytes([data[offset] ^ 1 << rng.randrange(8)]) + data[offset + 1 :]
 
 
 def doubled(data: bytes, rng: Rng) -> bytes:
@@ -207,17 +207,17 @@ def doubled(data: bytes, rng: Rng) -> bytes:
 
 
 def packed(data: bytes, rng: Rng) -> bytes:
-    whole = gzip.compress(data)
-    return whole[: rng.choice([len(whole), rng.randrange(4, len(whole))])]
+    compressed = gzip.compress(data)
+    return compressed[: rng.choice([len(compressed), rng.randrange(4, len(compressed))])]
 
 
 def spliced(data: bytes, rng: Rng) -> bytes:
     """Some bytes moved elsewhere, as of a file that was written by two programs."""
-    start = at(data, rng)
-    part = data[start : start + rng.randrange(1, 60)]
-    rest = data[:start] + data[start + len(part) :]
-    place = at(rest, rng)
-    return rest[:place] + part + rest[place:]
+    start = random_offset(data, rng)
+    chunk = data[start : start + rng.randrange(1, 60)]
+    remainder = data[:start] + data[start + len(chunk) :]
+    offset = random_offset(remainder, rng)
+    return remainder[:offset] + chunk + remainder[offset:]
 
 
 BYTES: tuple[Callable[[bytes, Rng], bytes], ...] = (
@@ -306,10 +306,10 @@ def rows_of(data: bytes, suffix: str) -> list[Row]:
         if text.lstrip().startswith("["):
             read = decoder.decode(text)
         else:
-            read, place = [], 0
-            while text[place:].strip():
-                place += len(text[place:]) - len(text[place:].lstrip())
-                value, place = decoder.raw_decode(text, place)
+            read, offset = [], 0
+            while text[offset:].strip():
+                offset += len(text[offset:]) - len(text[offset:].lstrip())
+                value, offset = decoder.raw_decode(text, offset)
                 read.append(value)
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from None
@@ -340,11 +340,11 @@ class World:
 class Door:
     """What reads a kind of file.
 
-    `whole` gives the rows of a sound file (or its text), `read` what HQM makes of a file, and
+    `build` gives the rows of a sound file (or its text), `read` what HQM makes of a file, and
     `means` what its rows mean; `Unreadable` where they mean nothing.
     """
 
-    whole: Callable[[World, Rng], Any]
+    build: Callable[[World, Rng], Any]
     read: Callable[[World, Path], Any]
     means: Callable[[World, Any], Any]
     suffixes: tuple[str, ...] = (".csv", ".jsonl", ".json")
@@ -364,8 +364,10 @@ def text(row: Row, name: str) -> str:
 
 def check_question(world: World, row: Row, key: str) -> None:
     """Refuse a row that asks another item's question; a slip within the words is none."""
-    asked = str(row.get("question") or "").split()
-    if any(item.prompt.split() == asked for item in world.items.values() if item.id != key):
+    question_words = str(row.get("question") or "").split()
+    if any(
+        item.prompt.split() == question_words for item in world.items.values() if item.id != key
+    ):
         raise Unreadable("another question")
 
 
@@ -376,7 +378,7 @@ def item_of(world: World, row: Row, name: str = "item") -> str:
     return key
 
 
-def put(book: dict[Any, Any], key: Any, value: Any) -> None:
+def add_entry(book: dict[Any, Any], key: Any, value: Any) -> None:
     if key in book and book[key] != value:
         raise Unreadable(f"{key} stands twice")
     book[key] = value
@@ -401,15 +403,15 @@ def a_number(value: Any) -> float:
     return number
 
 
-def whole_answers(world: World, rng: Rng) -> list[Row]:
+def build_answers(world: World, rng: Rng) -> list[Row]:
     return [
         {
             "item": item.id,
             "question": item.prompt,
-            "respondent": who,
+            "respondent": respondent,
             "answer": rng.choice(["yes", "no", "Yes, there is.", "No."]),
         }
-        for who in ("ma", "mb")
+        for respondent in ("ma", "mb")
         for item in world.benchmark.original.items
     ]
 
@@ -417,9 +419,9 @@ def whole_answers(world: World, rng: Rng) -> list[Row]:
 def read_answers(world: World, path: Path) -> Any:
     recordings = read_recordings(path, {"original": world.benchmark.original})
     book = {
-        (each.respondent, each.form, each.run, item): answer.text
-        for each in recordings
-        for item, answer in each.answers.items()
+        (recording.respondent, recording.form, recording.run, item): answer.text
+        for recording in recordings
+        for item, answer in recording.answers.items()
     }
     if not book:
         raise AnswerError("no answers", location=str(path))
@@ -432,8 +434,8 @@ def mean_answers(world: World, rows: list[Row]) -> Any:
         key = item_of(world, row)
         check_question(world, row, key)
         cell = "" if row.get("answer", 0) is None else text(row, "answer")
-        who = text(row, "respondent") if row.get("respondent") is not None else "file"
-        put(book, (who or "file", "original", 0, key), cell.strip())
+        respondent = text(row, "respondent") if row.get("respondent") is not None else "file"
+        add_entry(book, (respondent or "file", "original", 0, key), cell.strip())
     return book
 
 
@@ -452,15 +454,15 @@ def whole_labels(world: World, rng: Rng) -> list[Row]:
 
 
 def read_labels(world: World, path: Path) -> Any:
-    made = world.benchmark.read_criterion(path, world.benchmark.original, ["recorded/ma"])
-    return {(each.item, each.judge): each.label for each in made}
+    judgements = world.benchmark.read_criterion(path, world.benchmark.original, ["recorded/ma"])
+    return {(judgement.item, judgement.judge): judgement.label for judgement in judgements}
 
 
 def mean_labels(world: World, rows: list[Row]) -> Any:
     """Each rater's labels, and the mean of all of an answer."""
     labels: dict[Any, Any] = {}
     for row in rows:
-        key, who = item_of(world, row), row.get("rater") or ""
+        key, rater = item_of(world, row), row.get("rater") or ""
         if text(row, "respondent") not in ("ma", "recorded/ma"):
             raise Unreadable("another respondent")
         value = None if row["label"] in ("", None) else a_number(row["label"])
@@ -468,13 +470,13 @@ def mean_labels(world: World, rows: list[Row]) -> Any:
             raise Unreadable("no share")
         if row.get("probability") not in ("", None) and not 0 < a_number(row["probability"]) <= 1:
             raise Unreadable("no probability")
-        if (key, who) in labels:
+        if (key, rater) in labels:
             raise Unreadable("labelled twice")
-        labels[key, who] = value
-    book: dict[Any, Any] = {(k, f"human:{who}"): v for (k, who), v in labels.items() if who}
+        labels[key, rater] = value
+    book: dict[Any, Any] = {(k, f"human:{rater}"): v for (k, rater), v in labels.items() if rater}
     for key in {key for key, _ in labels}:
-        known = [v for (k, _), v in labels.items() if k == key and v is not None]
-        book[key, "human"] = sum(known) / len(known) if known else None
+        scores = [v for (k, _), v in labels.items() if k == key and v is not None]
+        book[key, "human"] = sum(scores) / len(scores) if scores else None
     return book
 
 
@@ -528,39 +530,39 @@ def mark_of(value: Any) -> Any:
 
 
 def read_judgements(world: World, path: Path) -> Any:
-    taken = take_judgements(
+    imported = import_judgements(
         world.benchmark,
         {"original": world.benchmark.original},
         [JudgementSource(path)],
         ["recorded/ma", "recorded/mb"],
     )
     return {
-        (each.judge, each.respondent, item): mark_of(output.mark)
-        for each in taken.sets
-        for item, output in each.outputs.items()
+        (judgement_set.judge, judgement_set.respondent, item): mark_of(output.mark)
+        for judgement_set in imported.sets
+        for item, output in judgement_set.outputs.items()
     }
 
 
 def mean_judgements(world: World, rows: list[Row]) -> Any:
     book: dict[Any, Any] = {}
-    asked = {" ".join(item.prompt.split()).casefold(): key for key, item in world.items.items()}
+    questions = {" ".join(item.prompt.split()).casefold(): key for key, item in world.items.items()}
     for row in rows:
         if str(row.get("item")) in world.items:
             key = item_of(world, row)
             check_question(world, row, key)
-        elif " ".join(str(row.get("question")).split()).casefold() in asked:
-            key = asked[
+        elif " ".join(str(row.get("question")).split()).casefold() in questions:
+            key = questions[
                 " ".join(row["question"].split()).casefold()
             ]  # which the judge's tool numbered itself
         else:
             raise Unreadable("no item")
-        who = text(row, "respondent").removeprefix("recorded/")
-        if who not in ("ma", "mb"):
+        respondent = text(row, "respondent").removeprefix("recorded/")
+        if respondent not in ("ma", "mb"):
             raise Unreadable("another respondent")
         cell = row.get("judge")
-        named = isinstance(cell, (str, int)) and str(cell).strip()
-        judge = str(cell).replace("|", "/") if named else "file"
-        put(book, (judge, f"recorded/{who}", key), mark_of(row["score"]))
+        has_judge = isinstance(cell, (str, int)) and str(cell).strip()
+        judge = str(cell).replace("|", "/") if has_judge else "file"
+        add_entry(book, (judge, f"recorded/{respondent}", key), mark_of(row["score"]))
     return book
 
 
@@ -579,12 +581,12 @@ def whole_scores(world: World, rng: Rng) -> list[Row]:
 def mean_scores(world: World, rows: list[Row]) -> Any:
     """Columns of numbers; a column of words is none of them."""
     book: dict[str, dict[Any, float]] = {}
-    seen, bad = set(), set()
+    keys, bad = set(), set()
     for row in rows:
         key = (text(row, "item"), text(row, "respondent"))
-        if key in seen:
+        if key in keys:
             raise Unreadable("twice")
-        seen.add(key)
+        keys.add(key)
         for name, value in row.items():
             if name not in ("item", "respondent") and value not in ("", None):
                 try:
@@ -615,11 +617,11 @@ def read_items(world: World, path: Path) -> Any:
 def mean_items(world: World, rows: list[Row]) -> Any:
     book: dict[Any, Any] = {}
     for row in rows:
-        key, asked = text(row, "id"), text(row, "prompt")
+        key, prompt = text(row, "id"), text(row, "prompt")
         target = text(row, "target").strip().lower()
-        if target not in ("yes", "no") or key in book or not key.strip() or not asked.strip():
+        if target not in ("yes", "no") or key in book or not key.strip() or not prompt.strip():
             raise Unreadable("no item")
-        book[key] = (asked, target)
+        book[key] = (prompt, target)
     if not book:
         raise Unreadable("no items")
     return book
@@ -639,7 +641,10 @@ def read_plan_labels(world: World, path: Path) -> Any:
         file.unlink()
     import_labels(path, "csv", world.plan)
     with LabelStore(labels) as store:
-        return {(each.uid, each.rater): each.label for each in store.labels()}
+        return {
+            (stored_label.uid, stored_label.rater): stored_label.label
+            for stored_label in store.labels()
+        }
 
 
 def mean_plan_labels(world: World, rows: list[Row]) -> Any:
@@ -655,7 +660,7 @@ def mean_plan_labels(world: World, rows: list[Row]) -> Any:
             raise Unreadable("no label")
         if row.get("seconds") not in ("", None) and a_number(row["seconds"]) < 0:
             raise Unreadable("no time")
-        put(book, (uid, text(row, "rater")), value)
+        add_entry(book, (uid, text(row, "rater")), value)
     return book
 
 
@@ -674,7 +679,7 @@ def read_the_table(world: World, path: Path) -> Any:
     return {
         (row, column.name): float(value)
         for row, values in zip(table.respondents, table.values, strict=True)
-        for column, value in zip(table.about, values, strict=True)
+        for column, value in zip(table.column_specs, values, strict=True)
         if math.isfinite(value)
     }
 
@@ -689,14 +694,14 @@ def mean_table(world: World, rows: list[Row]) -> Any:
             pass
         else:
             return None  # whose numbers are names is not for this oracle to say
-        if all(re.search("[^0-9.,%-]", str(each[names[1]])) for each in rows):
+        if all(re.search("[^0-9.,%-]", str(record[names[1]])) for record in rows):
             return None  # two columns of names
         for name in names[1:]:
             if str(row[name]).strip() not in ("", "-"):
                 cell = str(row[name]).removeprefix("<b>").removesuffix("</b>").removesuffix("%")
-                who = str(row[names[0]]).strip().removeprefix("<b>").removesuffix("</b>")
+                model = str(row[names[0]]).strip().removeprefix("<b>").removesuffix("</b>")
                 # papers print the minus of typography
-                put(book, (who, name.strip()), a_number(cell.replace("\u2212", "-")))
+                add_entry(book, (model, name.strip()), a_number(cell.replace("\u2212", "-")))
     return book
 
 
@@ -739,7 +744,7 @@ def read_score(world: World, path: Path) -> Any:
     return score.n, score.states.get("missing", 0), score.metrics["accuracy"]
 
 
-def whole_one(world: World, rng: Rng) -> list[Row]:
+def build_score_rows(world: World, rng: Rng) -> list[Row]:
     return [
         {"item": item.id, "question": item.prompt, "answer": rng.choice(["yes", "no"])}
         for item in world.benchmark.original.items
@@ -758,9 +763,9 @@ def mean_score(world: World, rows: list[Row]) -> Any:
 def read_rows_of_export(world: World, path: Path) -> Any:
     incoming = read_export(path)
     return {
-        (key[0], asked.prompt, response.text)
+        (key[0], request.prompt, response.text)
         for key, answers in incoming.answers.items()
-        for _, _, asked, response, _ in answers
+        for _, _, request, response, _ in answers
     }
 
 
@@ -770,7 +775,7 @@ def mean_export(world: World, rows: list[Row]) -> Any:
     }
 
 
-def numbers_in(value: Any, here: str = "") -> Iterator[tuple[str, float]]:
+def numbers_in(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
     """Every number of a document by its place."""
     pairs = (
         value.items()
@@ -780,22 +785,27 @@ def numbers_in(value: Any, here: str = "") -> Iterator[tuple[str, float]]:
         else ()
     )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield here, float(value)
+        yield path, float(value)
     for key, inner in pairs:
-        yield from numbers_in(inner, f"{here}.{key}")
+        yield from numbers_in(inner, f"{path}.{key}")
 
 
-def of_audit(document: Any) -> Any:
+def estimates_of_audit(document: Any) -> Any:
     """The estimates of an audit, which must be possible numbers."""
     book = {}
     for i, audit in enumerate(document["audits"]):
-        for j, each in enumerate(audit["estimates"]):
-            book[i, j] = (each["indicator"], each["metric"], each["value"], each["n_items"])
-            for interval in each["intervals"].values():
+        for j, estimate in enumerate(audit["estimates"]):
+            book[i, j] = (
+                estimate["indicator"],
+                estimate["metric"],
+                estimate["value"],
+                estimate["n_items"],
+            )
+            for interval in estimate["intervals"].values():
                 ends = [end for end in interval if end is not None]
                 if ends != sorted(ends):
                     raise Unreadable("an interval from its upper end")
-            if each["n_items"] is not None and each["n_items"] < 0:
+            if estimate["n_items"] is not None and estimate["n_items"] < 0:
                 raise Unreadable("fewer items than none")
     return book
 
@@ -817,44 +827,44 @@ def parsed_toml(data: bytes, suffix: str) -> Any:
 # --- documents: one tree instead of rows ---
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
+def container_keys(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every container of a tree with a key in it."""
     keys = (
         value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     )
     for key in keys:
         yield value, key
-        yield from places(value[key])
+        yield from container_keys(value[key])
 
 
 def changed_tree(document: Any, rng: Rng) -> None:
-    held, key = rng.choice(list(places(document)))
-    other, place = rng.choice(list(places(document)))
-    value = copy.deepcopy(other[place])
+    container, key = rng.choice(list(container_keys(document)))
+    source, source_key = rng.choice(list(container_keys(document)))
+    value = copy.deepcopy(source[source_key])
     match rng.randrange(6):
         case 0:
-            del held[key]
+            del container[key]
         case 1:
-            held[key] = value
-        case 2 if isinstance(held, dict):
-            held[rng.choice([f"{key}s", str(key).upper(), f"{key} "])] = held.pop(key)
-        case 3 if isinstance(held[key], (int, float)) and not isinstance(held[key], bool):
-            held[key] = held[key] * rng.choice([-1, 100, 0.01, 1e300])
-        case 4 if isinstance(held, list):
-            held.append(copy.deepcopy(held[key]))
+            container[key] = value
+        case 2 if isinstance(container, dict):
+            container[rng.choice([f"{key}s", str(key).upper(), f"{key} "])] = container.pop(key)
+        case 3 if isinstance(container[key], (int, float)) and not isinstance(container[key], bool):
+            container[key] = container[key] * rng.choice([-1, 100, 0.01, 1e300])
+        case 4 if isinstance(container, list):
+            container.append(copy.deepcopy(container[key]))
         case _:
-            held[key] = copy.deepcopy(rng.choice(VALUES))
+            container[key] = copy.deepcopy(rng.choice(VALUES))
 
 
-def leaves(value: Any, here: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
     """Place -> what stands there; true and 1 are different things."""
     if isinstance(value, (list, tuple)):
         value = dict(enumerate(value))
     if not isinstance(value, Mapping):
-        return {here: ("bool", value) if isinstance(value, bool) else value}
+        return {path: ("bool", value) if isinstance(value, bool) else value}
     leaf_values: dict[tuple[Any, ...], Any] = {}
     for key, inner in value.items():
-        leaf_values |= leaves(inner, (*here, key))
+        leaf_values |= leaves(inner, (*path, key))
     return leaf_values
 
 
@@ -933,16 +943,16 @@ temperature = 1.0
 
 
 def toml_of(document: Any) -> bytes:
-    def written(value: Any) -> str:
+    def format_value(value: Any) -> str:
         if isinstance(value, dict):
-            inner = ", ".join(f"{json.dumps(k)} = {written(v)}" for k, v in value.items())
+            inner = ", ".join(f"{json.dumps(k)} = {format_value(v)}" for k, v in value.items())
             return f"{{{inner}}}"
         if isinstance(value, list):
-            return f"[{', '.join(map(written, value))}]"
+            return f"[{', '.join(map(format_value, value))}]"
         plain = "''" if value is None else json.dumps(value, ensure_ascii=False)
         return plain.replace("NaN", "nan").replace("Infinity", "inf")
 
-    return "".join(f"{json.dumps(k)} = {written(v)}\n" for k, v in document.items()).encode()
+    return "".join(f"{json.dumps(k)} = {format_value(v)}\n" for k, v in document.items()).encode()
 
 
 def of_toml(
@@ -950,7 +960,7 @@ def of_toml(
 ) -> Door:
     """A settings file: every value that stands in it is in force."""
     return Door(
-        whole=lambda world, rng: tomllib.loads(source),
+        build=lambda world, rng: tomllib.loads(source),
         read=lambda world, path: {key: plain(value) for key, value in leaves(read(path)).items()},
         means=lambda world, document: {key: plain(v) for key, v in leaves(document).items()},
         suffixes=(".toml",),
@@ -960,8 +970,8 @@ def of_toml(
 
 
 DOORS: dict[str, Door] = {
-    "--recorded": Door(whole_answers, read_answers, mean_answers),
-    "score": Door(whole_one, read_score, mean_score),
+    "--recorded": Door(build_answers, read_answers, mean_answers),
+    "score": Door(build_score_rows, read_score, mean_score),
     "--criterion": Door(whole_labels, read_labels, mean_labels),
     "--key": Door(whole_key, read_the_key, mean_key),
     "--judgements": Door(whole_judgements, read_judgements, mean_judgements),
@@ -984,9 +994,9 @@ DOORS: dict[str, Door] = {
         refuses_all=True,
     ),
     "audit.json": Door(
-        whole=lambda world, rng: plain_audit(),
-        read=lambda world, path: of_audit(json.loads(hqm.Audit.load(path).to_json())),
-        means=lambda world, document: of_audit(document),
+        build=lambda world, rng: plain_audit(),
+        read=lambda world, path: estimates_of_audit(json.loads(hqm.Audit.load(path).to_json())),
+        means=lambda world, document: estimates_of_audit(document),
         suffixes=(".json",),
         write={".json": lambda document: json.dumps(document).encode()},
         parse=parsed_json,
@@ -1006,13 +1016,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     rng = Rng(3)
     targets = rng.sample(["yes", "no"] * (ITEMS // 2), ITEMS)
     items = [
-        {"id": f"q{i}", "prompt": f"Is there a {THINGS[i % 10]} in café {i}?", "target": target}
+        {"id": f"q{i}", "prompt": f"Is there a {OBJECTS[i % 10]} in café {i}?", "target": target}
         for i, target in enumerate(targets)
     ]
     benchmark_folder = write_benchmark(folder / "mine", items)
     benchmark = hqm.load(str(benchmark_folder))
     answers = {
-        who: {item["id"]: rng.choice(["yes", "no"]) for item in items} for who in ("ma", "mb")
+        respondent: {item["id"]: rng.choice(["yes", "no"]) for item in items}
+        for respondent in ("ma", "mb")
     }
     store = store_of_answers(folder / "store.sqlite", benchmark, answers)
     plan = plan_of_answers(folder / "plan.jsonl", store, str(benchmark_folder))
@@ -1026,57 +1037,59 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def changed(door: Door, world: World, rng: Rng, suffix: str) -> tuple[bytes, list[str]]:
     """The bytes of a changed file, and what was done to it."""
-    whole, names = door.whole(world, rng), []
+    document, names = door.build(world, rng), []
     for _ in range(rng.choice([0, 1, 1, 1, 2])):
-        if isinstance(whole, list) and not all(
-            isinstance(row, dict) and row for row in whole or [0]
+        if isinstance(document, list) and not all(
+            isinstance(row, dict) and row for row in document or [0]
         ):
             break
-        change = rng.choice(ROWS) if isinstance(whole, list) else changed_tree
+        change = rng.choice(ROWS) if isinstance(document, list) else changed_tree
         try:
-            change(whole, rng)
+            change(document, rng)
         except (KeyError, IndexError, ValueError):  # two changes of one place, or no row is left
             continue
         names.append(change.__name__)
-    data = door.write[suffix](whole)
+    data = door.write[suffix](document)
     if not names or rng.random() < 0.35:
-        how = rng.choice(BYTES)
-        data = how(data, rng)
-        names.append(how.__name__)
+        corruption = rng.choice(BYTES)
+        data = corruption(data, rng)
+        names.append(corruption.__name__)
     return data, names
 
 
 def judged(door: Door, world: World, path: Path, data: bytes) -> str:
     """Refused, right, or what is wrong in silence."""
     try:
-        meant = door.means(world, door.parse(data, path.suffix))
+        expected = door.means(world, door.parse(data, path.suffix))
     except (Unreadable, KeyError, TypeError, AttributeError) as error:
-        meant = error
+        expected = error
     try:
         got = door.read(world, path)
     except hqm.HQMError as error:
-        named = path.name in str(error) or door.suffixes == (".csv", ".jsonl")
-        return "refused" if named else f"refused without its name: {error}"
-    if isinstance(meant, Exception):
-        return f"accepted though {meant}"
-    if meant is None:
+        names_file = path.name in str(error) or door.suffixes == (".csv", ".jsonl")
+        return "refused" if names_file else f"refused without its name: {error}"
+    if isinstance(expected, Exception):
+        return f"accepted though {expected}"
+    if expected is None:
         return "right"
-    if isinstance(meant, dict):
+    if isinstance(expected, dict):
         lacking = {
             key: value
-            for key, value in meant.items()
-            if key not in got or not same(got[key], value)
+            for key, value in expected.items()
+            if key not in got or not equal_values(got[key], value)
         }
-        more = {} if path.suffix == ".toml" else {key: got[key] for key in got if key not in meant}
-        return f"lost {lacking!s:.300}, made up {more!s:.300}" if lacking or more else "right"
-    return "right" if same(got, meant) else f"read {got} for {meant}"
+        extra = (
+            {} if path.suffix == ".toml" else {key: got[key] for key in got if key not in expected}
+        )
+        return f"lost {lacking!s:.300}, made up {extra!s:.300}" if lacking or extra else "right"
+    return "right" if equal_values(got, expected) else f"read {got} for {expected}"
 
 
-def same(first: Any, second: Any) -> bool:
+def equal_values(first: Any, second: Any) -> bool:
     if isinstance(first, str) and isinstance(second, str):
         return first.split() == second.split()
     if isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)):
-        return len(first) == len(second) and all(map(same, first, second))
+        return len(first) == len(second) and all(map(equal_values, first, second))
     if isinstance(first, float) or isinstance(second, float):
         try:
             return math.isclose(first, second, rel_tol=1e-9) or (
@@ -1110,7 +1123,7 @@ def test_a_changed_file_is_refused_by_name_or_means_what_it_says(
 
 # --- files that tools really wrote ---
 
-WRITTEN = {
+LOG_COLUMNS = {
     "vlmevalkit/model_steady_POPE.tsv": ("index", "prediction"),
     "vlmevalkit/model_steady_POPE.json": ("index", "prediction"),
     "lmms_eval/real_run/models__steady/20261122_013640_samples_pope_tiny.jsonl": (
@@ -1123,7 +1136,7 @@ WRITTEN = {
 """A log -> the fields of its rows that have the id and the answer."""
 
 
-def said_in(data: bytes, suffix: str, names: tuple[str, str]) -> Counter[tuple[str, str]]:
+def answers_in_log(data: bytes, suffix: str, names: tuple[str, str]) -> Counter[tuple[str, str]]:
     """The ids and answers of a log's rows, by Python's own readers."""
     if suffix == ".tsv":
         data = as_csv(
@@ -1138,19 +1151,19 @@ def said_in(data: bytes, suffix: str, names: tuple[str, str]) -> Counter[tuple[s
     return Counter((str(row[names[0]]), " ".join(str(row[names[1]]).split())) for row in rows)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", LOG_COLUMNS)
 def test_a_changed_log_that_a_tool_wrote_loses_and_invents_no_answer(
     data: Path, tmp_path: Path, name: str
 ) -> None:
     """What is accepted has just the answers that Python's readers find; of an archive, those that
     it had."""
     source = data / "logs" / name
-    whole, path = source.read_bytes(), tmp_path / source.name
-    names, tally = WRITTEN[name], Counter[str]()
+    content, path = source.read_bytes(), tmp_path / source.name
+    names, tally = LOG_COLUMNS[name], Counter[str]()
     before = Counter(answers_in_logs(source)) if source.suffix == ".eval" else None
     for case in range(counts(120)):
         rng = Rng(f"{SEED} {name} {case}")
-        changed_bytes = rng.choice(BYTES)(whole, rng)
+        changed_bytes = rng.choice(BYTES)(content, rng)
         path.write_bytes(changed_bytes)
         try:
             got = Counter(answers_in_logs(path))
@@ -1162,11 +1175,11 @@ def test_a_changed_log_that_a_tool_wrote_loses_and_invents_no_answer(
             assert got == before, case
             continue
         try:
-            meant = said_in(changed_bytes, source.suffix, names)
+            expected = answers_in_log(changed_bytes, source.suffix, names)
         except (KeyError, csv.Error):  # of another tool, by one broken name; or refused by Python
             tally["other"] += 1
             continue
-        assert got == Counter(answer for _, answer in meant.elements()), case
+        assert got == Counter(answer for _, answer in expected.elements()), case
     print(f"seed {SEED}: {dict(tally)}")
     assert tally["without its name"] == 0
 

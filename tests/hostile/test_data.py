@@ -308,9 +308,9 @@ def test_a_wrong_items_file_is_one_sentence(
     status, _, err = run("audit", "--dry-run", folder, "-r", "hf/shapes:steady")
     assert (status, err.count("\n")) == (1, 1)
     assert sentence in err
-    status, out, err = run("check", folder)
+    status, output, err = run("check", folder)
     assert status in (0, 1)
-    assert "Traceback" not in out + err
+    assert "Traceback" not in output + err
 
 
 def test_a_field_of_a_csv_may_be_longer_than_128_kilobytes(tmp_path: Path) -> None:
@@ -608,8 +608,8 @@ def test_labels_are_checked_before_anybody_is_asked(
     tmp_path: Path, run: Run, dogs: Path, content: str, sentence: str
 ) -> None:
     rows = [
-        {"respondent": f"{who}/llava", "item": f"q{i}", "answer": "Yes"}
-        for who in ("org1", "org2")
+        {"respondent": f"{organization}/llava", "item": f"q{i}", "answer": "Yes"}
+        for organization in ("org1", "org2")
         for i in range(12)
     ]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -652,7 +652,7 @@ QUESTIONS = [
     ("2.jpg", "Is there a dog in the image?", "yes"),
     ("2.jpg", "Is there an imange in the imange?", "no"),
 ]
-OTHER = [
+OTHER_QUESTIONS = [
     ("1.jpg", "Is there a dog in the image?", "yes"),
     ("1.jpg", "Is there a bus in the image?", "no"),
     ("2.jpg", "Is there a dog in the image?", "yes"),
@@ -665,7 +665,7 @@ def pope(tmp_path: Path) -> hqm.Benchmark:
     """Two question files of POPE with four questions each; the positives are the same in both."""
     folder = tmp_path / "data" / "pope"
     folder.mkdir(parents=True)
-    for part, questions in (("random", QUESTIONS), ("adversarial", OTHER)):
+    for part, questions in (("random", QUESTIONS), ("adversarial", OTHER_QUESTIONS)):
         rows = [
             {
                 "question_id": i,
@@ -687,7 +687,7 @@ def rows_of(
     """Answers that are all right, in an order, with some fields that say which question they
     answer.
     """
-    made = {
+    field_makers = {
         "image": lambda i: f"COCO_val2014_00000000000{questions[i][0]}",
         "number": lambda i: questions[i][0].removesuffix(".jpg"),
         "question": lambda i: questions[i][1],
@@ -697,7 +697,10 @@ def rows_of(
         "question_id": lambda i: i + 1,
         "category": lambda i: "random" if questions is QUESTIONS else "adversarial",
     }
-    rows = [{name.replace("number", "image_id"): made[name](i) for name in fields} for i in order]
+    rows = [
+        {name.replace("number", "image_id"): field_makers[name](i) for name in fields}
+        for i in order
+    ]
     return [{**row, "answer": questions[i][2].title()} for row, i in zip(rows, order, strict=True)]
 
 
@@ -746,14 +749,14 @@ JOINED: list[tuple[str, list[dict[str, Any]], str | None, int]] = [
     (
         "both parts in one file, by category",
         rows_of("image", "question", "category")
-        + rows_of("image", "question", "category", questions=OTHER),
+        + rows_of("image", "question", "category", questions=OTHER_QUESTIONS),
         None,
         8,
     ),
     (
         "one part of a file of both",
         rows_of("image", "question", "category")
-        + rows_of("image", "question", "category", questions=OTHER),
+        + rows_of("image", "question", "category", questions=OTHER_QUESTIONS),
         "coco_adversarial",
         4,
     ),
@@ -781,13 +784,13 @@ def test_answers_are_joined_by_what_their_rows_say(
 REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
     (
         "texts of another part",
-        rows_of("question", questions=OTHER),
+        rows_of("question", questions=OTHER_QUESTIONS),
         "coco_random",
         "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?'",
     ),
     (
         "pictures and texts of another part",
-        rows_of("image", "question", questions=OTHER),
+        rows_of("image", "question", questions=OTHER_QUESTIONS),
         "coco_random",
         (
             "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?'"
@@ -814,7 +817,7 @@ REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
     ),
     (
         "ids of other questions",
-        rows_of("question_id", "question", questions=OTHER),
+        rows_of("question_id", "question", questions=OTHER_QUESTIONS),
         "coco_random",
         "record 2 asks",
     ),
@@ -839,7 +842,7 @@ REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
     ("positives only fit both parts", rows_of("image", "question", order=(0, 2)), None, "--part"),
     (
         "a category of another part",
-        rows_of("image", "question", "category", questions=OTHER),
+        rows_of("image", "question", "category", questions=OTHER_QUESTIONS),
         "coco_random",
         "about other",
     ),
@@ -870,26 +873,28 @@ def test_the_questions_beside_the_answers_say_what_was_asked(
     """As LLaVA lays them: answers in a folder below the questions, whose ids they name; no row says
     its picture.
     """
-    asked = [
+    questions_asked = [
         {"question_id": 70 + i, **row}
         for i, row in enumerate(rows_of("image", "prompt", order=(3, 1, 2)))
     ]
     questions = [
-        {"question_id": r["question_id"], "image": r["image"], "text": r["prompt"]} for r in asked
+        {"question_id": r["question_id"], "image": r["image"], "text": r["prompt"]}
+        for r in questions_asked
     ]
     answers = [
-        {"question_id": r["question_id"], "prompt": r["prompt"], "text": r["answer"]} for r in asked
+        {"question_id": r["question_id"], "prompt": r["prompt"], "text": r["answer"]}
+        for r in questions_asked
     ]
     (tmp_path / "eval" / "answers").mkdir(parents=True)
     path = tmp_path / "eval" / "answers" / "model.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in answers))
     with pytest.raises(AnswerError, match="record 1 asks"):
         score_file(pope, path, "coco_random")
-    beside = tmp_path / "eval" / "llava_pope_test.jsonl"
-    beside.write_text("".join(json.dumps(row) + "\n" for row in questions))
+    questions_path = tmp_path / "eval" / "llava_pope_test.jsonl"
+    questions_path.write_text("".join(json.dumps(row) + "\n" for row in questions))
     scored = score_file(pope, path, "coco_random")
     assert (scored.metrics["accuracy"], scored.states["ok"]) == (1.0, 3)
-    beside.write_text(
+    questions_path.write_text(
         "".join(json.dumps({**row, "text": "Is there a bus?"}) + "\n" for row in questions)
     )
     with pytest.raises(
@@ -918,10 +923,10 @@ def twins(make_benchmark: Callable[..., Path]) -> hqm.Benchmark:
     """Twelve questions, of which the last is the negation that the parallel form makes of the
     first.
     """
-    things = ["dog", "cat", "car", "bus", "hat", "cup", "key", "map", "pen", "bag", "jug"]
+    objects = ["dog", "cat", "car", "bus", "hat", "cup", "key", "map", "pen", "bag", "jug"]
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes"}
-        for i, thing in enumerate(things)
+        {"id": f"q{i}", "prompt": f"Is there a {subject} in the image?", "target": "yes"}
+        for i, subject in enumerate(objects)
     ]
     plain = hqm.load(str(make_benchmark(rows)))
     negation = plain.parallel_form.items[0]
@@ -944,7 +949,9 @@ class Live:
         """Nothing is held."""
 
 
-def put(store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str, int]) -> list[str]:
+def administer_forms(
+    store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str, int]
+) -> list[str]:
     """Put forms in runs to the live respondent; the administrations that the store then knows
     of.
     """
@@ -960,10 +967,10 @@ def put(store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str,
             for f, r in administrations
         ],
     )
-    known = respondents_in(hqm.Asks(store), benchmark)
+    respondents = respondents_in(hqm.Asks(store), benchmark)
     return [
         f"{cell.form} {cell.run}"
-        for cell in cells_in(hqm.Asks(store), benchmark, list(forms.values()), known)
+        for cell in cells_in(hqm.Asks(store), benchmark, list(forms.values()), respondents)
     ]
 
 
@@ -991,24 +998,24 @@ def test_an_administration_exists_where_it_was_put(
 ) -> None:
     """Also in a store of HQM 0.1.0, which did not record it."""
     if old:
-        store.not_whole()
-        store.administered = lambda *_, **__: None  # type: ignore[method-assign]
-    cells = put(store, twins, *administrations)
+        store.mark_administrations_missing()
+        store.record_administration = lambda *_, **__: None  # type: ignore[method-assign]
+    cells = administer_forms(store, twins, *administrations)
     # in an old store, the one answer shared with the original form looks like a beginning of it
     assert cells == (["original 0", "parallel 0"] if old and not expected else expected)
 
 
 def test_shared_answers_are_not_asked_again(store: hqm.Store, twins: hqm.Benchmark) -> None:
-    assert put(store, twins, ("original", 0)) == ["original 0"]
+    assert administer_forms(store, twins, ("original", 0)) == ["original 0"]
     assert store.count() == 12
-    assert put(store, twins, ("parallel", 0)) == ["original 0", "parallel 0"]
+    assert administer_forms(store, twins, ("parallel", 0)) == ["original 0", "parallel 0"]
     assert store.count() < 24
 
 
 def test_a_respondent_that_was_not_put_a_form_has_no_answers_to_it(
     store: hqm.Store, twins: hqm.Benchmark
 ) -> None:
-    put(store, twins, ("original", 0))
+    administer_forms(store, twins, ("original", 0))
     respondent = hqm.respondents_in(hqm.Asks(store), twins)[0]
     answers = hqm.Answers(hqm.Asks(store)).responses(twins, twins.parallel_form, respondent, 0)
     assert answers == [None] * len(twins.parallel_form.items)
@@ -1017,11 +1024,11 @@ def test_a_respondent_that_was_not_put_a_form_has_no_answers_to_it(
 def test_another_benchmark_with_the_same_questions_was_not_put(
     store: hqm.Store, twins: hqm.Benchmark, make_benchmark: Callable[..., Path]
 ) -> None:
-    put(store, twins, ("original", 0))
+    administer_forms(store, twins, ("original", 0))
     rows = [{"id": i.id, "prompt": i.prompt, "target": i.target} for i in twins.original.items[:5]]
-    other = hqm.load(str(make_benchmark(rows, name="other")))
-    assert hqm.respondents_in(hqm.Asks(store), other) == []
-    assert put(store, other, ("original", 0)) == ["original 0"]
+    other_benchmark = hqm.load(str(make_benchmark(rows, name="other")))
+    assert hqm.respondents_in(hqm.Asks(store), other_benchmark) == []
+    assert administer_forms(store, other_benchmark, ("original", 0)) == ["original 0"]
     assert store.count() == 12, "its answers are shared"
 
 

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.files.whole import whole_file, write_text, write_together
-from hqm.store import database
+from hqm.files.whole import atomic_file, write_text, write_together
+from hqm.store import connection
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells
 from tests.servers import PlannedServer, completion
@@ -67,8 +67,8 @@ def test_a_pair_is_the_old_one_or_the_new_one(
     with little_room(LIMIT), pytest.raises(hqm.DataError, match="cannot be written") as caught:
         write_together(new)
     assert ("unchanged" in str(caught.value)) == before
-    there = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert there == ({"audit.json": "old audit", "report.html": "old page"} if before else {})
+    contents = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert contents == ({"audit.json": "old audit", "report.html": "old page"} if before else {})
 
 
 class Full:
@@ -134,9 +134,9 @@ def test_a_single_file_is_the_old_one_or_the_new_one(tmp_path: Path, size: int) 
 
 def test_a_folder_that_is_there_is_written_inside(tmp_path: Path) -> None:
     """It may be a mounted disk, or all that a user may write to."""
-    with whole_file(tmp_path / "x.jsonl") as part:
-        assert part.parent.parent == tmp_path
-        part.write_text("x")
+    with atomic_file(tmp_path / "x.jsonl") as partial_file:
+        assert partial_file.parent.parent == tmp_path
+        partial_file.write_text("x")
     assert [path.name for path in tmp_path.iterdir()] == ["x.jsonl"]
 
 
@@ -145,8 +145,8 @@ def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:
     assert (tmp_path / "audit.json").read_bytes() == b'"file-\\udcff"'
 
 
-def audited(run: Run, dogs: Path, out: Path) -> tuple[int, str]:
-    answers = out.parent / "answers.csv"
+def audited(run: Run, dogs: Path, out_dir: Path) -> tuple[int, str]:
+    answers = out_dir.parent / "answers.csv"
     if not answers.exists():
         rows = [
             f"{name},q{i},{'yes' if (i + k) % 3 else 'no'}"
@@ -162,9 +162,9 @@ def audited(run: Run, dogs: Path, out: Path) -> tuple[int, str]:
         "--forms",
         "original",
         "--out",
-        out,
+        out_dir,
         "--store",
-        out / "s.sqlite",
+        out_dir / "s.sqlite",
         "-q",
     )
     return status, err
@@ -173,18 +173,18 @@ def audited(run: Run, dogs: Path, out: Path) -> tuple[int, str]:
 def test_an_audit_on_a_full_disk_leaves_the_old_pair(
     run: Run, dogs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "out"
-    status, err = audited(run, dogs, out)
+    out_dir = tmp_path / "out"
+    status, err = audited(run, dogs, out_dir)
     assert status == 0, err
-    old = {name: (out / name).read_bytes() for name in ("audit.json", "evidence.html")}
+    old = {name: (out_dir / name).read_bytes() for name in ("audit.json", "evidence.html")}
     # the audit fits, and the page, which is larger, does not
     assert len(old["audit.json"]) < len(old["evidence.html"])
     monkeypatch.setattr("hqm.version.__version__", "9")
     with little_room(len(old["evidence.html"]) - 1):
-        status, err = audited(run, dogs, out)
+        status, err = audited(run, dogs, out_dir)
     assert (status, "cannot be written" in err, "Traceback" in err) == (1, True, False)
-    assert {name: (out / name).read_bytes() for name in old} == old
-    assert not list(out.glob("*.part"))
+    assert {name: (out_dir / name).read_bytes() for name in old} == old
+    assert not list(out_dir.glob("*.part"))
 
 
 def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path) -> None:
@@ -195,10 +195,10 @@ def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path)
         " write_together({Path('a'): 'x', Path('b'): 'y' * 99999})\nexcept Exception as error:"
         " print(type(error).__name__)"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.stdout.strip(), done.returncode) == ("DataError", 0), done.stderr
+    assert (completed.stdout.strip(), completed.returncode) == ("DataError", 0), completed.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -224,8 +224,8 @@ def test_an_export_on_a_full_disk_leaves_nothing_of_itself(
     with little_room(200):
         status, _, err = run(*words, *(["--out", "made"] if to in ("inspect", "eee") else []))
     assert (status, "cannot be written" in err) == (1, True)
-    made = [*tmp_path.glob("made"), *tmp_path.glob("exported*"), *tmp_path.glob(".hqm-*")]
-    assert not [path for path in made if path.is_file() or any(path.rglob("*.*"))]
+    leftovers = [*tmp_path.glob("made"), *tmp_path.glob("exported*"), *tmp_path.glob(".hqm-*")]
+    assert not [path for path in leftovers if path.is_file() or any(path.rglob("*.*"))]
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -234,9 +234,9 @@ def test_a_form_that_finds_no_room_is_not_written(tmp_path: Path, run: Run, befo
     if before:
         form.write_text("old")
     with little_room(1000):
-        status, _, said = run("forms", "shapes_yesno", "--out", form)
+        status, _, stderr = run("forms", "shapes_yesno", "--out", form)
     assert status == 1
-    assert "cannot be written" in said
+    assert "cannot be written" in stderr
     assert [path.read_text() for path in tmp_path.iterdir()] == (["old"] if before else [])
 
 
@@ -244,14 +244,14 @@ def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_roo
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite's own bound stands for the disk; what came while it filled up is not waited for."""
-    real, pages = database.connect, ["20"]
+    real, pages = connection.connect, ["20"]
 
-    def connect(*given: Any, **how: Any) -> sqlite3.Connection:
-        opened = real(*given, **how)
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened = real(*arguments, **options)
         opened.execute(f"PRAGMA max_page_count={pages[0]}")
         return opened
 
-    monkeypatch.setattr(database, "connect", connect)
+    monkeypatch.setattr(connection, "connect", connect)
     rows = [{"id": f"i{n}", "prompt": f"Is {n} even?", "target": "no"} for n in range(40)]
     benchmark, store = write_benchmark(tmp_path / "mine", rows), tmp_path / "store.sqlite"
     reply = completion("Yes. " + "It is there. " * 100)
@@ -263,11 +263,11 @@ def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_roo
         status, _, err = run(*words)
         assert (status, tells(err, "store.full")) == (1, True)
         assert time.monotonic() - began < 60, "the patience with a server is 120 s"
-        asked = len(server.asked)
+        n_requests = len(server.asked)
         pages[0] = "1000"
-        status, out, err = run(*words)
-        assert (status, "errors 0" in out) == (0, True), err
-    kept = int(re.findall(r"stored before (\d+)", out)[0])
-    assert 0 < kept < 40
-    assert asked - kept <= 4
-    assert len(server.asked) - asked == 40 - kept
+        status, output, err = run(*words)
+        assert (status, "errors 0" in output) == (0, True), err
+    n_stored = int(re.findall(r"stored before (\d+)", output)[0])
+    assert 0 < n_stored < 40
+    assert n_requests - n_stored <= 4
+    assert len(server.asked) - n_requests == 40 - n_stored

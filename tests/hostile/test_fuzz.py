@@ -101,7 +101,7 @@ NAMES = [
 ]
 
 
-def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a document, the document itself left out."""
     pairs = (
         value.items()
@@ -111,22 +111,22 @@ def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         else ()
     )
     for key, inner in pairs:
-        yield (*here, key)
-        yield from paths(inner, (*here, key))
+        yield (*prefix, key)
+        yield from paths(inner, (*prefix, key))
 
 
 @st.composite
-def broken(draw: st.DrawFn, whole: Any) -> Any:
+def broken(draw: st.DrawFn, sound: Any) -> Any:
     """A document with one to three things wrong."""
-    document = copy.deepcopy(whole)
+    document = copy.deepcopy(sound)
     for _ in range(draw(st.integers(1, 3))):
-        places = list(paths(document))
-        if not places:
+        key_paths = list(paths(document))
+        if not key_paths:
             break
-        *keys, last = draw(st.sampled_from(places))
-        held = document
+        *keys, last = draw(st.sampled_from(key_paths))
+        container = document
         for key in keys:
-            held = held[key]
+            container = container[key]
         value = draw(
             st.sampled_from([DELETED, TWICE, *NASTY])
             | st.text(max_size=20)
@@ -134,38 +134,38 @@ def broken(draw: st.DrawFn, whole: Any) -> Any:
             | st.floats()
         )
         if value == DELETED:
-            del held[last]
-        elif value == TWICE and isinstance(held, list):
-            held.append(copy.deepcopy(held[last]))
+            del container[last]
+        elif value == TWICE and isinstance(container, list):
+            container.append(copy.deepcopy(container[last]))
         elif value == TWICE:
-            held[draw(st.sampled_from(NAMES))] = held[last]
+            container[draw(st.sampled_from(NAMES))] = container[last]
         else:
-            held[last] = copy.deepcopy(value)
+            container[last] = copy.deepcopy(value)
     return document
 
 
 def damaged(draw: st.DrawFn, text: str) -> bytes:
     """The bytes of a text, seldom cut, doubled, or in another encoding."""
     content = text.encode("utf-8", "surrogatepass")
-    how = draw(
+    damage = draw(
         st.sampled_from(
             ["whole"] * 12 + ["cut", "twice", "mark", "utf-16", "nul", "lines", "bytes"]
         )
     )
-    if how == "cut":
+    if damage == "cut":
         return content[: draw(st.integers(0, len(content)))]
-    if how == "utf-16":
+    if damage == "utf-16":
         return text.encode("utf-16", "surrogatepass")
-    if how == "bytes":
-        at = draw(st.integers(0, len(content)))
-        return content[:at] + draw(st.binary(min_size=1, max_size=4)) + content[at:]
+    if damage == "bytes":
+        offset = draw(st.integers(0, len(content)))
+        return content[:offset] + draw(st.binary(min_size=1, max_size=4)) + content[offset:]
     changed = {
         "twice": content * 2,
         "mark": b"\xef\xbb\xbf" + content,
         "nul": content + b"\0",
         "lines": content.replace(b"\n", b"\r"),
     }
-    return changed.get(how, content)
+    return changed.get(damage, content)
 
 
 def toml(value: Any) -> str:
@@ -208,21 +208,21 @@ def command(*arguments: object) -> int:
     """The status of a command that is run here; a Python warning counts as a fault of the
     program.
     """
-    out, old = io.StringIO(), sys.argv
+    output, old = io.StringIO(), sys.argv
     sys.argv = ["hqm", *map(str, arguments)]
     try:
         with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(out),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("error", RuntimeWarning)
             main()
     except SystemExit as end:
         status = int(end.code or 0)
-        assert status in (0, 1, 2), out.getvalue()[-2_000:]
-        assert status == 0 or out.getvalue().strip(), "it ends without a word"
-        assert "Traceback" not in out.getvalue()
+        assert status in (0, 1, 2), output.getvalue()[-2_000:]
+        assert status == 0 or output.getvalue().strip(), "it ends without a word"
+        assert "Traceback" not in output.getvalue()
         return status
     finally:
         sys.argv = old
@@ -232,13 +232,13 @@ def command(*arguments: object) -> int:
 ITEMS = [
     {
         "id": f"q{i}",
-        "prompt": f"Is there a {thing} in the image?",
+        "prompt": f"Is there a {subject} in the image?",
         "target": target,
         "image": f"{i}.png",
         "type": "existence",
         "part": "a",
     }
-    for i, (thing, target) in enumerate([("dog", "yes"), ("cat", "no"), ("bus", "yes")])
+    for i, (subject, target) in enumerate([("dog", "yes"), ("cat", "no"), ("bus", "yes")])
 ]
 CHOICES = [
     {
@@ -298,9 +298,9 @@ def export(folder: Path) -> list[dict[str, Any]]:
     export of today.
     """
     with hqm.Store(folder / "whole.sqlite") as store:
-        who = store.respondent("recorded/m", {"kind": "recorded"})
+        respondent_id = store.respondent("recorded/m", {"kind": "recorded"})
         store.append(
-            who,
+            respondent_id,
             0,
             [(hqm.ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))],
         )
@@ -316,7 +316,7 @@ def export(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def of_card(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_card(draw: st.DrawFn, home: Path, sound: Any) -> int:
     document = draw(broken(CARD))
     text = "\n".join(
         f"{json.dumps(key)} = {toml(value)}"
@@ -344,7 +344,7 @@ def of_card(draw: st.DrawFn, home: Path, whole: Any) -> int:
     )
 
 
-def of_items(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_items(draw: st.DrawFn, home: Path, sound: Any) -> int:
     kind = draw(st.sampled_from(["yes_no", "yes_no", "choice", "vqa", "caption"]))
     document = draw(broken(CHOICES if kind == "choice" else ITEMS))
     write_benchmark(home / "b", [], name="b", task=kind)
@@ -352,7 +352,7 @@ def of_items(draw: st.DrawFn, home: Path, whole: Any) -> int:
     return max(command("check", home / "b", "--exit-zero"), command("forms", home / "b"))
 
 
-def of_answers(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_answers(draw: st.DrawFn, home: Path, sound: Any) -> int:
     document = draw(broken(ANSWERS))
     as_table = draw(st.booleans())
     file = home / ("answers.csv" if as_table else "answers.jsonl")
@@ -363,7 +363,7 @@ def of_answers(draw: st.DrawFn, home: Path, whole: Any) -> int:
     )
 
 
-def of_labels(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_labels(draw: st.DrawFn, home: Path, sound: Any) -> int:
     document = draw(broken(LABELS))
     as_table = draw(st.booleans())
     file = home / ("labels.csv" if as_table else "labels.jsonl")
@@ -371,14 +371,14 @@ def of_labels(draw: st.DrawFn, home: Path, whole: Any) -> int:
     return command("score", home / "b", "--answers", home / "answers.jsonl", "--criterion", file)
 
 
-def of_audit(draw: st.DrawFn, home: Path, whole: Any) -> int:
-    (home / "audit.json").write_bytes(damaged(draw, json.dumps(draw(broken(whole)))))
+def fuzz_audit(draw: st.DrawFn, home: Path, sound: Any) -> int:
+    (home / "audit.json").write_bytes(damaged(draw, json.dumps(draw(broken(sound)))))
     to = home / draw(st.sampled_from(["t.tex", "t.csv", "t.md", "t.json"]))
     command("gate", home / "audit.json")
     return command("report", home / "audit.json", "--to", to)
 
 
-def of_policy(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_policy(draw: st.DrawFn, home: Path, sound: Any) -> int:
     text = "\n".join(
         f"{json.dumps(key)} = {toml(value)}" for key, value in draw(broken(POLICY)).items()
     )
@@ -386,12 +386,12 @@ def of_policy(draw: st.DrawFn, home: Path, whole: Any) -> int:
     return command("gate", home / "audit.json", "--policy", home / "policy.toml")
 
 
-def of_import(draw: st.DrawFn, home: Path, whole: Any) -> int:
-    (home / "export.jsonl").write_bytes(damaged(draw, lines(draw(broken(whole)))))
+def fuzz_import(draw: st.DrawFn, home: Path, sound: Any) -> int:
+    (home / "export.jsonl").write_bytes(damaged(draw, lines(draw(broken(sound)))))
     return command("import", home / "export.jsonl", "--store", home / "import.sqlite")
 
 
-def of_replies(draw: st.DrawFn, home: Path, whole: Any) -> int:
+def fuzz_replies(draw: st.DrawFn, home: Path, sound: Any) -> int:
     (home / "replies.jsonl").write_bytes(damaged(draw, lines(draw(broken(REPLIES)))))
     form = hqm.load(str(home / "b")).original
     try:
@@ -403,14 +403,14 @@ def of_replies(draw: st.DrawFn, home: Path, whole: Any) -> int:
 
 Kind = Callable[[st.DrawFn, Path, Any], int]
 KINDS: dict[str, Kind] = {
-    "card": of_card,
-    "items": of_items,
-    "answers": of_answers,
-    "labels": of_labels,
-    "audit": of_audit,
-    "policy": of_policy,
-    "import": of_import,
-    "judge replies": of_replies,
+    "card": fuzz_card,
+    "items": fuzz_items,
+    "answers": fuzz_answers,
+    "labels": fuzz_labels,
+    "audit": fuzz_audit,
+    "policy": fuzz_policy,
+    "import": fuzz_import,
+    "judge replies": fuzz_replies,
 }
 
 
@@ -422,7 +422,7 @@ def test_a_malformed_file_ends_in_a_sentence(
     write_benchmark(tmp_path / "b", ITEMS, name="b", types=["existence"], labelled=True)
     (tmp_path / "answers.jsonl").write_text(lines(ANSWERS))
     (tmp_path / "audit.json").write_text(json.dumps(plain_audit()))
-    whole = export(tmp_path) if kind == "import" else plain_audit() if kind == "audit" else None
+    sound = export(tmp_path) if kind == "import" else plain_audit() if kind == "audit" else None
     ends: Counter[int] = Counter()
 
     @settings(
@@ -433,7 +433,7 @@ def test_a_malformed_file_ends_in_a_sentence(
     )
     @given(st.data())
     def cases(data: st.DataObject) -> None:
-        ends[KINDS[kind](data.draw, tmp_path, whole)] += 1
+        ends[KINDS[kind](data.draw, tmp_path, sound)] += 1
 
     cases()
     with capsys.disabled():

@@ -20,20 +20,22 @@ Row = dict[str, Any]
 
 def filled(path: Path | str) -> Store:
     store = Store(path)
-    who = store.respondent("openai/a", {"kind": "openai", "temperature": 1.0})
-    apart = store.respondent("recorded/b", {"kind": "recorded", "answers": "b2:00"})
+    live_id = store.respondent("openai/a", {"kind": "openai", "temperature": 1.0})
+    recorded_id = store.respondent("recorded/b", {"kind": "recorded", "answers": "b2:00"})
     red, blue = ask("Is it red?", "a.png", "b2:" + "0" * 24), ask("Is it “blue”?\nNow.")
     store.append(
-        who,
+        live_id,
         0,
         [(red, Response("Yes", "ok", "", {"seconds": 0.5})), (blue, Response("", "error", "500"))],
     )
-    store.append(who, 0, [(blue, Response("No"))])
+    store.append(live_id, 0, [(blue, Response("No"))])
     store.append(
-        apart, 1, [(ask("Is it red?", "a.png", apart=("mine", "original", "q1")), Response("No"))]
+        recorded_id,
+        1,
+        [(ask("Is it red?", "a.png", salt=("mine", "original", "q1")), Response("No"))],
     )
-    for number in (who, apart):
-        store.administered(number, "mine", form="original", digest="b2:" + "1" * 24, run=0)
+    for number in (live_id, recorded_id):
+        store.record_administration(number, "mine", form="original", digest="b2:" + "1" * 24, run=0)
     labels = [
         Judgement("human", "q1", "openai/a", 1.0, "ja", ""),
         Judgement("human", "q2", "openai/a", None),
@@ -54,8 +56,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
 
 def unsigned(rows: list[Row]) -> list[Row]:
     """The rows as HQM 0.1.0 wrote them: no head, no hashes, no administrations."""
-    kept = [row for row in rows if row["kind"] not in ("export", "administration")]
-    return [{key: value for key, value in row.items() if key != "digest"} for row in kept]
+    unsigned_rows = [row for row in rows if row["kind"] not in ("export", "administration")]
+    return [{key: value for key, value in row.items() if key != "digest"} for row in unsigned_rows]
 
 
 def write(path: Path, rows: list[Row]) -> Path:
@@ -63,7 +65,13 @@ def write(path: Path, rows: list[Row]) -> Path:
     return path
 
 
-ANSWER, JUDGEMENT, IMAGE, RECORD, PUT = "answer", "judgement", "image", "record", "administration"
+ANSWER, JUDGEMENT, IMAGE, RECORD, ADMINISTRATION = (
+    "answer",
+    "judgement",
+    "image",
+    "record",
+    "administration",
+)
 NOT = object()
 """Take the field out of the row."""
 
@@ -174,11 +182,11 @@ CHANGES: list[tuple[str, str, str, Any, str]] = [
 
 def changed(rows: list[Row], kind: str, field: str, value: Any) -> tuple[list[Row], int]:
     """The rows with one field of the first row of a kind changed, and the number of that row."""
-    place = next(i for i, row in enumerate(rows) if row["kind"] == kind)
-    row = {key: old for key, old in rows[place].items() if key != field or value is not NOT}
+    index = next(i for i, row in enumerate(rows) if row["kind"] == kind)
+    row = {key: old for key, old in rows[index].items() if key != field or value is not NOT}
     if value is not NOT:
         row[field] = value
-    return [*rows[:place], row, *rows[place + 1 :]], place + 1
+    return [*rows[:index], row, *rows[index + 1 :]], index + 1
 
 
 @pytest.mark.parametrize(
@@ -214,7 +222,7 @@ EDITS = [
             "reason",
             "time",
         ),
-        PUT: ("benchmark", "form", "form_digest", "run", "sight", "respondent"),
+        ADMINISTRATION: ("benchmark", "form", "form_digest", "run", "sight", "respondent"),
         JUDGEMENT: ("label", "reply", "judge", "item", "time"),
         IMAGE: ("image", "image_digest"),
         RECORD: ("record", "time"),
@@ -364,35 +372,36 @@ def test_a_file_that_is_no_export_is_refused(
 def test_an_export_brings_back_everything(tmp_path: Path, suffix: str) -> None:
     with filled(":memory:") as first, Store(tmp_path / "b.sqlite") as second:
         rows = export_store(first, tmp_path / f"a{suffix}")
-        said: list[str] = []
-        assert import_store(tmp_path / f"a{suffix}", second, said.append) == 4
-        assert import_store(tmp_path / f"a{suffix}", second, said.append) == 0
-        assert (said, second.whole) == ([], True)
+        notes: list[str] = []
+        assert import_store(tmp_path / f"a{suffix}", second, notes.append) == 4
+        assert import_store(tmp_path / f"a{suffix}", second, notes.append) == 0
+        assert (notes, second.has_all_administrations) == ([], True)
         assert export_store(second, tmp_path / "b.jsonl") == rows
         export_store(first, tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
 def test_two_exports_one_after_another_are_one_file(tmp_path: Path) -> None:
-    with filled(":memory:") as first, Store(":memory:") as second, Store(":memory:") as both:
-        who = second.respondent("openai/c", {"kind": "openai"})
-        second.append(who, 0, [(ask("Is it red?"), Response("No"))])
+    with filled(":memory:") as first, Store(":memory:") as second, Store(":memory:") as joined:
+        respondent_id = second.respondent("openai/c", {"kind": "openai"})
+        second.append(respondent_id, 0, [(ask("Is it red?"), Response("No"))])
         export_store(first, tmp_path / "a.jsonl")
         export_store(second, tmp_path / "b.jsonl")
         text = (tmp_path / "a.jsonl").read_text("utf-8") + (tmp_path / "b.jsonl").read_text("utf-8")
         (tmp_path / "both.jsonl").write_text(text, encoding="utf-8")
-        assert import_store(tmp_path / "both.jsonl", both) == 5
+        assert import_store(tmp_path / "both.jsonl", joined) == 5
 
 
 def test_an_old_export_is_taken_with_a_sentence(tmp_path: Path, exported: list[Row]) -> None:
-    said: list[str] = []
+    notes: list[str] = []
     with Store(":memory:") as store:
         assert (
-            import_store(write(tmp_path / "old.jsonl", unsigned(exported)), store, said.append) == 4
+            import_store(write(tmp_path / "old.jsonl", unsigned(exported)), store, notes.append)
+            == 4
         )
-        assert not store.whole, "its answers came without their administrations"
-    assert len(said) == 1
-    assert "no hashes" in said[0]
+        assert not store.has_all_administrations, "its answers came without their administrations"
+    assert len(notes) == 1
+    assert "no hashes" in notes[0]
 
 
 def test_what_differs_from_the_store_is_said(tmp_path: Path, run: Run, exported: list[Row]) -> None:
@@ -400,9 +409,9 @@ def test_what_differs_from_the_store_is_said(tmp_path: Path, run: Run, exported:
         pass
     rows, _ = changed(unsigned(exported), ANSWER, "text", "Perhaps")
     rows, _ = changed(rows, JUDGEMENT, "label", 0.0)
-    status, out, err = run(
+    status, output, err = run(
         "import", write(tmp_path / "other.jsonl", rows), "--store", tmp_path / "s.sqlite"
     )
-    assert (status, out) == (0, f"0 new answers: {tmp_path / 's.sqlite'}\n")
+    assert (status, output) == (0, f"0 new answers: {tmp_path / 's.sqlite'}\n")
     assert tells(err, "import.rows-differ", rows=2)
     assert "record 1" in err

@@ -13,7 +13,7 @@ import pytest
 import hqm
 from tests.conftest import NIGHTLY, write_benchmark
 
-OTHER = {"yes": "no", "no": "yes"}
+OPPOSITE = {"yes": "no", "no": "yes"}
 UNBOUNDED = {
     "answers", "command", "components", "d_prime", "factor", "findings", "identity", "numbers", "scales", "words",
 }  # fmt: skip
@@ -48,9 +48,9 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         for form, run in (("original", 0), ("original", 1), ("parallel", 0), ("parallel", 1)):
             for i, item in enumerate(items):
                 right = rng.random() < 0.55 + 0.1 * k
-                said = item["target"] if right else OTHER[item["target"]]
+                reply = item["target"] if right else OPPOSITE[item["target"]]
                 row = {"item": item["id"], "respondent": f"m{k}", "form": form, "run": run}
-                answers.append({**row, "answer": said})
+                answers.append({**row, "answer": reply})
                 if (form, run) == ("original", 0) and i < 18:
                     labels.append(f"{item['id']},m{k},{int(right == (rng.random() < 0.9))}")
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
@@ -60,8 +60,8 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         recorded=folder / "answers.jsonl",
         criterion=folder / "labels.csv",
     )
-    written: dict[str, Any] = json.loads(hqm.Audit((audit,)).to_json())
-    return written
+    document_json: dict[str, Any] = json.loads(hqm.Audit((audit,)).to_json())
+    return document_json
 
 
 def numbers(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, float]]:
@@ -75,16 +75,16 @@ def numbers(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, float]]:
 
 
 def accepted(document: dict[str, Any], path: Path_, value: float) -> bool:
-    place = document
+    container = document
     for key in path[:-1]:
-        place = place[key]  # type: ignore[index]
-    before, place[path[-1]] = place[path[-1]], value  # type: ignore[index]
+        container = container[key]  # type: ignore[index]
+    before, container[path[-1]] = container[path[-1]], value  # type: ignore[index]
     try:
         hqm.Audit.from_dict(document)
     except hqm.HQMError:
         return False
     finally:
-        place[path[-1]] = before  # type: ignore[index]
+        container[path[-1]] = before  # type: ignore[index]
     return True
 
 
@@ -92,17 +92,17 @@ def test_an_impossible_number_anywhere_is_refused(document: dict[str, Any]) -> N
     """Outside of the details of estimates nothing is accepted but what has no end; in them, many
     numbers are in the units of a metric or of a statistic, and one in two has no end.
     """
-    estimates, every = document["audits"][0]["estimates"], list(numbers(document))
+    estimates, all_numbers = document["audits"][0]["estimates"], list(numbers(document))
     tally: Counter[tuple[str, bool]] = Counter()
-    for path, value in random.Random(7).sample(every, 600 if NIGHTLY else 30):
+    for path, value in random.Random(7).sample(all_numbers, 600 if NIGHTLY else 30):
         names = set(path)
         if path[2] == "estimates":
             names.add(estimates[path[3]]["indicator"].split(".")[1])
-        place = "details" if "detail" in path else "elsewhere"
+        region = "details" if "detail" in path else "elsewhere"
         for impossible in (-1e9, 1e9, value + 0.5 if isinstance(value, int) else -1e9):
             was = accepted(document, path, impossible)
-            tally[place, was] += 1
-            assert not was or place == "details" or names & (UNBOUNDED | OPEN), (path, impossible)
+            tally[region, was] += 1
+            assert not was or region == "details" or names & (UNBOUNDED | OPEN), (path, impossible)
     print(tally)
     assert tally["details", False] > tally["details", True]
     assert tally["elsewhere", False] > 8 * tally["elsewhere", True]

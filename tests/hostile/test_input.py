@@ -47,15 +47,15 @@ def one_sentence(err: str) -> str:
 
 def plain_audit() -> dict[str, Any]:
     """A small audit with one of everything that a report reads."""
-    first, other = str(Cell()), str(Cell(run=1))
+    first, rerun = str(Cell()), str(Cell(run=1))
     respondents = tuple(
         RespondentScores(
             name,
             {"accuracy": score},
             {"accuracy": [score - 0.1, score + 0.1]},
             {"ocr": score},
-            {first: {"accuracy": score}, other: {"accuracy": score}},
-            {first: {"ok": 4}, other: {"ok": 4}},
+            {first: {"accuracy": score}, rerun: {"accuracy": score}},
+            {first: {"ok": 4}, rerun: {"ok": 4}},
             {first: 0.5},
             {first: 1.0},
             {},
@@ -73,7 +73,7 @@ def plain_audit() -> dict[str, Any]:
             "accuracy",
             "run",
             first,
-            other,
+            rerun,
             0.95,
             intervals=(interval,),
             n_respondents=3,
@@ -87,7 +87,7 @@ def plain_audit() -> dict[str, Any]:
             "accuracy",
             "run",
             first,
-            other,
+            rerun,
             0.9,
             signature="s:2",
             detail={"varied": "run", "components": components, "d_study": [], "curve": []},
@@ -124,7 +124,7 @@ def plain_audit() -> dict[str, Any]:
             detail={"ranks": {"recorded/a": [3, 3]}, "tied_sets": [["recorded/a"]]},
         ),
     )
-    said = {
+    answer = {
         "respondent": "recorded/a",
         "cell": first,
         "text": "yes",
@@ -142,7 +142,7 @@ def plain_audit() -> dict[str, Any]:
         "facets": {"run": 0.5},
         "prompts": {"original": "?"},
         "targets": {"original": "yes"},
-        "answers": [said],
+        "answers": [answer],
         "respondents": 3,
     }
     audit = BenchmarkAudit(
@@ -161,7 +161,7 @@ def plain_audit() -> dict[str, Any]:
             "original": {"items": 4, "left_out": 0, "rules": {"(as it was)": 4}, "digest": "b2:0"}
         },
         truth_yes={"original": 0.5},
-        cells=(first, other),
+        cells=(first, rerun),
         respondents=respondents,
         all_estimates=estimates,
         coverage={
@@ -386,16 +386,16 @@ EDITS: list[tuple[str, Any, str]] = [
 
 def edited(path: str, value: Any) -> dict[str, Any]:
     audit = plain_audit()
-    held: Any = audit
+    container: Any = audit
     *keys, last = path.split(".")
     for key in keys:
-        held = held[int(key)] if isinstance(held, list) else held[key]
+        container = container[int(key)] if isinstance(container, list) else container[key]
     if value is DELETED:
-        del held[last]
-    elif isinstance(held, list):
-        held[int(last)] = value
+        del container[last]
+    elif isinstance(container, list):
+        container[int(last)] = value
     else:
-        held[last] = copy.deepcopy(value)
+        container[last] = copy.deepcopy(value)
     return audit
 
 
@@ -406,24 +406,24 @@ def test_the_plain_audit_is_read_by_every_command(run: Run, tmp_path: Path) -> N
         assert run("report", tmp_path / "audit.json", "--to", tmp_path / name)[0] == 0
 
 
-@pytest.mark.parametrize(("path", "value", "named"), EDITS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("path", "value", "key_path"), EDITS, ids=lambda value: str(value)[:60])
 def test_an_edited_audit_is_refused_by_the_path_of_its_key(
-    run: Run, tmp_path: Path, path: str, value: Any, named: str
+    run: Run, tmp_path: Path, path: str, value: Any, key_path: str
 ) -> None:
     file = tmp_path / "audit.json"
     file.write_text(json.dumps(edited(path, value)))
     status, _, err = run("report", file, "--to", tmp_path / "r.html")
     assert status == 1, err
     sentence = one_sentence(err)
-    named = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", named)
-    assert sentence.startswith(f"hqm: {file}: the key {named!r}"[:-1]), sentence
+    key_path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", key_path)
+    assert sentence.startswith(f"hqm: {file}: the key {key_path!r}"[:-1]), sentence
     remedy = "hqm-audit" if value == "7.0.0" else "hqm audit"
     assert remedy in sentence, "the remedy"
     assert not (tmp_path / "r.html").exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("", "no JSON"),
         ("{", "no JSON"),
@@ -440,20 +440,20 @@ def test_an_edited_audit_is_refused_by_the_path_of_its_key(
 )
 @pytest.mark.parametrize("command", ["report", "gate", "compare"])
 def test_a_file_that_is_no_audit(
-    run: Run, tmp_path: Path, command: str, text: str, said: str
+    run: Run, tmp_path: Path, command: str, text: str, sentence: str
 ) -> None:
     file = tmp_path / "audit.json"
     file.write_text(text)
     to = [] if command == "gate" else ["--to", tmp_path / "r.html"]
     status, _, err = run(command, file, *to)
-    assert (status, said in one_sentence(err)) == (1, True), err
+    assert (status, sentence in one_sentence(err)) == (1, True), err
 
 
 # --- published tables ---
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         *[
             (f"model,a,b\nx,{cell},2\ny,2,3\nz,3,1\n", f"{cell[:20]}")
@@ -499,13 +499,13 @@ def test_a_file_that_is_no_audit(
     ids=lambda value: str(value)[:40],
 )
 def test_a_table_with_a_cell_that_is_no_score(
-    run: Run, tmp_path: Path, text: str, said: str
+    run: Run, tmp_path: Path, text: str, sentence: str
 ) -> None:
     file = tmp_path / "t.csv"
     file.write_text(text, encoding="utf-8")
-    status, out, err = run("table", file)
-    assert status == 1, out
-    assert said[:20] in one_sentence(err).replace("'", "")
+    status, output, err = run("table", file)
+    assert status == 1, output
+    assert sentence[:20] in one_sentence(err).replace("'", "")
     assert str(file) in err
 
 
@@ -518,11 +518,11 @@ def test_a_table_with_an_empty_cell_is_audited(run: Run, tmp_path: Path, dash: s
 
 
 @pytest.mark.parametrize(
-    ("rows", "more"),
+    ("rows", "options"),
     [
-        (n, more)
+        (n, options)
         for n in (1, 2, 3)
-        for more in (
+        for options in (
             [],
             ["--items", "100"],
             ["--columns", "a,b"],
@@ -531,13 +531,13 @@ def test_a_table_with_an_empty_cell_is_audited(run: Run, tmp_path: Path, dash: s
     ],
 )
 def test_a_table_of_few_respondents_has_no_warning(
-    run: Run, tmp_path: Path, rows: int, more: list[str]
+    run: Run, tmp_path: Path, rows: int, options: list[str]
 ) -> None:
     file = tmp_path / "t.csv"
     file.write_text(
         "model,a,b\n" + "".join(f"m{i},0.{i}5,0.{i + 2}5\n" for i in range(rows)), encoding="utf-8"
     )
-    status, _, err = run("table", file, *more)
+    status, _, err = run("table", file, *options)
     assert (status, err) == (0, "")
 
 
@@ -545,7 +545,7 @@ def test_a_table_of_few_respondents_has_no_warning(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         *[
             (
@@ -576,12 +576,12 @@ def test_a_table_of_few_respondents_has_no_warning(
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_a_policy_that_means_nothing(run: Run, tmp_path: Path, text: str, said: str) -> None:
+def test_a_policy_that_means_nothing(run: Run, tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "audit.json").write_text(json.dumps(plain_audit()))
     policy = tmp_path / "policy.toml"
     policy.write_text(text)
     status, _, err = run("gate", tmp_path / "audit.json", "--policy", policy)
-    assert (status, said in one_sentence(err)) == (1, True), err
+    assert (status, sentence in one_sentence(err)) == (1, True), err
     assert str(policy) in err
 
 
@@ -654,10 +654,10 @@ def test_a_faulty_benchmark_is_checked_to_its_end(
     (tmp_path / "b" / "card.toml").write_text(card)
     if items is not None:
         (tmp_path / "b" / "items.jsonl").write_text(items)
-    status, out, err = run("check", tmp_path / "b", "--json", "--strict")
-    assert (status, err) == (1, ""), out
+    status, output, err = run("check", tmp_path / "b", "--json", "--strict")
+    assert (status, err) == (1, ""), output
     assert code in {
-        finding["name"] for checked in json.loads(out) for finding in checked["findings"]
+        finding["name"] for checked in json.loads(output) for finding in checked["findings"]
     }
 
 
@@ -666,8 +666,8 @@ def test_a_card_with_a_byte_order_mark_is_checked(run: Run, tmp_path: Path) -> N
     (folder / "card.toml").write_text(
         "\ufeff" + (folder / "card.toml").read_text(), encoding="utf-8"
     )
-    status, out, _ = run("check", folder, "--json")
-    assert (status, "card-unreadable" in out) == (0, False)
+    status, output, _ = run("check", folder, "--json")
+    assert (status, "card-unreadable" in output) == (0, False)
 
 
 # --- names of files, benchmarks and pictures ---
@@ -761,7 +761,7 @@ def test_an_edited_form_is_refused_with_the_record(tmp_path: Path, row: dict[str
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("", "questions"),
         ("a,b\n1,2\n", "questions"),
@@ -772,11 +772,13 @@ def test_an_edited_form_is_refused_with_the_record(tmp_path: Path, row: dict[str
         ("question,Answer,answer\na,b,c\n", ""),
     ],
 )
-def test_questions_that_make_no_benchmark(run: Run, tmp_path: Path, text: str, said: str) -> None:
+def test_questions_that_make_no_benchmark(
+    run: Run, tmp_path: Path, text: str, sentence: str
+) -> None:
     (tmp_path / "q.csv").write_text(text)
     status, _, err = run("new", tmp_path / "b", "--from", tmp_path / "q.csv")
-    if said:
-        assert (status, said in one_sentence(err)) == (1, True), err
+    if sentence:
+        assert (status, sentence in one_sentence(err)) == (1, True), err
     else:
         assert status == 0
 
@@ -810,10 +812,10 @@ def failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], li
 def test_a_fault_in_the_program_ends_as_one_sentence_with_a_file(
     run: Run, failures: Callable[[], list[Path]], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def broken(what: str) -> None:
+    def broken(kind: str) -> None:
         raise error
 
-    monkeypatch.setattr("hqm.commands.data.show_known", broken)
+    monkeypatch.setattr("hqm.commands.data.list_kind", broken)
     monkeypatch.setenv("MY_API_KEY", "sk-a-long-secret")
     status, _, err = run("list", "sk-a-long-secret")
     assert status == 70
@@ -831,7 +833,7 @@ def test_a_fault_in_the_program_ends_as_one_sentence_with_a_file(
 def test_a_fault_is_told_even_where_no_file_can_be_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hqm.commands.data.show_known", lambda what: 1 / 0)
+    monkeypatch.setattr("hqm.commands.data.list_kind", lambda kind: 1 / 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     status, _, err = run("list")
     assert (status, "could not be kept" in one_sentence(err)) == (70, True)
@@ -841,10 +843,10 @@ def test_a_fault_is_told_even_where_no_file_can_be_written(
 def test_what_the_machine_refuses_is_no_fault_of_the_program(
     run: Run, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    def refused(what: str) -> None:
+    def refused(kind: str) -> None:
         raise OSError(number, os.strerror(number), "a/file")
 
-    monkeypatch.setattr("hqm.commands.data.show_known", refused)
+    monkeypatch.setattr("hqm.commands.data.list_kind", refused)
     status, _, err = run("list")
     assert status == 1
     assert one_sentence(err).startswith(f"hqm: a/file: {os.strerror(number)}. ")

@@ -27,7 +27,7 @@ from hqm.imports.detect import read_logs
 from hqm.imports.log_answers import read_recordings
 from tests.conftest import NIGHTLY, counts, write_benchmark
 
-THINGS = "dog cat bus hat cup key map tree boat lamp".split()
+OBJECTS = "dog cat bus hat cup key map tree boat lamp".split()
 CASES = counts(900)
 """Each is a file of 40 answers."""
 SEED = int(np.random.SeedSequence().generate_state(1)[0]) if NIGHTLY else 30
@@ -118,12 +118,12 @@ ROWS: dict[str, Mutation] = {
     "an item answered twice": misplaced(contradicted),
 }
 TEXTS: dict[str, Mutation] = {
-    "a quote opened": changed_text(lambda text, at: text[:at] + '"' + text[at:]),
-    "cut anywhere": changed_text(lambda text, at: text[:at]),
-    "other line ends": changed_text(lambda text, at: text.replace("\r\n", "\n")),
-    "a byte order mark": changed_text(lambda text, at: "\ufeff" + text),
-    "a NUL": changed_text(lambda text, at: text[:at] + "\0" + text[at:]),
-    "a line twice": changed_text(lambda text, at: text + text.splitlines(keepends=True)[-1]),
+    "a quote opened": changed_text(lambda text, offset: text[:offset] + '"' + text[offset:]),
+    "cut anywhere": changed_text(lambda text, offset: text[:offset]),
+    "other line ends": changed_text(lambda text, offset: text.replace("\r\n", "\n")),
+    "a byte order mark": changed_text(lambda text, offset: "\ufeff" + text),
+    "a NUL": changed_text(lambda text, offset: text[:offset] + "\0" + text[offset:]),
+    "a line twice": changed_text(lambda text, offset: text + text.splitlines(keepends=True)[-1]),
 }
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "utf-32")
 
@@ -135,7 +135,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> hqm.Benchmark:
     items = [
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {THINGS[i % 10]} in the café number {i}?",
+            "prompt": f"Is there a {OBJECTS[i % 10]} in the café number {i}?",
             "target": target,
         }
         for i, target in enumerate(targets)
@@ -143,7 +143,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> hqm.Benchmark:
     return hqm.load(str(write_benchmark(tmp_path_factory.mktemp("mutated") / "mine", items)))
 
 
-def whole(benchmark: hqm.Benchmark, rng: np.random.Generator) -> Answers:
+def unchanged_answers(benchmark: hqm.Benchmark, rng: np.random.Generator) -> Answers:
     rows = [
         {
             "item": item.id,
@@ -164,18 +164,20 @@ def outcome(benchmark: hqm.Benchmark, answers: Answers, file: Path) -> str:
         recordings = read_recordings(file, {"original": benchmark.original})
     except hqm.HQMError:
         return "refused"
-    book = {item: said.lower() for item, said in answers.book.items()}
-    read = {item: said.text for each in recordings for item, said in each.answers.items()}
+    book = {item: reply.lower() for item, reply in answers.book.items()}
+    read = {
+        item: reply.text for recording in recordings for item, reply in recording.answers.items()
+    }
     if not read:
         return "refused"  # the command says that there are no answers
     if answers.encoding == "refuse":
         return "wrong"
     # a file that was cut may hold fewer answers and the beginning of the last, a cell may hold a
     # quote, and no item has the answer of another
-    *whole, last = read
-    same = all(read[item].lower().replace('"', "") == book[item] for item in whole)
-    same &= book[last].startswith(read[last].lower().replace('"', ""))
-    return "right" if same else "wrong"
+    *earlier_items, last = read
+    answers_agree = all(read[item].lower().replace('"', "") == book[item] for item in earlier_items)
+    answers_agree &= book[last].startswith(read[last].lower().replace('"', ""))
+    return "right" if answers_agree else "wrong"
 
 
 def test_a_changed_file_is_refused_or_means_what_it_says(
@@ -186,7 +188,7 @@ def test_a_changed_file_is_refused_or_means_what_it_says(
     wrong: list[str] = []
     for case in range(CASES):
         rng = np.random.default_rng([SEED, case])
-        answers = whole(benchmark, rng)
+        answers = unchanged_answers(benchmark, rng)
         names = [str(rng.choice(list(ROWS)))] if rng.random() < 0.7 else []
         for name in names:
             answers = ROWS[name](answers, rng)
@@ -219,7 +221,7 @@ def inspect_log() -> dict[str, Any]:
                 {
                     "role": "user",
                     "content": [
-                        {"type": "text", "text": f"Is there a {thing}?"},
+                        {"type": "text", "text": f"Is there a {subject}?"},
                         {"type": "image", "image": f"{i}.png"},
                     ],
                 }
@@ -238,7 +240,7 @@ def inspect_log() -> dict[str, Any]:
             "attachments": {},
             "error": None,
         }
-        for i, thing in enumerate(THINGS)
+        for i, subject in enumerate(OBJECTS)
     ]
     return {
         "status": "success",
@@ -254,12 +256,12 @@ def predictions() -> list[dict[str, Any]]:
     return [
         {
             "index": i,
-            "question": f"Is there a {thing}?",
+            "question": f"Is there a {subject}?",
             "answer": "Yes",
             "category": "existence",
             "prediction": "Yes",
         }
-        for i, thing in enumerate(THINGS)
+        for i, subject in enumerate(OBJECTS)
     ]
 
 
@@ -267,10 +269,10 @@ def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
     """Where something stands in a document; of a list, its first two."""
     if path:
         yield path
-    inside = value.items() if isinstance(value, dict) else ()
+    children = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
-        inside = enumerate(value[:2])
-    for key, inner in inside:
+        children = enumerate(value[:2])
+    for key, inner in children:
         yield from paths_in(inner, (*path, key))
 
 
@@ -289,10 +291,10 @@ def test_a_log_with_a_value_of_another_type_is_read_or_refused(
     file = tmp_path / "log.json"
     for path, wrong in (cases[i] for i in order):
         changed = copy.deepcopy(document)
-        at = changed
+        container = changed
         for key in path[:-1]:
-            at = at[key]
-        at[path[-1]] = wrong
+            container = container[key]
+        container[path[-1]] = wrong
         file.write_text(json.dumps(changed), encoding="utf-8")
         try:
             (log, *_) = read_logs([file])
@@ -301,7 +303,7 @@ def test_a_log_with_a_value_of_another_type_is_read_or_refused(
             tally["refused"] += 1
             continue
         tally["read"] += 1
-        others = [row for row in log.rows if "q0" not in row.ids and row.ids != ("0",)]
-        answers = {row.answer.text for row in others if row.answer is not None}
+        other_rows = [row for row in log.rows if "q0" not in row.ids and row.ids != ("0",)]
+        answers = {row.answer.text for row in other_rows if row.answer is not None}
         assert answers <= {"Yes", ""} or path[-1] in ("prediction", "completion", "content"), path
     assert tally["read"] > tally["refused"] > 0

@@ -41,10 +41,10 @@ OK = completion("Yes.")[2]
 TYPE = "Content-Type: application/json"
 
 
-def ask(url: str, questions: int = 1, settings: str = "", **given: Any) -> list[Response]:
+def ask(url: str, questions: int = 1, settings: str = "", **options: Any) -> list[Response]:
     """The responses of a server to some questions, in the order they were begun."""
     respondent = OpenAIRespondent(
-        RespondentName.parse(f"openai/tiny@{url}{settings}"), **{"backoff": 0.01, **given}
+        RespondentName.parse(f"openai/tiny@{url}{settings}"), **{"backoff": 0.01, **options}
     )
     requests = [Request(f"q{i:03}", None, Sampling(max_tokens=8), i) for i in range(questions)]
     got = {
@@ -65,10 +65,10 @@ def yes_no(tmp_path: Path) -> Path:
     return write_benchmark(tmp_path / "mine", rows)
 
 
-def command(benchmark: Path, name: str, *more: object) -> list[str]:
+def command(benchmark: Path, name: str, *options: object) -> list[str]:
     """The arguments of a run that asks each question once."""
     store = benchmark.parent / "store.sqlite"
-    given = [
+    arguments = [
         "audit",
         "--no-report",
         benchmark,
@@ -81,9 +81,9 @@ def command(benchmark: Path, name: str, *more: object) -> list[str]:
         "--quiet",
         "--store",
         store,
-        *more,
+        *options,
     ]
-    return [str(argument) for argument in given]
+    return [str(argument) for argument in arguments]
 
 
 def stored(benchmark: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -325,7 +325,7 @@ def test_whatever_a_server_sends_ends_in_time_with_one_sentence(talk: Talk, word
     assert re.search(words, reason), reason
 
 
-ONCE_MORE = (
+REPEATED_TALKS = (
     "hangs in the body",
     "a gigabyte announced",
     "a gigabyte in chunks",
@@ -347,7 +347,9 @@ ONCE_MORE = (
 
 
 @pytest.mark.parametrize(
-    ("talk", "words"), [row[1:] for row in MISBEHAVING if row[0] in ONCE_MORE], ids=ONCE_MORE
+    ("talk", "words"),
+    [row[1:] for row in MISBEHAVING if row[0] in REPEATED_TALKS],
+    ids=REPEATED_TALKS,
 )
 def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) -> None:
     """The first is written by the `openai` package, later ones repeat its head in the session of
@@ -362,8 +364,8 @@ def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) 
         )
 
     reasons = []
-    for questions, said in ((1, talk), (2, after_an_answer)):
-        with RawServer(said) as server:
+    for questions, server_talk in ((1, talk), (2, after_an_answer)):
+        with RawServer(server_talk) as server:
             response = ask(
                 server.url, questions, "?concurrency=1", timeout=patience(words), retries=0
             )[-1]
@@ -411,9 +413,9 @@ def test_a_number_of_tokens_that_is_none_is_not_counted(
     usage = {"prompt_tokens": count, "completion_tokens": count}
     reply = {**choice(content="Yes."), "usage": usage, "model": "another\x1b[2J"}
     with RawServer(says(body(reply))) as server:
-        status, out, err = run(*command(yes_no, f"openai/tiny@{server.url}", "--limit", 2))
+        status, output, err = run(*command(yes_no, f"openai/tiny@{server.url}", "--limit", 2))
     assert status == 0, err
-    assert tells(out, "server.counted", model="'another\\x1b[2J'")
+    assert tells(output, "server.counted", model="'another\\x1b[2J'")
 
 
 @pytest.mark.parametrize(
@@ -435,10 +437,10 @@ def test_the_cap_on_a_reply_is_an_option(size: int, limit: int, state: str) -> N
 
 
 def test_a_slow_reply_within_the_time_is_an_answer_and_each_attempt_has_its_own() -> None:
-    whole = http("200 OK", OK, TYPE)[:-5], OK[-5:]
-    with RawServer(says(*whole, pause=0.3)) as server:
+    pieces = http("200 OK", OK, TYPE)[:-5], OK[-5:]
+    with RawServer(says(*pieces, pause=0.3)) as server:
         assert ask(server.url, timeout=60)[0].text == "Yes."
-    with RawServer(says(*whole, pause=600)) as server:
+    with RawServer(says(*pieces, pause=600)) as server:
         (response,) = ask(server.url, timeout=0.1, retries=2)
     assert (response.state, response.detail["retries"]) == ("error", 2)
 
@@ -475,9 +477,9 @@ def test_what_a_server_says_to_wait_is_a_time_or_nothing(
 # --- 400 and 403 belong to their question ---
 
 
-def turned_away(status: int, when: Callable[[str], bool]) -> Callable[..., Any]:
-    def reply(_number: int, asked: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(status, "moderated") if when(question(asked)) else completion("Yes.")
+def turned_away(status: int, is_refused: Callable[[str], bool]) -> Callable[..., Any]:
+    def reply(_number: int, payload: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(status, "moderated") if is_refused(question(payload)) else completion("Yes.")
 
     return reply
 
@@ -500,18 +502,18 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
     bad = {f"Is number {n} even?" for n in numbers}
     with PlannedServer(turned_away(status, lambda text: text.split("\n")[0] in bad)) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}&retries=2"
-        code, out, err = run(*command(yes_no, name))
-        assert (code, f"asked 40, stored before 0, errors {len(bad)}" in out) == (0, True), (
-            out + err
+        code, output, err = run(*command(yes_no, name))
+        assert (code, f"asked 40, stored before 0, errors {len(bad)}" in output) == (0, True), (
+            output + err
         )
         assert f"{len(bad)} questions were turned away" in err
         assert "--retry-errors" in err
         assert len(server.asked) == 40, "no second attempt at what is turned away"
-        code, out, err = run(*command(yes_no, name))
+        code, output, err = run(*command(yes_no, name))
         assert (code, len(server.asked)) == (0, 40), "nothing is asked again"
-        assert "asked 0, stored before 38" in out or "asked 0, stored before 39" in out
+        assert "asked 0, stored before 38" in output or "asked 0, stored before 39" in output
         assert "turned away" in err, "it is said every time"
-        code, out, _ = run(*command(yes_no, name, "--retry-errors"))
+        code, output, _ = run(*command(yes_no, name, "--retry-errors"))
         assert (code, len(server.asked)) == (0, 40 + len(bad))
     reasons = [reason for state, reason, _ in stored(yes_no) if state == "error"]
     assert len(reasons) == 2 * len(bad)
@@ -540,8 +542,8 @@ def test_403_after_an_answer_of_an_earlier_run_belongs_to_its_question(
     with PlannedServer(turned_away(403, lambda text: "39" in text)) as server:
         name = f"openai/tiny@{server.url}"
         run(*command(yes_no, name, "--limit", 39))
-        code, out, _ = run(*command(yes_no, name))
-        assert (code, "asked 1, stored before 39, errors 1" in out) == (0, True)
+        code, output, _ = run(*command(yes_no, name))
+        assert (code, "asked 1, stored before 39, errors 1" in output) == (0, True)
         assert "asked 0" in run(*command(yes_no, name))[1]
 
 
@@ -562,8 +564,8 @@ def test_a_server_that_turns_everything_away_is_asked_again(
         code, _, err = run(*command(yes_no, name))
         assert (code, "20 requests in a row failed" in err) == (1, True)
         wrong["on"] = False
-        code, out, _ = run(*command(yes_no, name))
-        assert (code, "asked 40, stored before 0, errors 0" in out) == (0, True)
+        code, output, _ = run(*command(yes_no, name))
+        assert (code, "asked 40, stored before 0, errors 0" in output) == (0, True)
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -594,8 +596,8 @@ def test_the_last_sentence_says_why_and_what_is_not_asked_again(yes_no: Path, ru
     which may not.
     """
 
-    def reply(_number: int, asked: dict[str, Any], _headers: dict[str, str]) -> Any:
-        kind = int(question(asked).split()[2]) % 8
+    def reply(_number: int, payload: dict[str, Any], _headers: dict[str, str]) -> Any:
+        kind = int(question(payload).split()[2]) % 8
         shapes = (
             choice(content=None, reasoning_content="yes"),
             choice(content=None, tool_calls=[{"type": "function"}]),
@@ -627,27 +629,27 @@ def test_paid_replies_without_an_answer_are_not_paid_again_where_nothing_was_ans
     tool = choice(content=None, tool_calls=[{"type": "function"}])
     with PlannedServer(lambda *_: (200, JSON, json.dumps(tool).encode())) as server:
         name = f"openai/tiny@{server.url}?concurrency=1"
-        for status, so_far in ((1, 20), (1, 40), (0, 40)):
+        for status, n_asked in ((1, 20), (1, 40), (0, 40)):
             assert run(*command(yes_no, name))[0] == status
-            assert len(server.asked) == so_far, "twenty in a row end a run"
+            assert len(server.asked) == n_asked, "twenty in a row end a run"
 
 
-@pytest.mark.parametrize(("option", "most"), [("--max-tokens-total", 2_000), ("--max-cost", 0.5)])
+@pytest.mark.parametrize(("option", "bound"), [("--max-tokens-total", 2_000), ("--max-cost", 0.5)])
 @pytest.mark.parametrize("counts_of", ["prompt_tokens", "completion_tokens"])
 def test_a_server_that_counts_more_than_the_bound_ends_this_run_and_the_next(
-    yes_no: Path, run: Run, option: str, most: float, counts_of: str
+    yes_no: Path, run: Run, option: str, bound: float, counts_of: str
 ) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 1, counts_of: 1_000_000}
     reply = {**json.loads(OK), "usage": usage}
     with PlannedServer(lambda *_: (200, JSON, json.dumps(reply).encode())) as server:
         name = f"openai/tiny@{server.url}?concurrency=1&price_in=1"
-        given = (option, most, "--max-tokens", 8)
-        code, _, err = run(*command(yes_no, name, *given))
-        assert (code, len(server.asked), f"{option} {most:g} is reached" in err) == (1, 1, True)
-        code, _, err = run(*command(yes_no, name, *given))
+        options = (option, bound, "--max-tokens", 8)
+        code, _, err = run(*command(yes_no, name, *options))
+        assert (code, len(server.asked), f"{option} {bound:g} is reached" in err) == (1, 1, True)
+        code, _, err = run(*command(yes_no, name, *options))
         assert (code, len(server.asked)) == (1, 1)
         assert tells(err, "requests.bound-hopeless")
-        assert run(*command(yes_no, name, "--limit", 1, *given))[0] == 0, "nothing is left to ask"
+        assert run(*command(yes_no, name, "--limit", 1, *options))[0] == 0, "nothing is left to ask"
 
 
 @pytest.mark.parametrize(
@@ -752,12 +754,12 @@ REFUSED_NAMES = [
 def test_a_name_with_a_mistake_or_a_secret_is_refused_without_repeating_it(
     dogs: Path, run: Run, name: str, words: str, tmp_path: Path
 ) -> None:
-    code, out, err = run(
+    code, output, err = run(
         "audit", "--dry-run", dogs, "-r", name, "--blind", "--store", tmp_path / "store.sqlite"
     )
-    assert code == 2, out + err
+    assert code == 2, output + err
     assert re.search(words, err, re.DOTALL), err
-    assert "sk-planted" not in out + err
+    assert "sk-planted" not in output + err
     assert "Traceback" not in err
 
 
@@ -819,34 +821,34 @@ def test_a_key_goes_where_it_belongs(
 
 
 @pytest.mark.parametrize("name", ["", "?key_env=THEIR_KEY", "?key_env=OPENAI_API_KEY"])
-@pytest.mark.parametrize("through", ["name", "environment"])
+@pytest.mark.parametrize("source", ["name", "environment"])
 def test_what_a_server_of_this_machine_is_sent(
-    name: str, through: str, monkeypatch: pytest.MonkeyPatch
+    name: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai-key")
     monkeypatch.setenv("THEIR_KEY", "their-secret")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-mine")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-mine")
-    seen: list[dict[str, str]] = []
+    sent_headers: list[dict[str, str]] = []
 
     def reply(_n: int, _body: dict[str, Any], headers: dict[str, str]) -> Any:
-        seen.append(headers)
+        sent_headers.append(headers)
         return completion("Yes.")
 
     with PlannedServer(reply) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        at = f"@{server.url}" if through == "name" else ""
-        respondent = make_respondent(f"openai/m{at}{name}")
+        address = f"@{server.url}" if source == "name" else ""
+        respondent = make_respondent(f"openai/m{address}{name}")
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
     sent = {
         "": "none",
         "?key_env=THEIR_KEY": "their-secret",
         "?key_env=OPENAI_API_KEY": "sk-openai-key",
     }[name]
-    assert seen[0]["authorization"] == f"Bearer {sent}"
-    assert "org-mine" not in str(seen)
-    assert "proj-mine" not in str(seen)
-    assert seen[0]["accept-encoding"] == "identity"
+    assert sent_headers[0]["authorization"] == f"Bearer {sent}"
+    assert "org-mine" not in str(sent_headers)
+    assert "proj-mine" not in str(sent_headers)
+    assert sent_headers[0]["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("value", ["", "   ", "a\nb", "schlüssel", "a\0b"])
@@ -864,11 +866,11 @@ def test_a_variable_that_holds_no_key_is_one_sentence(
 
 
 def test_a_key_does_not_follow_a_redirection() -> None:
-    with PlannedServer(lambda *_: completion("Yes.")) as other:
-        talk = says(http("307 X", b"", f"Location: {other.url}/chat/completions"))
+    with PlannedServer(lambda *_: completion("Yes.")) as target_server:
+        talk = says(http("307 X", b"", f"Location: {target_server.url}/chat/completions"))
         with RawServer(talk) as server, pytest.raises(RespondentError, match="not followed"):
             ask(server.url)
-        assert other.asked == []
+        assert target_server.asked == []
 
 
 # --- a key that a server repeats ---
@@ -899,7 +901,7 @@ def spellings(text: str) -> dict[str, str]:
     }
 
 
-def echo(place: str, text: str) -> Any:
+def echo(location: str, text: str) -> Any:
     """A reply that repeats a text in one place."""
     logprobs = {
         "content": [
@@ -929,10 +931,10 @@ def echo(place: str, text: str) -> Any:
         "no JSON": (200, JSON, text.encode()),
         "retry": (429, {**JSON, "Retry-After": header}, json.dumps(message).encode()),
     }
-    return replies[place]
+    return replies[location]
 
 
-PLACES = [
+LOCATIONS = [
     "content",
     "refusal",
     "finish",
@@ -955,26 +957,26 @@ def planted(text: str) -> list[str]:
     return [needle for needle in NEEDLES if needle in text]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("location", LOCATIONS)
 @pytest.mark.parametrize("spelling", list(spellings("")))
 def test_a_key_that_a_server_repeats_is_in_no_response(
-    place: str, spelling: str, monkeypatch: pytest.MonkeyPatch
+    location: str, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
-    with PlannedServer(lambda *_: echo(place, spellings(KEY)[spelling])) as server:
+    with PlannedServer(lambda *_: echo(location, spellings(KEY)[spelling])) as server:
         try:
             (response,) = ask(server.url, settings="?key_env=THEIR_KEY", retries=0)
-            said = json.dumps(response, default=dict, ensure_ascii=False)
+            serialized = json.dumps(response, default=dict, ensure_ascii=False)
         except RespondentError as error:
-            said = str(error)
+            serialized = str(error)
         assert len(server.asked) == 1
-    assert planted(said) == []
-    assert KEY[:24] not in said, "nor is the key's beginning, cut off"
+    assert planted(serialized) == []
+    assert KEY[:24] not in serialized, "nor is the key's beginning, cut off"
 
 
-@pytest.mark.parametrize("place", ["content", "400", "401", "model", "redirection"])
+@pytest.mark.parametrize("location", ["content", "400", "401", "model", "redirection"])
 def test_a_key_that_a_server_repeats_is_in_no_file(
-    place: str, tmp_path: Path, yes_no: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    location: str, tmp_path: Path, yes_no: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
     turn = iter(range(10_000))
@@ -982,17 +984,19 @@ def test_a_key_that_a_server_repeats_is_in_no_file(
     def reply(*_: Any) -> Any:
         # a few answers first, so that there is something to audit
         return (
-            completion("Yes.") if next(turn) < 12 else echo(place, f"{KEY} {quote(KEY, safe='')}")
+            completion("Yes.")
+            if next(turn) < 12
+            else echo(location, f"{KEY} {quote(KEY, safe='')}")
         )
 
     with PlannedServer(reply) as server:
         name = f"openai/tiny@{server.url}?key_env=THEIR_KEY&concurrency=1&retries=0"
         folder = tmp_path / "out"
         common = ["--forms", "original", "--runs", 1, "--quiet"]
-        said = [run("audit", yes_no, "-r", name, *common, "--out", folder)]
-        said.append(run("export", folder / "store.sqlite", "--to", folder / "answers.jsonl"))
-        said.append(run("report", folder / "audit.json", "--to", folder / "tables.md"))
-    assert all(planted(out + err) == [] for _, out, err in said)
+        outcomes = [run("audit", yes_no, "-r", name, *common, "--out", folder)]
+        outcomes.append(run("export", folder / "store.sqlite", "--to", folder / "answers.jsonl"))
+        outcomes.append(run("report", folder / "audit.json", "--to", folder / "tables.md"))
+    assert all(planted(output + err) == [] for _, output, err in outcomes)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"audit.json", "report.html", "store.sqlite", "answers.jsonl"} <= {
         path.name for path in files
@@ -1001,7 +1005,9 @@ def test_a_key_that_a_server_repeats_is_in_no_file(
         content = path.read_bytes().decode("latin-1")
         assert planted(content) == [], path
         assert KEY[:24] not in content, path
-    assert "[key removed]" in (folder / "store.sqlite").read_bytes().decode("latin-1") or place in (
+    assert "[key removed]" in (folder / "store.sqlite").read_bytes().decode(
+        "latin-1"
+    ) or location in (
         "401",
         "redirection",
     )
@@ -1056,7 +1062,7 @@ class Judged(Benchmark):
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
 
 
-def judged(folder: Path, judge: str, *more: object) -> list[object]:
+def judged(folder: Path, judge: str, *options: object) -> list[object]:
     return [
         "audit",
         "--no-report",
@@ -1070,26 +1076,26 @@ def judged(folder: Path, judge: str, *more: object) -> list[object]:
         "--store",
         folder / "store.sqlite",
         "--quiet",
-        *more,
+        *options,
     ]
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 7, 15, 16, 17, 39])
+@pytest.mark.parametrize("bound", [0, 1, 2, 7, 15, 16, 17, 39])
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_no_more_requests_go_out_than_allowed(
-    yes_no: Path, run: Run, most: int, concurrency: int
+    yes_no: Path, run: Run, bound: int, concurrency: int
 ) -> None:
     with PlannedServer(lambda *_: completion("Yes."), delay=0.005) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}"
-        code, out, err = run(*command(yes_no, name, "--max-requests", most))
-        assert (code, len(server.asked)) == (1, most)
-        assert f"asked {most}, stored before 0, errors 0" in out
+        code, output, err = run(*command(yes_no, name, "--max-requests", bound))
+        assert (code, len(server.asked)) == (1, bound)
+        assert f"asked {bound}, stored before 0, errors 0" in output
         assert tells(
-            err, "requests.bound-reached", bound=most, requests=most, tokens=f"{most * 107:,}"
+            err, "requests.bound-reached", bound=bound, requests=bound, tokens=f"{bound * 107:,}"
         )
-        assert f"{most} answers are stored in" in err
-        assert f"{40 - most} are left" in err
-        code, out, err = run(*command(yes_no, name, "--max-requests", 40))
+        assert f"{bound} answers are stored in" in err
+        assert f"{40 - bound} are left" in err
+        code, output, err = run(*command(yes_no, name, "--max-requests", 40))
         assert (code, len(server.asked), "is reached" in err) == (0, 40, False)
 
 
@@ -1102,26 +1108,27 @@ def test_further_attempts_count_as_requests(yes_no: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "most", "least"), [("--max-tokens-total", 2_000, 1200), ("--max-cost", 0.5, 0.2)]
+    ("option", "bound", "min_spent"),
+    [("--max-tokens-total", 2_000, 1200), ("--max-cost", 0.5, 0.2)],
 )
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_tokens_and_money_stay_within_the_bound(
-    yes_no: Path, run: Run, option: str, most: float, least: float, concurrency: int
+    yes_no: Path, run: Run, option: str, bound: float, min_spent: float, concurrency: int
 ) -> None:
     """A reply takes 100 tokens in and 7 out; at 100 and 200 money per million times 10, that is
     0.114 at most.
     """
     with PlannedServer(lambda *_: completion("Yes."), delay=0.005) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}&price_in=300&price_out=600"
-        code, _, err = run(*command(yes_no, name, option, most, "--max-tokens", 8))
+        code, _, err = run(*command(yes_no, name, option, bound, "--max-tokens", 8))
         took = sum(detail["tokens_in"] + detail["tokens_out"] for _, _, detail in stored(yes_no))
         cost = sum(300 * d["tokens_in"] + 600 * d["tokens_out"] for _, _, d in stored(yes_no)) / 1e6
-    assert (code, f"{option} {most:g} is reached" in err) == (1, True), err
+    assert (code, f"{option} {bound:g} is reached" in err) == (1, True), err
     spent = took if option == "--max-tokens-total" else cost
-    assert least <= spent
+    assert min_spent <= spent
     # the first requests in flight are as long as nobody knew
-    assert spent <= most or concurrency > 1
-    assert spent <= most * 1.5
+    assert spent <= bound or concurrency > 1
+    assert spent <= bound * 1.5
     assert f"{took:,} tokens" in err
 
 
@@ -1156,9 +1163,9 @@ def test_a_bound_holds_for_judges(tmp_path: Path, run: Run) -> None:
     judged_benchmark(tmp_path)
     with PlannedServer(lambda *_: completion("yes")) as server:
         name = f"openai/judge@{server.url}?concurrency=4"
-        code, out, err = run(*judged(tmp_path, name, "--max-requests", 8))
+        code, output, err = run(*judged(tmp_path, name, "--max-requests", 8))
         assert (code, len(server.asked)) == (1, 8)
-        assert "judges asked 8, errors" in out
+        assert "judges asked 8, errors" in output
         assert tells(err, "requests.bound-reached", bound=8, requests=8)
         assert "12 known ones are left" in err
         code, _, _ = run(*judged(tmp_path, name, "--max-requests", 12))
@@ -1195,8 +1202,8 @@ def test_a_judges_question_that_is_turned_away_is_not_asked_again(tmp_path: Path
     judged_benchmark(tmp_path)
     with PlannedServer(turned_away(400, lambda text: "number 7." in text)) as server:
         name = f"openai/judge@{server.url}?concurrency=4"
-        code, out, _ = run(*judged(tmp_path, name))
-        assert (code, "judges asked 20, errors 1" in out) == (0, True)
+        code, output, _ = run(*judged(tmp_path, name))
+        assert (code, "judges asked 20, errors 1" in output) == (0, True)
         assert "judges asked 0, errors 0" in run(*judged(tmp_path, name))[1]
         assert len(server.asked) == 20
         assert "judges asked 1, errors 1" in run(*judged(tmp_path, name, "--retry-errors"))[1]
@@ -1218,22 +1225,22 @@ def test_a_plan_says_whether_a_bound_would_end_the_command(
     yes_no: Path, run: Run, option: str, limit: float, ends: bool
 ) -> None:
     name = "openai/tiny@http://127.0.0.1:9/v1?price_in=3&price_out=15"
-    given = command(yes_no, name, option, limit)
-    planned = ["audit", "--dry-run", *[w for w in given[2:] if w != "--quiet"]]
-    code, out, _ = run(*planned)
+    arguments = command(yes_no, name, option, limit)
+    planned = ["audit", "--dry-run", *[w for w in arguments[2:] if w != "--quiet"]]
+    code, output, _ = run(*planned)
     assert code == 0
     assert (
         f"{option} {limit:,.10g} {'would end the command' if ends else 'would not be reached'}"
-        in out
+        in output
     )
-    code, out, _ = run(*planned, "--json")
-    (bound,) = json.loads(out)["bounds"]
+    code, output, _ = run(*planned, "--json")
+    (bound,) = json.loads(output)["bounds"]
     assert (bound["option"], bound["limit"], bound["ends_it"]) == (option, limit, ends)
 
 
 def test_recorded_answers_spend_nothing(tmp_path: Path, run: Run) -> None:
     judged_benchmark(tmp_path)
-    given = [
+    arguments = [
         "audit",
         "--no-report",
         tmp_path / "judged.py",
@@ -1243,8 +1250,8 @@ def test_recorded_answers_spend_nothing(tmp_path: Path, run: Run) -> None:
         "original",
         "--quiet",
     ]
-    code, out, err = run(*given, "--store", tmp_path / "s.sqlite", "--max-requests", 0)
-    assert (code, "read 20" in out, "reached" in err) == (0, True, False)
+    code, output, err = run(*arguments, "--store", tmp_path / "s.sqlite", "--max-requests", 0)
+    assert (code, "read 20" in output, "reached" in err) == (0, True, False)
 
 
 def test_a_budget_gives_back_what_was_not_asked() -> None:
@@ -1271,14 +1278,14 @@ class Counts:
         self.begun: Counter[str] = Counter()
         self.lock = threading.Lock()
 
-    def __call__(self, _n: int, asked: dict[str, Any], _h: dict[str, str]) -> Any:
+    def __call__(self, _n: int, payload: dict[str, Any], _h: dict[str, str]) -> Any:
         with self.lock:
-            self.begun[question(asked)] += 1
+            self.begun[question(payload)] += 1
         return completion("Yes.")
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> Path:
+def large_benchmark(tmp_path: Path) -> Path:
     rows = [{"id": f"i{n}", "prompt": f"Is number {n} even?", "target": "no"} for n in range(300)]
     return write_benchmark(tmp_path / "mine", rows)
 
@@ -1296,29 +1303,36 @@ def rows_in(benchmark: Path) -> int:
     "concurrency",
     [pytest.param(1, marks=nightly), 8, pytest.param(16, marks=nightly)],
 )
-def test_a_killed_run_repeats_no_more_than_was_in_flight(many: Path, concurrency: int) -> None:
-    asked = Counts()
+def test_a_killed_run_repeats_no_more_than_was_in_flight(
+    large_benchmark: Path, concurrency: int
+) -> None:
+    tally = Counts()
     kills = counts(3)
-    with PlannedServer(asked, delay=0.04 if concurrency > 1 else 0.005) as server:
-        given = [*HQM, *command(many, f"openai/tiny@{server.url}?concurrency={concurrency}")]
-        kept = 0
+    with PlannedServer(tally, delay=0.04 if concurrency > 1 else 0.005) as server:
+        argv = [
+            *HQM,
+            *command(large_benchmark, f"openai/tiny@{server.url}?concurrency={concurrency}"),
+        ]
+        n_stored = 0
         for _ in range(kills):
-            process = subprocess.Popen(given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             deadline = time.monotonic() + 240
             while (
-                rows_in(many) < kept + 40 and process.poll() is None and time.monotonic() < deadline
+                rows_in(large_benchmark) < n_stored + 40
+                and process.poll() is None
+                and time.monotonic() < deadline
             ):
                 time.sleep(0.01)
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            kept = rows_in(many)
-            assert sum(asked.begun.values()) - kept <= kills * concurrency
-        done = subprocess.run(given, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"asked {300 - kept}, stored before {kept}, errors 0" in done.stdout
-    assert len(asked.begun) == 300
-    assert sum(asked.begun.values()) - 300 <= kills * concurrency
-    assert [state for state, *_ in stored(many)] == ["ok"] * 300
+            n_stored = rows_in(large_benchmark)
+            assert sum(tally.begun.values()) - n_stored <= kills * concurrency
+        completed = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    assert f"asked {300 - n_stored}, stored before {n_stored}, errors 0" in completed.stdout
+    assert len(tally.begun) == 300
+    assert sum(tally.begun.values()) - 300 <= kills * concurrency
+    assert [state for state, *_ in stored(large_benchmark)] == ["ok"] * 300
 
 
 def test_each_answer_is_handed_over_as_it_comes() -> None:
@@ -1346,7 +1360,7 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
     """
     environment = None if NIGHTLY else environment_with_quick(tmp_path / "site")
     store = tmp_path / "store.sqlite"
-    given = [
+    argv = [
         *HQM,
         "audit",
         "--no-report",
@@ -1368,13 +1382,15 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
         str(store),
     ]
 
-    def killing(number: int, at: int) -> tuple[int, str, str]:
+    def killing(number: int, min_rows: int) -> tuple[int, str, str]:
         process = subprocess.Popen(
-            given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
         deadline = time.monotonic() + 300
         while (
-            rows_in(tmp_path / "x") < at and process.poll() is None and time.monotonic() < deadline
+            rows_in(tmp_path / "x") < min_rows
+            and process.poll() is None
+            and time.monotonic() < deadline
         ):
             time.sleep(0.05)
         children = psutil.Process(process.pid).children(recursive=True)
@@ -1386,15 +1402,18 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
         assert len(workers) == 2
         for worker in workers[:number]:
             worker.kill()
-        out, err = process.communicate(timeout=300)
-        return process.returncode, out, err
+        output, err = process.communicate(timeout=300)
+        return process.returncode, output, err
 
     status, _, err = killing(2, 40)
     assert status == 1
     assert "all worker processes died" in err
-    kept = rows_in(tmp_path / "x")
-    status, out, err = killing(1, kept + 20)
-    assert (status, f"asked {300 - kept}, stored before {kept}, errors 0" in out) == (0, True), err
+    n_stored = rows_in(tmp_path / "x")
+    status, output, err = killing(1, n_stored + 20)
+    assert (status, f"asked {300 - n_stored}, stored before {n_stored}, errors 0" in output) == (
+        0,
+        True,
+    ), err
     with closing(sqlite3.connect(store)) as db:
         asks = db.execute(
             "SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers"

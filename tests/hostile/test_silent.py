@@ -31,13 +31,13 @@ from tests.messages import pattern_of, tells
 Row = dict[str, Any]
 TURNED = {"yes": "no", "no": "yes"}
 ALIKE: dict[str, Callable[[str, int, str], str | None]] = {
-    "all say yes": lambda who, i, key: "yes",
-    "all are right": lambda who, i, key: key,
-    "all are wrong": lambda who, i, key: TURNED[key],
-    "all are empty": lambda who, i, key: "",
-    "none can be read": lambda who, i, key: "purple",
-    "one item": lambda who, i, key: key if i == 0 else None,
-    "one differs": lambda who, i, key: "yes" if who == "ma" else "no",
+    "all say yes": lambda respondent, i, key: "yes",
+    "all are right": lambda respondent, i, key: key,
+    "all are wrong": lambda respondent, i, key: TURNED[key],
+    "all are empty": lambda respondent, i, key: "",
+    "none can be read": lambda respondent, i, key: "purple",
+    "one item": lambda respondent, i, key: key if i == 0 else None,
+    "one differs": lambda respondent, i, key: "yes" if respondent == "ma" else "no",
 }
 
 
@@ -50,7 +50,7 @@ def benchmark(folder: Path) -> tuple[Path, list[Row]]:
 
 
 def recorded(
-    file: Path, rows: list[Row], say: Callable[[str, int, str], str | None], who: int
+    file: Path, rows: list[Row], say: Callable[[str, int, str], str | None], n_respondents: int
 ) -> Path:
     """Two forms and two runs of every respondent."""
     records = [
@@ -61,7 +61,7 @@ def recorded(
             "run": run,
             "answer": say(f"m{'abc'[k]}", i, row["target"]),
         }
-        for k in range(who)
+        for k in range(n_respondents)
         for form in ("original", "parallel")
         for run in (0, 1)
         for i, row in enumerate(rows)
@@ -72,16 +72,16 @@ def recorded(
     return file
 
 
-@pytest.mark.parametrize("who", [1, 3])
+@pytest.mark.parametrize("n_respondents", [1, 3])
 @pytest.mark.parametrize("name", ALIKE)
 def test_evidence_without_spread_is_audited_and_every_command_reads_it(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str, who: int
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str, n_respondents: int
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a page goes to the folder that the command runs in
     folder, rows = benchmark(tmp_path)
-    answers = recorded(tmp_path / "answers.jsonl", rows, ALIKE[name], who)
-    status, _, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
-    assert status == 0, said
+    answers = recorded(tmp_path / "answers.jsonl", rows, ALIKE[name], n_respondents)
+    status, _, stderr = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
+    assert status == 0, stderr
     audit = tmp_path / "out" / "audit.json"
     assert (tmp_path / "out" / "report.html").exists()
     for command in (
@@ -91,9 +91,9 @@ def test_evidence_without_spread_is_audited_and_every_command_reads_it(
         ["compare", audit, audit],
         ["design", audit, "--target", "mdd<=.05"],
     ):
-        status, out, said = run(*command)
-        assert status in (0, 1, 2), (command, said)
-        assert status == 0 or out or said
+        status, output, stderr = run(*command)
+        assert status in (0, 1, 2), (command, stderr)
+        assert status == 0 or output or stderr
 
 
 def test_an_audit_is_written_though_its_report_cannot_be_drawn(
@@ -107,9 +107,9 @@ def test_an_audit_is_written_though_its_report_cannot_be_drawn(
     monkeypatch.setattr(report_page, "render", fails)
     folder, rows = benchmark(tmp_path)
     answers = recorded(tmp_path / "answers.jsonl", rows, ALIKE["one differs"], 3)
-    status, _, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
+    status, _, stderr = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out")
     assert status == 0
-    assert tells(said, "silent.no-report", folder=tmp_path / "out")
+    assert tells(stderr, "silent.no-report", folder=tmp_path / "out")
     assert hqm.Audit.load(tmp_path / "out" / "audit.json").audits
     assert not (tmp_path / "out" / "report.html").exists()
 
@@ -125,9 +125,9 @@ def test_rows_of_shares_among_rows_of_percents_are_named(tmp_path: Path, run: Ru
         return file
 
     assert run("table", table(0))[0] == run("table", table(8))[0] == 0
-    status, _, said = run("table", table(2))
+    status, _, stderr = run("table", table(2))
     assert status == 1
-    assert tells(said, "silent.two-scales", count=2, rows=8, names="m0, m1")
+    assert tells(stderr, "silent.two-scales", count=2, rows=8, names="m0, m1")
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_a_share_among_the_percents_of_one_column_is_named(
 ) -> None:
     rows = [f"m{i},{cell}" for i, cell in enumerate(column.split())]
     (tmp_path / "t.csv").write_text("\n".join(["model,a", *rows]))
-    status, _, said = run("table", tmp_path / "t.csv")
-    assert (status, tells(said, "silent.one-column", column="'a'")) == (int(refused), refused)
+    status, _, stderr = run("table", tmp_path / "t.csv")
+    assert (status, tells(stderr, "silent.one-column", column="'a'")) == (int(refused), refused)
 
 
 ONCE = [
@@ -165,18 +165,18 @@ ONCE = [
 
 @pytest.mark.parametrize("words", ONCE, ids=lambda words: words[0])
 def test_an_option_that_takes_one_value_is_given_once(run: Run, words: list[str]) -> None:
-    status, _, said = run(*words)
+    status, _, stderr = run(*words)
     assert status == 2
-    assert tells(said, "silent.given-twice", option=words[-2], times=2)
+    assert tells(stderr, "silent.given-twice", option=words[-2], times=2)
 
 
 def test_no_option_is_taken_for_the_value_of_another(run: Run, tmp_path: Path) -> None:
-    status, _, said = run("report", tmp_path, "--figure", "--to", tmp_path / "f.svg")
+    status, _, stderr = run("report", tmp_path, "--figure", "--to", tmp_path / "f.svg")
     assert status == 2
-    assert tells(said, "silent.option-for-value", option="--figure", other="--to")
-    status, _, said = run("audit", "shapes_yesno", "--metric", "--out", tmp_path)
+    assert tells(stderr, "silent.option-for-value", option="--figure", other="--to")
+    status, _, stderr = run("audit", "shapes_yesno", "--metric", "--out", tmp_path)
     assert status == 2
-    assert tells(said, "silent.option-for-value", option="--metric", other="--out")
+    assert tells(stderr, "silent.option-for-value", option="--metric", other="--out")
 
 
 @pytest.mark.parametrize(
@@ -187,26 +187,28 @@ def test_no_option_is_taken_for_the_value_of_another(run: Run, tmp_path: Path) -
     ],
 )
 def test_a_name_that_is_given_two_values_is_refused(run: Run, name: str, words: list[str]) -> None:
-    status, _, said = run("audit", "shapes_vqa", *words)
+    status, _, stderr = run("audit", "shapes_vqa", *words)
     assert status == 2
-    assert tells(said, "silent.twice", option=name)
+    assert tells(stderr, "silent.twice", option=name)
 
 
-@pytest.mark.parametrize("other", ["q0 ", " q0", "q\u200b0", "q0\u00a0"])
-def test_items_whose_ids_look_the_same_are_refused(tmp_path: Path, run: Run, other: str) -> None:
+@pytest.mark.parametrize("lookalike_id", ["q0 ", " q0", "q\u200b0", "q0\u00a0"])
+def test_items_whose_ids_look_the_same_are_refused(
+    tmp_path: Path, run: Run, lookalike_id: str
+) -> None:
     _, rows = benchmark(tmp_path)
-    folder = write_benchmark(tmp_path / "twice", [*rows, {**rows[0], "id": other}])
+    folder = write_benchmark(tmp_path / "twice", [*rows, {**rows[0], "id": lookalike_id}])
     with pytest.raises(hqm.DataError, match=pattern_of("silent.ids-alike")):
         hqm.load(str(folder)).original.items  # noqa: B018
-    status, out, _ = run("check", folder)
-    assert (status, tells(out, "silent.ids-alike")) == (1, True)
+    status, output, _ = run("check", folder)
+    assert (status, tells(output, "silent.ids-alike")) == (1, True)
     table = "id,question,answer\n" + "".join(
         f"{row['id']},{row['prompt']},{row['target']}\n"
-        for row in [*rows, {**rows[1], "id": other}]
+        for row in [*rows, {**rows[1], "id": lookalike_id}]
     )
     (tmp_path / "t.csv").write_text(table)
-    status, _, said = run("new", tmp_path / "made", "--from", tmp_path / "t.csv")
-    assert (status, "'q0'" in said) == (1, True)  # cells are read without the spaces around them
+    status, _, stderr = run("new", tmp_path / "made", "--from", tmp_path / "t.csv")
+    assert (status, "'q0'" in stderr) == (1, True)  # cells are read without the spaces around them
 
 
 @pytest.mark.parametrize("row", [{"item": None}, {"item": ""}, {"respondent": None}])
@@ -230,8 +232,8 @@ def test_a_pipe_is_no_file(tmp_path: Path, run: Run, command: str, name: str) ->
         "import": ["import", pipe, "--benchmark", folder, "--store", tmp_path / "s.sqlite"],
         "new": ["new", tmp_path / "made", "--from", pipe],
     }[command]
-    status, _, said = run(*words)
-    assert (status, tells(said, "silent.pipe")) == (1, True)
+    status, _, stderr = run(*words)
+    assert (status, tells(stderr, "silent.pipe")) == (1, True)
 
 
 def test_what_says_nothing_of_these_answers_is_refused(tmp_path: Path, run: Run) -> None:
@@ -246,8 +248,8 @@ def test_what_says_nothing_of_these_answers_is_refused(tmp_path: Path, run: Run)
 @pytest.mark.parametrize("types", [["ocr", "ocr"], ["ocr", ""]])
 def test_a_type_is_claimed_once_and_by_a_name(tmp_path: Path, run: Run, types: list[str]) -> None:
     folder = write_benchmark(tmp_path / "typed", benchmark(tmp_path)[1], types=types)
-    status, out, _ = run("check", folder)
-    assert (status, tells(out, "silent.types")) == (1, True)
+    status, output, _ = run("check", folder)
+    assert (status, tells(output, "silent.types")) == (1, True)
 
 
 def test_a_key_in_the_name_of_a_recorded_respondent_is_not_stored(tmp_path: Path, run: Run) -> None:
@@ -259,10 +261,12 @@ def test_a_key_in_the_name_of_a_recorded_respondent_is_not_stored(tmp_path: Path
     ]
     answers = tmp_path / "a.jsonl"
     answers.write_text("".join(json.dumps(record) + "\n" for record in records))
-    status, out, said = run("audit", folder, "--recorded", answers, "--out", tmp_path / "o")
-    assert status == 0, said
-    held = [path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()]
-    assert not any(key.encode() in content for content in [*held, out.encode(), said.encode()])
+    status, output, stderr = run("audit", folder, "--recorded", answers, "--out", tmp_path / "o")
+    assert status == 0, stderr
+    contents = [path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()]
+    assert not any(
+        key.encode() in content for content in [*contents, output.encode(), stderr.encode()]
+    )
 
 
 def test_check_fetches_pictures_of_a_private_network_where_it_may(
@@ -270,15 +274,19 @@ def test_check_fetches_pictures_of_a_private_network_where_it_may(
 ) -> None:
     from hqm.files.web_images import WebImages
 
-    asked: list[bool] = []
+    private_flags: list[bool] = []
     monkeypatch.setattr(
-        WebImages, "fetch", lambda self, names, private=False: asked.append(private)
+        WebImages, "fetch", lambda self, names, private=False: private_flags.append(private)
     )
     rows = [{"id": "q", "prompt": "Is it?", "target": "yes", "image": "a.png"}]
     folder = write_benchmark(tmp_path / "web", rows)
-    place = ["--images", "http://127.0.0.1:9/pictures"]
-    assert run("check", folder, *place)[0] == run("check", folder, *place, *ALLOWED)[0] == 0
-    assert asked == [True]
+    image_options = ["--images", "http://127.0.0.1:9/pictures"]
+    assert (
+        run("check", folder, *image_options)[0]
+        == run("check", folder, *image_options, *ALLOWED)[0]
+        == 0
+    )
+    assert private_flags == [True]
 
 
 ALLOWED = ["--set", "allow_private_images=true"]
@@ -294,20 +302,22 @@ def test_an_option_that_says_two_things_is_refused(
     assert run("table", tmp_path / "t.csv", *options)[0] == 2
 
 
-@pytest.mark.parametrize("other", ["caf\u00e9 ", unicodedata.normalize("NFD", "caf\u00e9")])
+@pytest.mark.parametrize(
+    "lookalike_name", ["caf\u00e9 ", unicodedata.normalize("NFD", "caf\u00e9")]
+)
 def test_respondents_whose_names_look_the_same_are_refused(
-    tmp_path: Path, run: Run, other: str
+    tmp_path: Path, run: Run, lookalike_name: str
 ) -> None:
     folder, rows = benchmark(tmp_path)
     records = [
         {"item": row["id"], "respondent": name, "answer": "yes"}
         for row in rows
-        for name in ("caf\u00e9", other)
+        for name in ("caf\u00e9", lookalike_name)
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    status, _, said = run("audit", folder, "--recorded", tmp_path / "a.jsonl")
+    status, _, stderr = run("audit", folder, "--recorded", tmp_path / "a.jsonl")
     assert status == 1
-    assert tells(said, "silent.look-alike")
+    assert tells(stderr, "silent.look-alike")
 
 
 def test_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
@@ -319,8 +329,8 @@ def test_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "empty.sqlite").touch()
     with pytest.raises(hqm.StoreError, match=pattern_of("silent.holds-nothing")):
         hqm.Store(tmp_path / "empty.sqlite", readonly=True)
-    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as other:
-        other.execute("CREATE TABLE things (id)")
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as database:
+        database.execute("CREATE TABLE things (id)")
     with pytest.raises(hqm.StoreError, match=pattern_of("silent.no-store")):
         hqm.Store(tmp_path / "other.sqlite")
 
@@ -364,9 +374,9 @@ def test_no_key_stands_in_a_name_or_in_the_lock(
     assert KEY.sub("<key>", f"at {key}: no") == "at <key>: no"
     monkeypatch.setattr("sys.argv", ["hqm", "audit", f"openai/x@http://h/{key}"])
     with writing(tmp_path / "s.sqlite"):
-        held = (tmp_path / "s.sqlite.lock").read_text()
-    assert key not in held
-    assert "hqm audit" in held
+        lock_text = (tmp_path / "s.sqlite.lock").read_text()
+    assert key not in lock_text
+    assert "hqm audit" in lock_text
 
 
 def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
@@ -374,10 +384,10 @@ def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
 ) -> None:
     from hqm.labels.page import picture_bytes
 
-    whole = tmp_path / "whole.png"
-    Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16).save(whole)
-    assert picture_bytes(whole)[1] == "image/png"
-    (tmp_path / "cut.png").write_bytes(whole.read_bytes()[:-40])
+    image_path = tmp_path / "whole.png"
+    Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16).save(image_path)
+    assert picture_bytes(image_path)[1] == "image/png"
+    (tmp_path / "cut.png").write_bytes(image_path.read_bytes()[:-40])
     (tmp_path / "drawn.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for name in ("cut.png", "drawn.svg"):
         with pytest.raises(hqm.ImageError):
@@ -407,8 +417,8 @@ def test_a_model_whose_weights_are_not_whole_is_refused(
     for file in model.iterdir():
         if file.suffix != ".xz":
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    whole = load(lzma.decompress((model / "model.safetensors.xz").read_bytes()))
-    save_file(change(whole), tmp_path / "model.safetensors", metadata={"format": "pt"})
+    weights = load(lzma.decompress((model / "model.safetensors.xz").read_bytes()))
+    save_file(change(weights), tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(hqm.RespondentError, match=pattern_of("silent.weights", fault=fault)):
         hf_loading.load(
             str(tmp_path),
@@ -432,15 +442,15 @@ def test_scores_of_nan_end_a_respondent(
     model = type(respondent._loaded.model)
     forward = model.forward
 
-    def without_numbers(self: Any, *arguments: Any, **named: Any) -> Any:
-        output = forward(self, *arguments, **named)
+    def without_numbers(self: Any, *arguments: Any, **options: Any) -> Any:
+        output = forward(self, *arguments, **options)
         output.logits[...] = torch.nan
         return output
 
     monkeypatch.setattr(model, "forward", without_numbers)
-    asked = hqm.Request("Is it red?", None, hqm.Sampling(temperature=temperature), 0)
+    request = hqm.Request("Is it red?", None, hqm.Sampling(temperature=temperature), 0)
     with pytest.raises(hqm.RespondentError, match="NaN"):
-        list(respondent.answer([asked]))
+        list(respondent.answer([request]))
 
 
 ROWS: dict[str, tuple[Row, str]] = {
@@ -456,15 +466,15 @@ ROWS: dict[str, tuple[Row, str]] = {
 def test_a_row_of_another_administration_is_not_scored_with_the_others(
     tmp_path: Path, run: Run, case: str
 ) -> None:
-    more, pattern = ROWS[case]
+    changes, pattern = ROWS[case]
     folder, rows = benchmark(tmp_path)
     records = [{"item": row["id"], "answer": "yes"} for row in rows]
-    records[5] |= more
+    records[5] |= changes
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    status, _, said = run("score", folder, "--answers", tmp_path / "a.jsonl")
+    status, _, stderr = run("score", folder, "--answers", tmp_path / "a.jsonl")
     assert status == 1
-    assert re.search(pattern, said)
-    assert "record 6" in said
+    assert re.search(pattern, stderr)
+    assert "record 6" in stderr
 
 
 @pytest.mark.parametrize("command", ["score", "audit", "import"])
@@ -482,9 +492,9 @@ def test_answers_whose_keys_are_turned_round_are_refused(
         "audit": ["audit", folder, "--recorded", tmp_path / "a.jsonl", "--out", tmp_path / "o"],
         "import": ["import", tmp_path / "a.jsonl", "--benchmark", folder, "--store", store],
     }[command]
-    status, _, said = run(*words)
+    status, _, stderr = run(*words)
     assert status == 1
-    assert tells(said, "silent.other-keys", count=24, rows=24)
+    assert tells(stderr, "silent.other-keys", count=24, rows=24)
 
 
 def test_the_keys_of_a_log_that_differ_are_said_where_it_is_scored(
@@ -500,18 +510,18 @@ def test_the_keys_of_a_log_that_differ_are_said_where_it_is_scored(
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
     for words in (["score", folder, "--answers"], ["audit", folder, "--no-report", "--recorded"]):
         store = ["--store", tmp_path / "s.sqlite"] if words[0] == "audit" else []
-        status, _, said = run(*words, log, *store)
-        assert status == 0, said
-        assert tells(said, "silent.other-keys", count=3, rows=24)
+        status, _, stderr = run(*words, log, *store)
+        assert status == 0, stderr
+        assert tells(stderr, "silent.other-keys", count=3, rows=24)
 
 
 def test_beside_what_a_model_wrote_the_answer_is_the_key(tmp_path: Path, run: Run) -> None:
     folder, rows = benchmark(tmp_path)
     records = [{"item": row["id"], "answer": row["target"], "response": "no"} for row in rows]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    status, out, _ = run("score", folder, "--answers", tmp_path / "a.jsonl", "--json")
+    status, output, _ = run("score", folder, "--answers", tmp_path / "a.jsonl", "--json")
     share = sum(row["target"] == "no" for row in rows) / len(rows)
-    assert (status, json.loads(out)["metrics"]["accuracy"]) == (0, pytest.approx(share))
+    assert (status, json.loads(output)["metrics"]["accuracy"]) == (0, pytest.approx(share))
 
 
 def test_a_corrected_key_of_other_questions_is_refused(tmp_path: Path, run: Run) -> None:
@@ -524,8 +534,8 @@ def test_a_corrected_key_of_other_questions_is_refused(tmp_path: Path, run: Run)
         ]
         (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
     words = ["score", folder, "--answers", tmp_path / "a.jsonl", "--key", tmp_path / "k.jsonl"]
-    status, _, said = run(*words)
-    assert (status, "k.jsonl: 24 of 24 rows" in said) == (1, True)
+    status, _, stderr = run(*words)
+    assert (status, "k.jsonl: 24 of 24 rows" in stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -537,8 +547,12 @@ def test_a_number_that_no_count_and_no_rate_is_contradicts_its_table(
 ) -> None:
     from hqm.published.table_audit import audit_table, read_table
 
-    others = ["130,4,139,8", "135,2,141,3"] if "tp" in head else ["70,50", "75,55"]
-    rows = [f"model,{head}", f"x,{row}", *(f"m{i},{other}" for i, other in enumerate(others))]
+    other_rows = ["130,4,139,8", "135,2,141,3"] if "tp" in head else ["70,50", "75,55"]
+    rows = [
+        f"model,{head}",
+        f"x,{row}",
+        *(f"m{i},{other_row}" for i, other_row in enumerate(other_rows)),
+    ]
     (tmp_path / "t.csv").write_text("\n".join(rows))
     (contradiction,) = audit_table(read_table(tmp_path / "t.csv")).violations
     assert (contradiction["kind"], contradiction["row"]) == ("OUT_OF_BOUNDS", "x")
@@ -557,7 +571,7 @@ def test_an_archive_that_unfolds_like_no_text_is_refused(
         archive.writestr("header.json", head)
         for i in range(4):
             archive.writestr(f"samples/{i}_epoch_1.json", json.dumps({"pad": " " * 400_000}))
-    monkeypatch.setattr(archives, "_LARGE", 1 << 20)
+    monkeypatch.setattr(archives, "_MAX_UNFOLDED_BYTES", 1 << 20)
     with pytest.raises(hqm.DataError, match=pattern_of("silent.unfolds", size=1)):
         read_logs([tmp_path / "a.eval"])
 
@@ -568,22 +582,22 @@ def test_a_worker_that_sends_nothing_is_told_of_until_it_does(
     from hqm.administration.engines import local
     from hqm.respondents.base import listening
 
-    heard: list[tuple[str, bool]] = []
-    worker = local._Worker(SimpleNamespace(pid=77), None, shard=0)
-    with listening(lambda what, begins: heard.append((what, begins))):
-        worker.hear()
-        worker.miss()
-        assert heard == []
-        monkeypatch.setattr(local, "_SILENCE", 0.0)
-        worker.miss()
-        worker.miss()
-        ((what, begins),) = heard
-        assert (begins, tells(what, "silent.unheard", number=77, seconds=0)) == (True, True)
-        worker.hear()
-        assert heard[1:] == [(what, False)]
-        worker.shard = -1  # it has nothing to do
-        worker.miss()
-        assert len(heard) == 2
+    messages: list[tuple[str, bool]] = []
+    worker = local._Worker(SimpleNamespace(pid=77), None, local._Shard(0, []))
+    with listening(lambda message, begins: messages.append((message, begins))):
+        worker.note_message()
+        worker.report_silence()
+        assert messages == []
+        monkeypatch.setattr(local, "_MAX_SILENCE", 0.0)
+        worker.report_silence()
+        worker.report_silence()
+        ((message, begins),) = messages
+        assert (begins, tells(message, "silent.unheard", number=77, seconds=0)) == (True, True)
+        worker.note_message()
+        assert messages[1:] == [(message, False)]
+        worker.shard = None  # it has nothing to do
+        worker.report_silence()
+        assert len(messages) == 2
 
 
 def test_people_are_shown_what_a_model_sees(tmp_path: Path) -> None:
@@ -595,9 +609,9 @@ def test_people_are_shown_what_a_model_sees(tmp_path: Path) -> None:
     Image.new("RGBA", (40, 40), (0, 0, 0, 0)).save(tmp_path / "clear.png")
     for name, color in (("moving.gif", (255, 0, 0)), ("clear.png", (255, 255, 255))):
         content, kind = picture_bytes(tmp_path / name)
-        shown = Image.open(io.BytesIO(content))
-        assert (kind, getattr(shown, "n_frames", 1)) == ("image/png", 1)
-        assert shown.convert("RGB").getpixel((5, 5)) == color
+        picture = Image.open(io.BytesIO(content))
+        assert (kind, getattr(picture, "n_frames", 1)) == ("image/png", 1)
+        assert picture.convert("RGB").getpixel((5, 5)) == color
 
 
 @pytest.mark.parametrize("pair", [[-1.2, True], ["-1.2", "False"]])
@@ -617,11 +631,11 @@ def sheet(path: Path, rows: str) -> Path:
     book.active.append(("item", "answer"))
     book.save(path)
     with zipfile.ZipFile(path) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
+        members = {name: archive.read(name) for name in archive.namelist()}
     page = "xl/worksheets/sheet1.xml"
-    held[page] = held[page].replace(b"</sheetData>", rows.encode() + b"</sheetData>")
+    members[page] = members[page].replace(b"</sheetData>", rows.encode() + b"</sheetData>")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in held.items():
+        for name, content in members.items():
             archive.writestr(name, content)
     return path
 
@@ -634,12 +648,12 @@ def test_a_sheet_is_read_for_what_it_holds_and_refused_where_it_unfolds(tmp_path
 
     corner = CELL.format(row=1 << 20, cell=f"XFD{1 << 20}", text="x")
     assert len(read_records(sheet(tmp_path / "corner.xlsx", corner))) == 1
-    far = CELL.format(row=10**11, cell=f"A{10**11}", text="x")
+    far_cell = CELL.format(row=10**11, cell=f"A{10**11}", text="x")
     with pytest.raises(hqm.DataError, match=pattern_of("silent.sheet-rows")):
-        read_records(sheet(tmp_path / "far.xlsx", far))
-    long = CELL.format(row=2, cell="A2", text="a" * (80 << 20))
+        read_records(sheet(tmp_path / "far.xlsx", far_cell))
+    long_cell = CELL.format(row=2, cell="A2", text="a" * (80 << 20))
     with pytest.raises(hqm.DataError, match=pattern_of("silent.unfolds")):
-        read_records(sheet(tmp_path / "long.xlsx", long))
+        read_records(sheet(tmp_path / "long.xlsx", long_cell))
 
 
 def test_an_archive_that_is_packed_in_an_unknown_way_is_no_archive(tmp_path: Path) -> None:
@@ -648,9 +662,9 @@ def test_an_archive_that_is_packed_in_an_unknown_way_is_no_archive(tmp_path: Pat
     path = tmp_path / "a.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", "{}" * 100)
-    held = path.read_bytes()
+    content = path.read_bytes()
     # the method of compression, in the member's own head and in the directory
-    path.write_bytes(held.replace(b"\x14\0\0\0\x08\0", b"\x14\0\0\0\x61\0"))
+    path.write_bytes(content.replace(b"\x14\0\0\0\x08\0", b"\x14\0\0\0\x61\0"))
     with pytest.raises(hqm.DataError, match="compression"):
         read_logs([path])
 
@@ -658,7 +672,11 @@ def test_an_archive_that_is_packed_in_an_unknown_way_is_no_archive(tmp_path: Pat
 CARD = {"name": "a", "title": "A", "version": "1", "task": "yes_no", "data": {"items": "a.jsonl"}}
 
 
-SHORT, NUL, OUTSIDE = pattern_of("card.short"), pattern_of("card.nul"), pattern_of("card.outside")
+SHORT, NUL, OUTSIDE_PATH = (
+    pattern_of("card.short"),
+    pattern_of("card.nul"),
+    pattern_of("card.outside"),
+)
 
 
 @pytest.mark.parametrize(
@@ -668,9 +686,9 @@ SHORT, NUL, OUTSIDE = pattern_of("card.short"), pattern_of("card.nul"), pattern_
         (SHORT, {"title": ""}),
         (NUL, {"title": "a\0"}),
         (NUL, {"prompt": {"prefix": "\0"}}),
-        (OUTSIDE, {"data": {"items": "../mine/items.jsonl"}}),
-        (OUTSIDE, {"data": {"items": "/etc/passwd"}}),
-        (OUTSIDE, {"data": {"items": "a.jsonl", "folder": "b\\..\\.."}}),
+        (OUTSIDE_PATH, {"data": {"items": "../mine/items.jsonl"}}),
+        (OUTSIDE_PATH, {"data": {"items": "/etc/passwd"}}),
+        (OUTSIDE_PATH, {"data": {"items": "a.jsonl", "folder": "b\\..\\.."}}),
     ],
 )
 def test_a_card_names_what_lies_with_it_and_says_something(pattern: str, section: Row) -> None:

@@ -24,7 +24,7 @@ from PIL import Image
 
 import hqm.files.records
 from hqm.benchmark.new_items import read_questions
-from hqm.benchmark.new_sources import Gathered, open_source
+from hqm.benchmark.new_sources import GatheredPictures, open_source
 from hqm.errors import HQMError
 from hqm.files import parquet as parquet_files
 from hqm.files.records import open_table
@@ -33,7 +33,7 @@ from tests.conftest import NIGHTLY, ROOT, SPEED, Run, claims
 from tests.messages import tells, text_of
 from tests.test_new import lmu, picture
 
-WRITTEN = ROOT / "tests" / "sources"
+SOURCES = ROOT / "tests" / "sources"
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +44,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def refused(run: Run, tmp_path: Path, source: Path | str, *options: object) -> str:
     """The one sentence of a refusal, which leaves nothing behind."""
     before = files_in(tmp_path)
-    status, out, err = run("new", tmp_path / "new" / "made", "--from", source, *options)
-    assert (status, out) == (1, ""), err
+    status, output, err = run("new", tmp_path / "new" / "made", "--from", source, *options)
+    assert (status, output) == (1, ""), err
     assert err.startswith("hqm: ")
     assert err.count("\n") == 1, err
     assert len(err) < 1_500
@@ -155,10 +155,10 @@ def test_a_wrong_row_of_a_tsv(run: Run, tmp_path: Path, case: str) -> None:
         "\t".join('"' + str(row[name]).replace('"', '""') + '"' for name in SOUND) for row in rows
     ]
     path.write_bytes("\n".join([*lines, ""]).encode("utf-8", "surrogateescape"))
-    said = refused(run, tmp_path, path)
-    assert "LMU.tsv: row 2 (line 3), " in said
-    assert column in said
-    assert sentence in said
+    refusal = refused(run, tmp_path, path)
+    assert "LMU.tsv: row 2 (line 3), " in refusal
+    assert column in refusal
+    assert sentence in refusal
 
 
 def test_two_rows_that_show_each_others_picture(run: Run, tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ CHOICES: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_a_wrong_choice(run: Run, tmp_path: Path, case: str) -> None:
     changes, column, sentence = CHOICES[case]
     path = lmu(tmp_path / "LMU.tsv", [CHOICE, {**CHOICE, "index": "2", **changes}])
-    said = refused(run, tmp_path, path)
-    assert "LMU.tsv: row 2 (line 3), " in said
-    assert column in said
-    assert sentence in said
+    refusal = refused(run, tmp_path, path)
+    assert "LMU.tsv: row 2 (line 3), " in refusal
+    assert column in refusal
+    assert sentence in refusal
 
 
 # --- whole files ---
@@ -388,9 +388,9 @@ FILES: dict[str, tuple[str, bytes, str]] = {
 def test_a_wrong_file(run: Run, tmp_path: Path, case: str) -> None:
     name, content, sentence = FILES[case]
     (tmp_path / name).write_bytes(content)
-    said = refused(run, tmp_path, tmp_path / name)
-    assert sentence in said
-    assert name in said
+    refusal = refused(run, tmp_path, tmp_path / name)
+    assert sentence in refusal
+    assert name in refusal
 
 
 @pytest.mark.parametrize(
@@ -476,9 +476,9 @@ def test_a_wrong_picture_in_a_parquet_file(run: Run, tmp_path: Path, case: str) 
     path = parquet(
         tmp_path / "q.parquet", question=["Is it?", "Is that?"], answer=["yes", "no"], image=images
     )
-    said = refused(run, tmp_path, path)
-    assert "q.parquet: row 2, column 'image'" in said
-    assert sentence in said
+    refusal = refused(run, tmp_path, path)
+    assert "q.parquet: row 2, column 'image'" in refusal
+    assert sentence in refusal
 
 
 def test_a_cell_that_unfolds_to_a_gigabyte(
@@ -487,32 +487,34 @@ def test_a_cell_that_unfolds_to_a_gigabyte(
     """A file of some kilobytes; nothing of it is unpacked. To write one takes seconds: but at night
     a megabyte stands for what is large.
     """
-    assert parquet_files._LARGE < 1 << 30
+    assert parquet_files._MAX_UNFOLDED_BYTES < 1 << 30
     size = 1 << 27 if NIGHTLY else 1 << 18
     if not NIGHTLY:
-        monkeypatch.setattr(parquet_files, "_LARGE", 1 << 20)
-    whole = pa.table(
+        monkeypatch.setattr(parquet_files, "_MAX_UNFOLDED_BYTES", 1 << 20)
+    table = pa.table(
         {"question": ["Is it?"] * 8, "answer": ["yes"] * 8, "image": pa.array([bytes(size)] * 8)}
     )
-    pq.write_table(whole, tmp_path / "q.parquet", compression="zstd", use_dictionary=False)
+    pq.write_table(table, tmp_path / "q.parquet", compression="zstd", use_dictionary=False)
     assert (tmp_path / "q.parquet").stat().st_size < 1 << 20
     assert "column 'image': it unfolds from" in refused(run, tmp_path, tmp_path / "q.parquet")
 
 
 def test_a_class_label_without_a_name(run: Run, tmp_path: Path) -> None:
-    about = {"info": {"features": {"answer": {"names": ["no", "yes"], "_type": "ClassLabel"}}}}
-    whole = pa.table({"question": ["Is it?", "Is that?"], "answer": [1, 7]})
-    whole = whole.replace_schema_metadata({"huggingface": json.dumps(about)})
-    pq.write_table(whole, tmp_path / "q.parquet")
-    said = refused(run, tmp_path, tmp_path / "q.parquet")
-    assert tells(said, "label.no-name", row=2, column="answer", label=7, names=2)
+    metadata = {"info": {"features": {"answer": {"names": ["no", "yes"], "_type": "ClassLabel"}}}}
+    table = pa.table({"question": ["Is it?", "Is that?"], "answer": [1, 7]})
+    table = table.replace_schema_metadata({"huggingface": json.dumps(metadata)})
+    pq.write_table(table, tmp_path / "q.parquet")
+    refusal = refused(run, tmp_path, tmp_path / "q.parquet")
+    assert tells(refusal, "label.no-name", row=2, column="answer", label=7, names=2)
 
 
 def test_files_of_one_set_with_other_columns(run: Run, tmp_path: Path) -> None:
     parquet(tmp_path / "a-00000-of-00002.parquet", question=["Is it?"], answer=["yes"])
     parquet(tmp_path / "a-00001-of-00002.parquet", query=["Is it?"], answer=["yes"])
-    said = refused(run, tmp_path, tmp_path / "a-*.parquet")
-    assert tells(said, "source.other-columns", file="a-00001-of-00002.parquet", column="question")
+    refusal = refused(run, tmp_path, tmp_path / "a-*.parquet")
+    assert tells(
+        refusal, "source.other-columns", file="a-00001-of-00002.parquet", column="question"
+    )
 
 
 def change_state(folder: Path) -> None:
@@ -554,29 +556,29 @@ def test_a_broken_folder_of_datasets(run: Run, tmp_path: Path, case: str) -> Non
     change, sentence = FOLDERS[case]
     folder = tmp_path / "saved"
     folder.mkdir()
-    for path in (WRITTEN / "saved").iterdir():
+    for path in (SOURCES / "saved").iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     change(folder)
     assert sentence in refused(run, tmp_path, folder)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, *SPEED])
-@given(at=st.integers(0, 1775), byte=st.integers(0, 255))
+@given(offset=st.integers(0, 1775), byte=st.integers(0, 255))
 def test_a_stream_with_a_changed_byte_is_read_or_refused(
-    tmp_path: Path, at: int, byte: int
+    tmp_path: Path, offset: int, byte: int
 ) -> None:
     """Offsets that point anywhere must not be followed: in a process of its own this would be its
     end.
     """
-    content = bytearray((WRITTEN / "saved" / "data-00001-of-00002.arrow").read_bytes())
-    content[at] = byte
+    content = bytearray((SOURCES / "saved" / "data-00001-of-00002.arrow").read_bytes())
+    content[offset] = byte
     (tmp_path / "q.arrow").write_bytes(bytes(content))
     (tmp_path / "images").mkdir(exist_ok=True)
     sentence, rows = "", 0
     try:
         rows = len(
             read_questions(
-                open_source(str(tmp_path / "q.arrow")), {}, Gathered(tmp_path / "images")
+                open_source(str(tmp_path / "q.arrow")), {}, GatheredPictures(tmp_path / "images")
             ).rows
         )
     except HQMError as error:
@@ -590,19 +592,19 @@ def test_a_stream_with_a_changed_byte_is_read_or_refused(
 def test_a_quote_that_swallows_the_rest_of_a_large_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hqm.files.records, "LONGEST_ROW", 100_000)
+    monkeypatch.setattr(hqm.files.records, "MAX_ROW_CHARS", 100_000)
     (tmp_path / "q.csv").write_text('question,answer\na,yes\n"b,no\n' + "c,yes\n" * 50_000)
-    said = refused(run, tmp_path, tmp_path / "q.csv")
-    assert tells(said, "table.long-row", line=3)
+    refusal = refused(run, tmp_path, tmp_path / "q.csv")
+    assert tells(refusal, "table.long-row", line=3)
 
 
 def test_a_zip_bomb_in_place_of_pictures(run: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "p.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.png", bytes(65 << 20))
     (tmp_path / "q.csv").write_text("question,answer,image\na,yes,a.png\n")
-    said = refused(run, tmp_path, tmp_path / "q.csv", "--images", tmp_path / "p.zip")
+    refusal = refused(run, tmp_path, tmp_path / "q.csv", "--images", tmp_path / "p.zip")
     assert tells(
-        said, "picture.row-too-large", row=1, line=2, column="image", picture="a.png", limit=64
+        refusal, "picture.row-too-large", row=1, line=2, column="image", picture="a.png", limit=64
     )
 
 
@@ -610,8 +612,8 @@ def test_a_zip_bomb_in_place_of_pictures(run: Run, tmp_path: Path) -> None:
 def test_a_picture_that_few_can_open(run: Run, tmp_path: Path, kind: str) -> None:
     Image.new("RGB", (32, 32)).save(tmp_path / "a.img", kind)
     (tmp_path / "q.csv").write_text("question,answer,image\na,yes,a.img\n")
-    said = refused(run, tmp_path, tmp_path / "q.csv")
-    assert tells(said, "picture.rare-kind", column="image", kind=kind)
+    refusal = refused(run, tmp_path, tmp_path / "q.csv")
+    assert tells(refusal, "picture.rare-kind", column="image", kind=kind)
 
 
 def test_a_link_out_of_the_folder(run: Run, tmp_path: Path) -> None:
@@ -651,11 +653,11 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:
     """The limit of a file's size, set in a process of its own, ends the writing of the second
     picture.
     """
-    out = io.BytesIO()
-    Image.effect_noise((400, 400), 90).save(out, "PNG")
+    buffer = io.BytesIO()
+    Image.effect_noise((400, 400), 90).save(buffer, "PNG")
     rows = [
         {**SOUND, "image": encoded(content), "index": str(i)}
-        for i, content in enumerate((picture(1), out.getvalue()))
+        for i, content in enumerate((picture(1), buffer.getvalue()))
     ]
     source = lmu(tmp_path / "LMU.tsv", rows)
     script = (
@@ -669,11 +671,11 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
     )
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
+    assert completed.returncode == 1, completed.stderr
+    assert "Traceback" not in completed.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"LMU.tsv", "cache"}
 
 
@@ -694,7 +696,7 @@ def test_a_quote_that_is_open_in_the_last_column_swallows_no_row(tmp_path: Path,
     for read in (hqm.read_records, lambda path: read_logs([path])):
         with pytest.raises(hqm.DataError, match="unexpected end of data") as error:
             read(path)
-        assert error.value.place.endswith(f"{name}:3")
+        assert error.value.location.endswith(f"{name}:3")
     path.write_text(text.replace('"', ""))
     assert len(hqm.read_records(path)) == 4
 
@@ -702,11 +704,11 @@ def test_a_quote_that_is_open_in_the_last_column_swallows_no_row(tmp_path: Path,
 def test_the_end_of_a_prediction_file_with_an_open_quote_is_refused(
     run: Run, tmp_path: Path, data: Path
 ) -> None:
-    whole = (data / "logs" / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
-    lines = whole.splitlines()
+    content = (data / "logs" / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
+    lines = content.splitlines()
     path = tmp_path / "model_steady_POPE.tsv"
     path.write_text("\n".join([*lines[:3], lines[3].rstrip('"'), *lines[4:]]))
-    assert path.read_text() != whole.rstrip("\n")
+    assert path.read_text() != content.rstrip("\n")
     status, _, err = run("score", "shapes_yesno", "--answers", path)
     assert status == 1
     assert "model_steady_POPE.tsv:4" in err
@@ -726,20 +728,20 @@ def test_bytes_in_a_parquet_file_are_the_text_that_they_say(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("values", "place"),
+    ("values", "location"),
     [
         ([b"red", b"gr\xfcn"], "q.parquet: row 2, column 'target'"),
         ([b"gr\xfcn"], "q.parquet: row 1, column 'target'"),
     ],
 )
 def test_bytes_that_are_neither_text_nor_a_picture_are_refused(
-    tmp_path: Path, values: list[bytes], place: str
+    tmp_path: Path, values: list[bytes], location: str
 ) -> None:
     path = parquet(tmp_path / "q.parquet", target=values)
     for read in (hqm.read_records, lambda path: list(open_table(path).rows(["target"]))):
         with pytest.raises(hqm.DataError, match="UTF-8") as error:
             read(path)
-        assert error.value.place.endswith(place)
+        assert error.value.location.endswith(location)
 
 
 def test_a_column_of_pictures_stays_one_where_no_struct_says_so(tmp_path: Path) -> None:

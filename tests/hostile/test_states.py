@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.gate import hold_against
-from hqm.benchmark.judge_api import played_back, whole
+from hqm.auditing.gate import check_against
+from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import NoReply, UsageError
 from hqm.scoring.rules import ANSWERED, WITHHELD
 from hqm.text import has_words, storable
@@ -172,26 +172,29 @@ def test_score_gate_table_and_text_count_alike(
     (text, state), lost, _ = ENDINGS[name]
     # one question of two is answered in words, so that the audit has something to compare
     answers = answer_file(tmp_path / "a.jsonl", [(text, state)] * 12)
-    status, out, err = run("score", dogs, "--answers", answers, "--json")
+    status, output, err = run("score", dogs, "--answers", answers, "--json")
     assert status == 0, err
-    score = json.loads(out)
+    score = json.loads(output)
     assert score["unscored"] == lost == hqm.unscored(score["states"])
     status, _, err = run(
         "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
     )
     assert status in (0, 1), err
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json")
-    of = audit.audits[0]
-    assert hqm.unscored(of.state_counts[of.reference]) == lost
+    benchmark_audit = audit.audits[0]
+    assert hqm.unscored(benchmark_audit.state_counts[benchmark_audit.reference]) == lost
     test = next(
-        t for t in hold_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers"
+        t for t in check_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers"
     )
     assert test.end == lost / 12
 
-    assert (hqm.scored_answers(of).answers, hqm.scored_answers(of).unscored) == (12, lost)
+    assert (
+        hqm.scored_answers(benchmark_audit).answers,
+        hqm.scored_answers(benchmark_audit).unscored,
+    ) == (12, lost)
     assert {
         estimate.unscored
-        for estimate in of.all_estimates
+        for estimate in benchmark_audit.all_estimates
         if estimate.metric == "accuracy" and not estimate.other
     } <= {lost}
 
@@ -200,10 +203,10 @@ def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -
     answers = answer_file(tmp_path / "a.jsonl", [("", "truncated")] * 5 + [("Yes", "ok")] * 7)
     advice = text_of("answers.cut", cut=5, answers=12)
     assert advice in run("score", dogs, "--answers", answers)[1]
-    out = run(
+    output = run(
         "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
     )[1]
-    assert advice in out
+    assert advice in output
     assert advice in run("gate", tmp_path / "out" / "audit.json")[1]
     page = (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
     assert advice in re.sub("<[^>]+>", "", page)
@@ -217,9 +220,9 @@ def test_withheld_answers_that_are_scored_are_flagged(
     answers = answer_file(tmp_path / "a.jsonl", [ending] * 12)
     command = ("score", dogs, "--answers", answers, "--parser", "pope")
     assert json.loads(run(*command, "--json")[1])["metrics"]["accuracy"] is None
-    status, out, _ = run(*command, "--set", "withheld=official")
+    status, output, _ = run(*command, "--set", "withheld=official")
     assert status == 0
-    metrics = [line for line in out.splitlines() if line.startswith("  ")]
+    metrics = [line for line in output.splitlines() if line.startswith("  ")]
     assert metrics
     assert all(line.endswith(f"WITHHELD {flagged}") for line in metrics)
     score = json.loads(run(*command, "--set", "withheld=official", "--json")[1])
@@ -229,14 +232,15 @@ def test_withheld_answers_that_are_scored_are_flagged(
     settings = ("--parser", "pope", "--set", "withheld=official", "--forms", "original")
     run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", *settings)
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
-    own = [
+    accuracies = [
         estimate
         for estimate in audit.all_estimates
         if not estimate.other and estimate.metric == "accuracy"
     ]
-    assert own
+    assert accuracies
     assert all(
-        "WITHHELD" in estimate.flags and estimate.detail["withheld"] == flagged for estimate in own
+        "WITHHELD" in estimate.flags and estimate.detail["withheld"] == flagged
+        for estimate in accuracies
     )
     assert f"WITHHELD {flagged}" in (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
 
@@ -261,7 +265,7 @@ def test_an_option_that_means_nothing(name: str, run: Run, dogs: Path, tmp_path:
 
 
 @dataclass(frozen=True)
-class Said:
+class ServerReply:
     """A server's choice, and what becomes of it."""
 
     choice: Mapping[str, Any]
@@ -279,81 +283,87 @@ def chat(choice: Mapping[str, Any], **reply: Any) -> tuple[int, dict[str, str], 
     return status, headers, json.dumps({**body, **reply}).encode()
 
 
-def message(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
-    return {"message": {"role": "assistant", "content": content, **more}, "finish_reason": finish}
+def message(content: Any, finish: str = "stop", **fields: Any) -> dict[str, Any]:
+    return {"message": {"role": "assistant", "content": content, **fields}, "finish_reason": finish}
 
 
-def top(token: str, **more: Any) -> dict[str, Any]:
+def top(token: str, **fields: Any) -> dict[str, Any]:
     first = {"token": token, "logprob": -0.1, "bytes": None}
     return {
         **message("Yes"),
         "logprobs": {"content": [{**first, "top_logprobs": [first]}], "refusal": None},
-        **more,
+        **fields,
     }
 
 
 NOTE = {"replaced": "what cannot be stored"}
-SERVED: dict[str, Said] = {
-    "yes": Said(message("Yes"), "ok", "Yes"),
-    "stripped": Said(message(" Yes \n"), "ok", "Yes"),
-    "cut with words": Said(message("Yes, there", "length"), "truncated", "Yes, there"),
-    "empty, stop": Said(message(""), "empty"),
-    "empty, length": Said(message("", "length"), "cut"),
-    "null, length": Said(message(None, "length"), "cut"),
-    "reasoning only": Said(message(None, "length", reasoning_content="Let me see"), "cut"),
-    "reasoning in the text": Said(
+SERVED: dict[str, ServerReply] = {
+    "yes": ServerReply(message("Yes"), "ok", "Yes"),
+    "stripped": ServerReply(message(" Yes \n"), "ok", "Yes"),
+    "cut with words": ServerReply(message("Yes, there", "length"), "truncated", "Yes, there"),
+    "empty, stop": ServerReply(message(""), "empty"),
+    "empty, length": ServerReply(message("", "length"), "cut"),
+    "null, length": ServerReply(message(None, "length"), "cut"),
+    "reasoning only": ServerReply(message(None, "length", reasoning_content="Let me see"), "cut"),
+    "reasoning in the text": ServerReply(
         message("<think>Let me see", "length"), "cut", "<think>Let me see"
     ),
-    "reasoning beside": Said(
+    "reasoning beside": ServerReply(
         message("Yes", reasoning_content="No, no. " * 50), "ok", "Yes", {"tokens_reasoning": 100}
     ),
-    "reasoning beside, by another name": Said(
+    "reasoning beside, by another name": ServerReply(
         message("Yes", reasoning="No " * 4), "ok", "Yes", {"tokens_reasoning": 3}
     ),
-    "reasoning and an end": Said(
+    "reasoning and an end": ServerReply(
         message("", reasoning_content="It is yes."), "error", "", {"final": True}
     ),
-    "a call of a tool": Said(
+    "a call of a tool": ServerReply(
         message(None, "tool_calls", tool_calls=[{"type": "function", "function": {"name": "f"}}]),
         "error",
         "",
         {"final": True},
     ),
-    "parts": Said(
+    "parts": ServerReply(
         message([{"type": "text", "text": "Ye"}, {"type": "text", "text": "s"}]), "ok", "Yes"
     ),
-    "thinking in parts": Said(
+    "thinking in parts": ServerReply(
         message([{"type": "thinking", "thinking": "No"}, {"type": "text", "text": "Yes"}]),
         "ok",
         "Yes",
     ),
-    "parts without text": Said(
+    "parts without text": ServerReply(
         message([{"type": "image", "data": ""}]), "error", "", {"final": True}
     ),
-    "a number": Said(message(7), "error", "", {"final": True}),
-    "blank, length": Said(message(" \n ", "length"), "cut"),
-    "empty, content_filter": Said(message("", "content_filter"), "refused"),
-    "null, content_filter": Said(message(None, "content_filter"), "refused"),
-    "words, content_filter": Said(message("Yes", "content_filter"), "refused", "Yes"),
-    "refusal": Said(message(None, refusal=REFUSAL), "refused", REFUSAL),
-    "refusal beside words": Said(message("Yes", refusal=REFUSAL), "refused", "Yes"),
-    "refusal, length": Said(message(None, "length", refusal="No"), "refused", "No"),
-    "zero-width": Said(message("\u200b"), "empty", "\u200b"),
-    "surrogate": Said(message("Yes \ud800"), "ok", "Yes \ufffd", NOTE),
-    "surrogates": Said(message("\udfff\ud800 no"), "ok", "\ufffd\ufffd no", NOTE),
-    "a whole pair": Said(message("Yes \U0001f600"), "ok", "Yes \U0001f600"),
-    "NUL": Said(message("Yes\0"), "ok", "Yes\ufffd", NOTE),
-    "only a surrogate": Said(message("\ud800"), "empty", "\ufffd", NOTE),
-    "surrogate, refusal": Said(message(None, refusal="No \ud83d"), "refused", "No \ufffd", NOTE),
-    "surrogate, length": Said(message("Yes \ud83d", "length"), "truncated", "Yes \ufffd", NOTE),
-    "surrogate in top_logprobs": Said(
+    "a number": ServerReply(message(7), "error", "", {"final": True}),
+    "blank, length": ServerReply(message(" \n ", "length"), "cut"),
+    "empty, content_filter": ServerReply(message("", "content_filter"), "refused"),
+    "null, content_filter": ServerReply(message(None, "content_filter"), "refused"),
+    "words, content_filter": ServerReply(message("Yes", "content_filter"), "refused", "Yes"),
+    "refusal": ServerReply(message(None, refusal=REFUSAL), "refused", REFUSAL),
+    "refusal beside words": ServerReply(message("Yes", refusal=REFUSAL), "refused", "Yes"),
+    "refusal, length": ServerReply(message(None, "length", refusal="No"), "refused", "No"),
+    "zero-width": ServerReply(message("\u200b"), "empty", "\u200b"),
+    "surrogate": ServerReply(message("Yes \ud800"), "ok", "Yes \ufffd", NOTE),
+    "surrogates": ServerReply(message("\udfff\ud800 no"), "ok", "\ufffd\ufffd no", NOTE),
+    "a whole pair": ServerReply(message("Yes \U0001f600"), "ok", "Yes \U0001f600"),
+    "NUL": ServerReply(message("Yes\0"), "ok", "Yes\ufffd", NOTE),
+    "only a surrogate": ServerReply(message("\ud800"), "empty", "\ufffd", NOTE),
+    "surrogate, refusal": ServerReply(
+        message(None, refusal="No \ud83d"), "refused", "No \ufffd", NOTE
+    ),
+    "surrogate, length": ServerReply(
+        message("Yes \ud83d", "length"), "truncated", "Yes \ufffd", NOTE
+    ),
+    "surrogate in top_logprobs": ServerReply(
         top("Y\ud800"), "ok", "Yes", {"first_token": {"Y\ufffd": -0.1}, **NOTE}
     ),
-    "NUL in top_logprobs": Said(top("\0"), "ok", "Yes", {"first_token": {"\ufffd": -0.1}, **NOTE}),
-    "surrogate in model": Said(
+    "NUL in top_logprobs": ServerReply(
+        top("\0"), "ok", "Yes", {"first_token": {"\ufffd": -0.1}, **NOTE}
+    ),
+    "surrogate in model": ServerReply(
         message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\ud800"}
     ),
-    "NUL in model": Said(
+    "NUL in model": ServerReply(
         message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\0"}
     ),
 }
@@ -366,9 +376,9 @@ class Served:
     """
 
     store: Path
-    asked: int
-    asked_again: int
-    out: str
+    n_asked: int
+    n_asked_again: int
+    output: str
     err: str
     audit: hqm.BenchmarkAudit
 
@@ -393,21 +403,21 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     def reply(
         _: int, body: dict[str, Any], __: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
-        said = SERVED[names[int("".join(filter(str.isdigit, question(body))))]]
-        return chat(said.choice, **said.reply)
+        served_reply = SERVED[names[int("".join(filter(str.isdigit, question(body))))]]
+        return chat(served_reply.choice, **served_reply.reply)
 
     def command(*arguments: object) -> tuple[str, str]:
-        out, err = io.StringIO(), io.StringIO()
+        output, err = io.StringIO(), io.StringIO()
         before, sys.argv = sys.argv, ["hqm", *map(str, arguments)]
         try:
             with ExitStack() as stack:
-                stack.enter_context(contextlib.redirect_stdout(out))
+                stack.enter_context(contextlib.redirect_stdout(output))
                 stack.enter_context(contextlib.redirect_stderr(err))
                 stack.enter_context(contextlib.suppress(SystemExit))
                 main()
         finally:
             sys.argv = before
-        return out.getvalue(), err.getvalue()
+        return output.getvalue(), err.getvalue()
 
     with PlannedServer(reply) as server:
         words = (
@@ -421,33 +431,38 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             "original",
             "-q",
         )
-        out, err = command(*words, "--out", folder / "out")
-        asked = len(server.asked)
+        output, err = command(*words, "--out", folder / "out")
+        n_asked = len(server.asked)
         command(*words, "--out", folder / "out")
         audit = hqm.Audit.load(folder / "out" / "audit.json").audits[0]
         yield Served(
-            folder / "out" / "store.sqlite", asked, len(server.asked) - asked, out, err, audit
+            folder / "out" / "store.sqlite",
+            n_asked,
+            len(server.asked) - n_asked,
+            output,
+            err,
+            audit,
         )
 
 
 @pytest.mark.parametrize("name", SERVED)
 def test_a_reply_is_stored_for_what_it_is(name: str, served: Served) -> None:
-    said, place = SERVED[name], list(SERVED).index(name)
-    asked = hqm.ask(f"Is there number {place}?")
+    expected, index = SERVED[name], list(SERVED).index(name)
+    request = hqm.ask(f"Is there number {index}?")
     with hqm.Store(served.store, readonly=True) as store:
-        number = store.ask_ids([asked])[asked.digest]
+        number = store.ask_ids([request])[request.digest]
         response, detail = store.answers(1, 0)[number], store.details(1, 0)[number]
-    assert (response.outcome, response.text) == (said.state, said.text)
-    assert {key: detail.get(key) for key in said.detail} == said.detail
-    assert ("replaced" in detail) == ("replaced" in said.detail)
+    assert (response.outcome, response.text) == (expected.state, expected.text)
+    assert {key: detail.get(key) for key in expected.detail} == expected.detail
+    assert ("replaced" in detail) == ("replaced" in expected.detail)
 
 
 def test_no_reply_is_paid_for_twice_and_none_ends_the_run(served: Served) -> None:
-    assert (served.asked, served.asked_again) == (len(SERVED), 0)
+    assert (served.n_asked, served.n_asked_again) == (len(SERVED), 0)
     assert "Traceback" not in served.err
     counts = served.audit.state_counts[served.audit.reference]
     for state in ("ok", "truncated", *WITHHELD):
-        assert counts[state] == sum(said.state == state for said in SERVED.values())
+        assert counts[state] == sum(reply.state == state for reply in SERVED.values())
     cut = counts["cut"]
     assert tells(served.err, "answers.cut", cut=cut, answers=len(SERVED))
 
@@ -495,25 +510,25 @@ JUDGE_SAYS: dict[str, tuple[Mapping[str, Any], str]] = {
 }
 
 
-def judged_states(out: Path) -> dict[str, int]:
-    audit = hqm.Audit.load(out / "audit.json").audits[0]
+def judged_states(out_dir: Path) -> dict[str, int]:
+    audit = hqm.Audit.load(out_dir / "audit.json").audits[0]
     return {state: n for state, n in audit.state_counts[audit.reference].items() if n}
 
 
 @pytest.mark.parametrize("name", JUDGE_SAYS)
 def test_a_judge_that_does_not_reply_gives_no_verdict(name: str, run: Run, tmp_path: Path) -> None:
-    said, state = JUDGE_SAYS[name]
+    choice, state = JUDGE_SAYS[name]
     (tmp_path / "rated.py").write_text(JUDGED)
     rows = [{"id": f"q{i}", "prompt": "What is it?", "target": "-"} for i in range(3)]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
     answers = answer_file(tmp_path / "a.jsonl", [("a dog", "ok"), ("a cat", "ok"), ("a cup", "ok")])
-    now: dict[str, Mapping[str, Any]] = {"choice": said}
+    current: dict[str, Mapping[str, Any]] = {"choice": choice}
 
     def reply(
         _: int, body: dict[str, Any], __: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
         first = "number q0" in question(body)  # the other two are always rated
-        return chat(now["choice"] if first else message("Rating: 5"))
+        return chat(current["choice"] if first else message("Rating: 5"))
 
     with PlannedServer(reply) as server:
         judge = f"openai/judge@{server.url}"
@@ -528,25 +543,25 @@ def test_a_judge_that_does_not_reply_gives_no_verdict(name: str, run: Run, tmp_p
             "original",
             "-q",
         )
-        status, out, err = run(*words, "--out", tmp_path / "out")
+        status, output, err = run(*words, "--out", tmp_path / "out")
         assert "Traceback" not in err
         assert judged_states(tmp_path / "out") == (
             {"ok": 3} if state == "ok" else {"ok": 2, state: 1}
         )
         assert len(server.asked) == 3
         assert status == (1 if state == "error" else 0)
-        assert f"judges asked 3, errors {int(state == 'error')}" in out
+        assert f"judges asked 3, errors {int(state == 'error')}" in output
         # what was no reply is asked again, and only that; where it was cut, with more tokens
-        now["choice"] = message("Rating: 4")
-        status, out, err = run(*words, "--out", tmp_path / "out")
-        again = [body for _, body in server.asked[3:]]
+        current["choice"] = message("Rating: 4")
+        status, output, err = run(*words, "--out", tmp_path / "out")
+        repeated = [body for _, body in server.asked[3:]]
         assert status == 0, err
-        assert len(again) == (1 if state == "error" else 0)
+        assert len(repeated) == (1 if state == "error" else 0)
         assert judged_states(tmp_path / "out") == (
             {"ok": 2, "unparsed": 1} if state == "unparsed" else {"ok": 3}
         )
-        if again:
-            assert again[0]["max_tokens"] == (100 if said["finish_reason"] == "length" else 50)
+        if repeated:
+            assert repeated[0]["max_tokens"] == (100 if choice["finish_reason"] == "length" else 50)
 
 
 def test_a_cut_reply_is_asked_again_with_twice_the_tokens_each_time(
@@ -618,10 +633,10 @@ MUTE = {
 }
 
 
-@pytest.mark.parametrize("how", MUTE)
+@pytest.mark.parametrize("mute_case", MUTE)
 @pytest.mark.parametrize("name", WITH_JUDGE)
 def test_no_benchmark_reads_a_reply_that_is_none(
-    name: str, how: str, data: Path, store: hqm.Store
+    name: str, mute_case: str, data: Path, store: hqm.Store
 ) -> None:
     from dataclasses import replace
 
@@ -630,7 +645,7 @@ def test_no_benchmark_reads_a_reply_that_is_none(
     benchmark = hqm.load(name, data=data)
     form = replace(benchmark.original, items=benchmark.original.items[:2])
     rows = {"a": [hqm.Response("There is a dog and a cat on the red chair.")] * len(form.items)}
-    judge = Mute(MUTE[how])
+    judge = Mute(MUTE[mute_case])
     judging = hqm.Judging(Asks(store), benchmark, hqm.Panel(judge))
     judged = judging.judge(form, rows)
     matrix = judging.matrix(hqm.Cell(judge=judge.name), form, rows)
@@ -686,14 +701,14 @@ def test_a_recorded_reply_that_is_none(name: str, run: Run, tmp_path: Path) -> N
         tmp_path / "r.jsonl",
         "--json",
     )
-    status, out, err = run(*words)
+    status, output, err = run(*words)
     assert status == 0, err
-    assert json.loads(out)["states"] == {state: 1}
+    assert json.loads(output)["states"] == {state: 1}
 
 
 def test_replay_says_that_a_reply_is_empty() -> None:
     async def ask() -> str:
-        return await whole(played_back({"judge": [""]}))("judge", "?")
+        return await refuse_empty(replay({"judge": [""]}))("judge", "?")
 
     with pytest.raises(NoReply, match="empty"):
         asyncio.run(ask())
@@ -726,12 +741,17 @@ DETAILS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", DETAILS)
 def test_a_detail_that_cannot_be_stored_loses_nothing_else(name: str, store: hqm.Store) -> None:
-    who = store.respondent("a", {})
+    respondent_id = store.respondent("a", {})
     odd = hqm.Response("Yes", "ok", "", DETAILS[name])
-    kept = store.append(who, 0, [(hqm.ask("1"), hqm.Response("No")), (hqm.ask("2"), odd)])
-    assert [(response.text, response.state) for response in kept] == [("No", "ok"), ("Yes", "ok")]
-    assert [response.text for response in store.answers(who, 0).values()] == ["No", "Yes"]
-    assert store.usage(who).answers == 2
+    stored_responses = store.append(
+        respondent_id, 0, [(hqm.ask("1"), hqm.Response("No")), (hqm.ask("2"), odd)]
+    )
+    assert [(response.text, response.state) for response in stored_responses] == [
+        ("No", "ok"),
+        ("Yes", "ok"),
+    ]
+    assert [response.text for response in store.answers(respondent_id, 0).values()] == ["No", "Yes"]
+    assert store.usage(respondent_id).answers == 2
 
 
 class Unclean:
@@ -763,17 +783,21 @@ UNCLEAN: dict[str, tuple[Unclean, str]] = {
 def test_a_batch_that_cannot_be_stored_becomes_errors_of_its_items(
     name: str, store: hqm.Store
 ) -> None:
-    made, state = UNCLEAN[name]
-    who = store.respondent("a", {})
+    unclean, state = UNCLEAN[name]
+    respondent_id = store.respondent("a", {})
     batch = [
         (hqm.ask("1"), hqm.Response("No")),
-        (hqm.ask("2"), made.response()),
+        (hqm.ask("2"), unclean.response()),
         (hqm.ask("3"), hqm.Response("Yes")),
     ]
-    kept = store.append(who, 0, batch)
-    assert [response.state for response in kept] == ["ok", state, "ok"]
-    assert [response.state for response in store.answers(who, 0).values()] == ["ok", state, "ok"]
-    assert len(store.answered(who, 0)) == (3 if state == "ok" else 2)
+    stored_responses = store.append(respondent_id, 0, batch)
+    assert [response.state for response in stored_responses] == ["ok", state, "ok"]
+    assert [response.state for response in store.answers(respondent_id, 0).values()] == [
+        "ok",
+        state,
+        "ok",
+    ]
+    assert len(store.answered(respondent_id, 0)) == (3 if state == "ok" else 2)
 
 
 TEXTS: dict[str, tuple[Any, Any]] = {
@@ -794,13 +818,13 @@ TEXTS: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_no_store_holds_is_replaced(name: str) -> None:
-    given, kept = TEXTS[name]
-    assert storable(given) == kept
-    if given == kept:
-        assert storable(given) is given
-        assert hqm.Response("Yes", detail={"a": given}).detail == {"a": given}
+    text, stored_text = TEXTS[name]
+    assert storable(text) == stored_text
+    if text == stored_text:
+        assert storable(text) is text
+        assert hqm.Response("Yes", detail={"a": text}).detail == {"a": text}
     else:
-        assert hqm.Response("Yes", detail={"a": given}).detail == {"a": kept, **NOTE}
+        assert hqm.Response("Yes", detail={"a": text}).detail == {"a": stored_text, **NOTE}
 
 
 def test_a_response_is_checked_however_it_is_made() -> None:
@@ -810,10 +834,10 @@ def test_a_response_is_checked_however_it_is_made() -> None:
     assert not has_words(response.text)
 
 
-@pytest.mark.parametrize("place", ["answer", "reason", "detail", "respondent"])
+@pytest.mark.parametrize("field", ["answer", "reason", "detail", "respondent"])
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "a\udcff"])
 def test_a_recorded_file_with_what_cannot_be_stored(
-    place: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
+    field: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
 ) -> None:
     item = {"id": "q0", "prompt": "Is there a dog?", "target": "yes"}
     benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
@@ -822,11 +846,11 @@ def test_a_recorded_file_with_what_cannot_be_stored(
         {"item": "q1", "answer": "No"},
     ]
     for row in rows:
-        row |= {"respondent": f"r{odd}"} if place == "respondent" else {}
-    if place in ("answer", "reason"):
-        rows[0][place] = f"Yes {odd}"
-    if place == "detail":
-        rows[0][place] = {"token": odd}
+        row |= {"respondent": f"r{odd}"} if field == "respondent" else {}
+    if field in ("answer", "reason"):
+        rows[0][field] = f"Yes {odd}"
+    if field == "detail":
+        rows[0][field] = {"token": odd}
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     words = (
         "audit",
@@ -841,26 +865,26 @@ def test_a_recorded_file_with_what_cannot_be_stored(
     )
     status, _, err = run(*words)
     assert status == 0, err
-    status, out, err = run(*words)
-    assert (status, "read 0, stored before 2" in out) == (0, True), err
+    status, output, err = run(*words)
+    assert (status, "read 0, stored before 2" in output) == (0, True), err
     audit = hqm.Audit.load(tmp_path / "o" / "audit.json").audits[0]
     assert audit.respondents[0].scores["accuracy"] == 1.0
 
 
-@pytest.mark.parametrize("place", ["prompt", "part", "id"])
+@pytest.mark.parametrize("field", ["prompt", "part", "id"])
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "a\udcff"])
 def test_an_item_with_what_cannot_be_stored_is_refused_before_anybody_is_asked(
-    place: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
+    field: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
 ) -> None:
     item = {"id": "q0", "prompt": "Is there a dog?", "target": "yes"}
-    item[place] = item.get(place, "") + odd
+    item[field] = item.get(field, "") + odd
     benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
     (tmp_path / "a.jsonl").write_text(json.dumps({"item": "q1", "answer": "No"}))
     status, _, err = run(
         "audit", benchmark, "--recorded", tmp_path / "a.jsonl", "-q", "--out", tmp_path / "o"
     )
     assert status == 1
-    assert tells(err, "field.unstorable", record=1, field=place)
+    assert tells(err, "field.unstorable", record=1, field=field)
 
 
 def test_labels_with_what_cannot_be_stored(store: hqm.Store) -> None:

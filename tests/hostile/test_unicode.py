@@ -21,7 +21,7 @@ from hqm.forms.grammar import tag
 from hqm.forms.make_forms import build_parallel
 from hqm.forms.negate import flip
 from hqm.forms.rephrase import rephrase_open
-from hqm.scoring.words.interfaces import LONGEST_WORD, capped
+from hqm.scoring.words.interfaces import MAX_WORD_LETTERS, shorten_word
 from hqm.scoring.words.offline import HantaNouns
 from hqm.types import Form, Item
 from tests.conftest import Run, write_benchmark
@@ -63,7 +63,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The words that the taggers are given: their work grows with the cube of a word's letters, not
     with a clock.
     """
-    given: list[str] = []
+    tagged_words: list[str] = []
     for module in ("hqm.forms.grammar", "hqm.scoring.words.offline"):
         tagger = sys.modules[module].__dict__["_tagger"]()
 
@@ -72,15 +72,17 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 self.real = real
 
             def tag_sent(self, words: list[str], **settings: Any) -> Any:
-                given.extend(words)
+                tagged_words.extend(words)
                 return self.real.tag_sent(words, **settings)
 
             def tag_word(self, word: str) -> Any:
-                given.append(word)
+                tagged_words.append(word)
                 return self.real.tag_word(word)
 
-        monkeypatch.setattr(f"{module}._tagger", lambda tagger=tagger, made=Counting: made(tagger))
-    return given
+        monkeypatch.setattr(
+            f"{module}._tagger", lambda tagger=tagger, counting_type=Counting: counting_type(tagger)
+        )
+    return tagged_words
 
 
 @pytest.mark.parametrize("text", texts())
@@ -93,11 +95,11 @@ def test_no_tagger_is_given_a_sentence_for_a_word(counted: list[str], text: str)
     assert all(text[noun.start :].startswith(noun.text) for noun in nouns)
     for rewrite in (flip, rephrase_open):
         try:
-            made = rewrite(text).prompt
+            rewritten = rewrite(text).prompt
         except NoRule:
             continue
-        assert made != text
-    assert max(map(len, counted)) <= LONGEST_WORD
+        assert rewritten != text
+    assert max(map(len, counted)) <= MAX_WORD_LETTERS
     assert all(
         len(word) <= 4 for word in counted if not any(c.isascii() and c.isalpha() for c in word)
     )
@@ -110,22 +112,22 @@ def test_a_parallel_form_takes_over_or_lists_every_text(task: Any, text: str) ->
     item = Item("1", text, task, {"yes_no": "yes", "choice": "A"}.get(task, "犬"), options=options)
     form = build_parallel(Form("original", (item,)))
     assert len(form.items) + len(form.left_out) == 1
-    for out in form.left_out:
-        assert out.prompt == text
-    for made in form.items:
-        assert set(made.options) == set(options)
+    for excluded in form.left_out:
+        assert excluded.prompt == text
+    for parallel_item in form.items:
+        assert set(parallel_item.options) == set(options)
 
 
 def test_a_word_of_a_language_with_spaces_is_whole() -> None:
     assert (
-        capped("Straßenverkehrszulassungsordnungsschild")
+        shorten_word("Straßenverkehrszulassungsordnungsschild")
         == "Straßenverkehrszulassungsordnungsschild"
     )
     assert (
-        capped("https://cdn.pixabay.com/photo/2014/12/16/22/25/woman-570883")
+        shorten_word("https://cdn.pixabay.com/photo/2014/12/16/22/25/woman-570883")
         == "https://cdn.pixabay.com/photo/2014/12/16/22/25/woman-570883"
     )
-    assert capped("x" * 1_000) == "x" * LONGEST_WORD
+    assert shorten_word("x" * 1_000) == "x" * MAX_WORD_LETTERS
 
 
 @pytest.fixture
@@ -173,41 +175,41 @@ def world(tmp_path: Path) -> Path:
 
 
 def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path) -> None:
-    answers, out, store = (
+    answers, out_dir, store = (
         tmp_path / "回答.jsonl",
         tmp_path / "出力",
         tmp_path / "出力" / "商店.sqlite",
     )
 
     def ok(*arguments: object) -> str:
-        status, said, err = run(*arguments)
-        assert (status, err) == (0, ""), f"{arguments}: {err} {said[-2000:]}"
-        return said
+        status, output, err = run(*arguments)
+        assert (status, err) == (0, ""), f"{arguments}: {err} {output[-2000:]}"
+        return output
 
     ok("check", world, "--exit-zero")
     ok("forms", world, "--out", tmp_path / "形式.jsonl")
     ok("audit", "--dry-run", world, "--recorded", answers, "--store", store, "-q")
     asking = ("--recorded", answers, "--store", store, "-q")
     ok("audit", "--no-report", world, *asking)
-    ok("audit", world, *asking, "--out", out)
-    audit = Audit.load(out / "audit.json").audits[0]
+    ok("audit", world, *asking, "--out", out_dir)
+    audit = Audit.load(out_dir / "audit.json").audits[0]
     assert [row.name for row in audit.respondents] == [
         "recorded/模型",
         "recorded/نموذج",
         "recorded/🤖",
     ]
     assert audit.title == "世界 عالم 🌍"
-    page = (out / "evidence.html").read_text(encoding="utf-8")
+    page = (out_dir / "evidence.html").read_text(encoding="utf-8")
     assert "世界 عالم 🌍" in page
     assert "右から左 שלום" in page
     for name in ("表.tex", "表.csv", "表.md", "表.json", "報告.html"):
-        ok("report", out / "audit.json", "--to", tmp_path / name)
-    again = json.loads((out / "audit.json").read_text(encoding="utf-8"))
-    again["audits"][0]["title"] = "又"
-    (out / "又.json").write_text(json.dumps(again), encoding="utf-8")
+        ok("report", out_dir / "audit.json", "--to", tmp_path / name)
+    document = json.loads((out_dir / "audit.json").read_text(encoding="utf-8"))
+    document["audits"][0]["title"] = "又"
+    (out_dir / "又.json").write_text(json.dumps(document), encoding="utf-8")
     for name in ("比較.html", "比較.csv"):
-        ok("compare", out / "audit.json", out / "又.json", "--to", tmp_path / name)
-    assert run("gate", out / "audit.json", "--junit", tmp_path / "門.xml", "--github")[0] == 1
+        ok("compare", out_dir / "audit.json", out_dir / "又.json", "--to", tmp_path / name)
+    assert run("gate", out_dir / "audit.json", "--junit", tmp_path / "門.xml", "--github")[0] == 1
     assert (tmp_path / "門.xml").read_text(encoding="utf-8").startswith("<?xml")
     ok("export", store, "--to", tmp_path / "出.jsonl")
     ok("import", tmp_path / "出.jsonl", "--store", tmp_path / "入.sqlite")
@@ -237,10 +239,10 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
 def test_the_parallel_form_is_made_only_when_it_is_asked_for(
     run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: str, built: int
 ) -> None:
-    made: list[Form] = []
+    built_forms: list[Form] = []
     real: Callable[[Benchmark, Form], Form] = Benchmark.parallel
     monkeypatch.setattr(
-        Benchmark, "parallel", lambda self, form: (made.append(form), real(self, form))[1]
+        Benchmark, "parallel", lambda self, form: (built_forms.append(form), real(self, form))[1]
     )
     status, _, err = run(
         "audit",
@@ -253,14 +255,14 @@ def test_the_parallel_form_is_made_only_when_it_is_asked_for(
         "--store",
         tmp_path / "s.sqlite",
     )
-    assert len(made) == built, err
+    assert len(built_forms) == built, err
     if "nothing" in forms:
         assert (status, "It has original, parallel" in err) == (2, True)
 
 
 def test_a_terminal_that_knows_no_chinese_is_told_in_escapes(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("m,a,b\n模型,0.5,0.6\nx,0.1,0.2\ny,0.3,0.1\n", encoding="utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "hqm.cli", "check", "模型", "--exit-zero"],
         capture_output=True,
         text=True,
@@ -268,8 +270,8 @@ def test_a_terminal_that_knows_no_chinese_is_told_in_escapes(tmp_path: Path) -> 
         env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
         cwd=tmp_path,
     )
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "\\u6a21\\u578b" in done.stderr
+    assert (completed.returncode, "Traceback" in completed.stderr) == (2, False)
+    assert "\\u6a21\\u578b" in completed.stderr
 
 
 def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: Path) -> None:
@@ -298,13 +300,13 @@ def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: 
         "-q",
         "--all",
     )
-    status, out, err = run("audit", dogs, *arguments)
+    status, output, err = run("audit", dogs, *arguments)
     assert (status, err) == (0, "")
-    assert out.count("One respondent answered") == 1
-    assert "needs" not in out
-    assert "12 items, 1 respondent\n" in out
-    for said in ("item agreement", "mean shift", "yes-ratio shift"):
-        assert said in out, "what one respondent's answers can say"
+    assert output.count("One respondent answered") == 1
+    assert "needs" not in output
+    assert "12 items, 1 respondent\n" in output
+    for phrase in ("item agreement", "mean shift", "yes-ratio shift"):
+        assert phrase in output, "what one respondent's answers can say"
     audit = Audit.load(tmp_path / "out" / "audit.json").audits[0]
     assert audit.respondents[0].scores["accuracy"] is not None
     assert hqm.BenchmarkAudit is type(audit)

@@ -29,7 +29,7 @@ from hqm.types import Cell, Estimate, Form, Item
 RESPONDENTS = 20
 
 
-def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
+def build_matrices(n: int, seed: int = 0) -> list[ScoreMatrix]:
     """Three runs and a flipped form."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(2, size=n).astype(bool)
@@ -66,7 +66,7 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
         for kind in ("existence", "attribute", "relation")
     }
     matrices = []
-    for cell, of, right_is_yes in (
+    for cell, cell_items, right_is_yes in (
         *((Cell(run=k), items, truth) for k in range(3)),
         (Cell(form="parallel"), turned, ~truth),
     ):
@@ -83,7 +83,7 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
             ScoreMatrix(
                 cell,
                 names,
-                tuple(of),
+                tuple(cell_items),
                 right,
                 tallies,
                 np.zeros(right.shape, np.uint8),
@@ -95,22 +95,22 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
     return matrices
 
 
-def everything(matrices: list[ScoreMatrix]) -> list[Estimate]:
+def estimate_all(matrices: list[ScoreMatrix]) -> list[Estimate]:
     """Every estimate of accuracy and F1."""
     *runs, form = matrices
     protocol, estimates = Protocol("made@1", "b2:0", "official"), []
-    whole = Form("original", runs[0].items)
+    original_form = Form("original", runs[0].items)
     for metric in (YES_NO[0], YES_NO[3]):
         estimates += compare_runs(runs, metric, protocol)
-        for other in runs[1:]:
-            estimates += compare("run", runs[0], other, metric, protocol, runs=runs)
+        for rerun in runs[1:]:
+            estimates += compare("run", runs[0], rerun, metric, protocol, runs=runs)
         estimates += compare("form", runs[0], form, metric, protocol, runs=runs)
         families = list(runs[0].respondents)
         estimates += describe(
             runs[0],
             metric,
             protocol,
-            whole,
+            original_form,
             ("existence",),
             leading=metric is YES_NO[0],
             families=families,
@@ -118,50 +118,50 @@ def everything(matrices: list[ScoreMatrix]) -> list[Estimate]:
     return estimates
 
 
-def a_handful(matrices: list[ScoreMatrix]) -> int:
+def compute_with_libraries(matrices: list[ScoreMatrix]) -> int:
     """A few coefficients from a long table, by general libraries; how many numbers."""
     import pandas as pd
     import pingouin
     from scipy import stats
     from sklearn.metrics import cohen_kappa_score
 
-    first, *others = matrices
+    first, *reruns = matrices
     count = 0
-    for other in others:
-        x, y = np.mean(first.values, axis=1), np.mean(other.values, axis=1)
-        long = pd.DataFrame(
+    for matrix in reruns:
+        x, y = np.mean(first.values, axis=1), np.mean(matrix.values, axis=1)
+        long_table = pd.DataFrame(
             {
                 "model": np.tile(np.arange(RESPONDENTS), 2),
                 "run": np.repeat([0, 1], RESPONDENTS),
                 "score": np.r_[x, y],
             }
         )
-        pingouin.intraclass_corr(long, "model", "run", "score")
-        for of in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
-            of(x, y)
-        for a, b in zip(first.values, other.values, strict=True):
+        pingouin.intraclass_corr(long_table, "model", "run", "score")
+        for correlation in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
+            correlation(x, y)
+        for a, b in zip(first.values, matrix.values, strict=True):
             cohen_kappa_score(a, b)
         count += 4 + RESPONDENTS
     table = pd.DataFrame(first.values)
     pingouin.cronbach_alpha(table)
     total = table.sum(axis=1)
-    rest = (-table).add(total, axis=0)
-    count += 1 + int(table.corrwith(rest).notna().sum())
+    rest_scores = (-table).add(total, axis=0)
+    count += 1 + int(table.corrwith(rest_scores).notna().sum())
     return count
 
 
 def main() -> None:
     """Print the comparison."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 14_216
-    everything(made(200))  # what is imported at first use is timed for neither
-    a_handful(made(200))
-    matrices = made(n)
+    estimate_all(build_matrices(200))  # what is imported at first use is timed for neither
+    compute_with_libraries(build_matrices(200))
+    matrices = build_matrices(n)
     began = time.process_time()
-    estimates = everything(matrices)
+    estimates = estimate_all(matrices)
     ours = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.process_time()
-    handful = a_handful(matrices)
+    handful = compute_with_libraries(matrices)
     theirs = time.process_time() - began
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{RESPONDENTS} respondents x {n:,} items x 4 administrations")
@@ -173,9 +173,9 @@ def main() -> None:
     print(f"ratio {theirs / ours:.2f}")
     base = max(n // 16, 100)
     for factor in (1, 4, 16):
-        matrices = made(base * factor)
+        matrices = build_matrices(base * factor)
         began = time.process_time()
-        everything(matrices)
+        estimate_all(matrices)
         print(f"{base * factor:>8,} items: {time.process_time() - began:.2f} s")
 
 

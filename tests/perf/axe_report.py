@@ -63,9 +63,9 @@ def broken_rules(browser: Browser, script: str) -> list[Any]:
 
 def unreached(browser: Browser) -> tuple[int, list[str]]:
     """How many controls the Tab key reaches, and what is wrong with it."""
-    wanted, wrong, reached = int(browser.evaluate(f"{CONTROLS}.length")), [], 0
+    n_controls, wrong, reached = int(browser.evaluate(f"{CONTROLS}.length")), [], 0
     browser.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    for _ in range(wanted + 5):
+    for _ in range(n_controls + 5):
         browser.press("Tab")
         focused = browser.evaluate(FOCUS)
         if focused is None:

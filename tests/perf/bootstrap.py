@@ -21,7 +21,7 @@ import time
 
 import numpy as np
 
-WAYS = ("hqm", "batch", "index")
+METHODS = ("hqm", "batch", "index")
 
 
 def answers(respondents: int, items: int) -> np.ndarray:
@@ -84,7 +84,7 @@ def scipy_index(x: np.ndarray, replicates: int) -> list[list[float]]:
     return np.stack(bootstrapped.confidence_interval, axis=1).tolist()
 
 
-def measure(way: str, respondents: int, items: int, replicates: int) -> None:
+def measure(method: str, respondents: int, items: int, replicates: int) -> None:
     """Run one way and print what it took."""
     import scipy.special
     import scipy.stats  # noqa: F401
@@ -94,9 +94,9 @@ def measure(way: str, respondents: int, items: int, replicates: int) -> None:
     x = answers(respondents, items)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
-    if way == "batch":
+    if method == "batch":
         ends = scipy_batch(x, replicates)
-    elif way == "index":
+    elif method == "index":
         ends = scipy_index(x, replicates)
     else:
         ends = ours(x, replicates)
@@ -105,7 +105,7 @@ def measure(way: str, respondents: int, items: int, replicates: int) -> None:
     print(json.dumps({"seconds": seconds, "mib": peak, "before": before, "ends": ends}))
 
 
-def run(way: str, respondents: int, items: int, replicates: int) -> dict:
+def run(method: str, respondents: int, items: int, replicates: int) -> dict:
     """Measure one way in a process of its own: the quick ways three times, of which the fastest
     counts.
     """
@@ -113,7 +113,7 @@ def run(way: str, respondents: int, items: int, replicates: int) -> dict:
         sys.executable,
         __file__,
         "--way",
-        way,
+        method,
         "--respondents",
         str(respondents),
         "--items",
@@ -130,7 +130,7 @@ def run(way: str, respondents: int, items: int, replicates: int) -> dict:
                 command, check=True, capture_output=True, text=True, env=one_thread
             ).stdout
         )
-        for _ in range(3 if way == "hqm" else 1)
+        for _ in range(3 if method == "hqm" else 1)
     ]
     return min(tries, key=lambda measured: measured["seconds"])
 
@@ -143,13 +143,13 @@ def main() -> None:
     parser.add_argument("--respondents", type=int, default=20)
     parser.add_argument("--items", type=int, default=4000)
     parser.add_argument("--replicates", type=int, default=10_000)
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    size = (given.respondents, given.items, given.replicates)
-    if given.way:
-        measure(given.way, *size)
+    parser.add_argument("--way", choices=METHODS, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    size = (args.respondents, args.items, args.replicates)
+    if args.way:
+        measure(args.way, *size)
         return
-    measured = {way: run(way, *size) for way in WAYS}
+    measured = {method: run(method, *size) for method in METHODS}
     reference = np.array(measured["index"]["ends"])
     width = (reference[:, 1] - reference[:, 0]).mean()
     names = {
@@ -158,29 +158,31 @@ def main() -> None:
         "index": "scipy, index vector",
     }
     print(
-        f"{given.respondents} respondents x {given.items} items x 2 runs, {given.replicates}"
+        f"{args.respondents} respondents x {args.items} items x 2 runs, {args.replicates}"
         " replicates, one thread\n"
     )
     print(
         f"{'way':30}{'seconds':>9}{'ratio':>8}{'peak MiB':>10}{'added MiB':>11}{'ends differ':>13}"
     )
-    for way in WAYS:
-        figures = measured[way]
-        apart = np.abs(np.array(figures["ends"]) - reference).max() / width
+    for method in METHODS:
+        figures = measured[method]
+        relative_difference = np.abs(np.array(figures["ends"]) - reference).max() / width
         ratio = figures["seconds"] / measured["hqm"]["seconds"]
         print(
-            f"{names[way]:30}{figures['seconds']:9.3f}{ratio:8.2f}{figures['mib']:10.0f}{figures['mib'] - figures['before']:11.0f}{apart:13.1%}"
+            f"{names[method]:30}{figures['seconds']:9.3f}{ratio:8.2f}{figures['mib']:10.0f}{figures['mib'] - figures['before']:11.0f}{relative_difference:13.1%}"
         )
-        if apart > 0.06:
-            sys.exit(f"the ends of {names[way]} differ by {apart:.1%} of an interval's width")
+        if relative_difference > 0.06:
+            sys.exit(
+                f"the ends of {names[method]} differ by {relative_difference:.1%} of an interval's width"
+            )
     print(
         "\nends differ: the largest distance of an end from scipy's on the index vector, in widths"
         " of the interval\n"
     )
     print(f"{'items':>9}{'seconds':>10}{'peak MiB':>10}")
     for factor in (1, 4, 16):
-        grown = run("hqm", given.respondents, factor * given.items, given.replicates)
-        print(f"{factor * given.items:9}{grown['seconds']:10.3f}{grown['mib']:10.0f}")
+        grown = run("hqm", args.respondents, factor * args.items, args.replicates)
+        print(f"{factor * args.items:9}{grown['seconds']:10.3f}{grown['mib']:10.0f}")
 
 
 if __name__ == "__main__":

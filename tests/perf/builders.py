@@ -77,8 +77,10 @@ Row = tuple[str, str, str, str]
 def pope(data: Path, items: int, folder: Path) -> Iterable[Row]:
     """Words alone, part by part."""
     ours = {
-        each.part: each
-        for each in built("pope", data / "coco" / "objects.json", items, folder).measured.words
+        part_words.part: part_words
+        for part_words in built(
+            "pope", data / "coco" / "objects.json", items, folder
+        ).measured.words
     }
     for part, value in released_pope(data):
         yield f"POPE {part}", "words alone", f"{value:.3f}", f"{ours[part].accuracy:.3f}"
@@ -89,7 +91,7 @@ def hal_eval(data: Path, items: int, folder: Path) -> Iterable[Row]:
     captions = built(
         "halcaption", data / "hal_eval" / "in_domain_evaluation.json", items, folder
     ).measured
-    lengths = {each.part: each.accuracy for each in captions.lengths}
+    lengths = {part_lengths.part: part_lengths.accuracy for part_lengths in captions.lengths}
     names = {
         "Objective": "object",
         "Attributive": "attribute",
@@ -97,23 +99,23 @@ def hal_eval(data: Path, items: int, folder: Path) -> Iterable[Row]:
         "Event": "event",
     }
     for kind, value in released_lengths(data):
-        own = lengths.get(names[kind])
+        our_accuracy = lengths.get(names[kind])
         yield (
             f"Hal-Eval {names[kind]}",
             "counting words",
             f"{value:.3f}",
-            "none" if own is None else f"{own:.3f}",
+            "none" if our_accuracy is None else f"{our_accuracy:.3f}",
         )
-    for each in captions.words:
-        yield f"Hal-Eval {each.part}", "words alone", "", f"{each.accuracy:.3f}"
+    for part_words in captions.words:
+        yield f"Hal-Eval {part_words.part}", "words alone", "", f"{part_words.accuracy:.3f}"
 
 
 def amber(data: Path, items: int, folder: Path) -> Iterable[Row]:
     """Yes and no of each kind, and the words alone of ours."""
     measured = built("amber", data / "amber", items, folder).measured
     yield from labels_of_amber(data, measured.by_label)
-    for each in measured.words:
-        yield f"AMBER {each.part}", "words alone", "", f"{each.accuracy:.3f}"
+    for part_words in measured.words:
+        yield f"AMBER {part_words.part}", "words alone", "", f"{part_words.accuracy:.3f}"
 
 
 def valor(data: Path, items: int, folder: Path) -> Iterable[Row]:
@@ -134,7 +136,7 @@ def valor(data: Path, items: int, folder: Path) -> Iterable[Row]:
 def hqh(_: Path, items: int, folder: Path) -> Iterable[Row]:
     """How many items each type has."""
     measured = built("hqh", "shapes", items, folder).measured
-    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(measured.by_part.items()))
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(measured.part_counts.items()))
     yield "HQH", "items of each type", "no rules published", counts
 
 
@@ -153,25 +155,25 @@ def labels_of_amber(data: Path, ours: Any) -> Iterable[tuple[str, str, str, str]
     rows = json.loads((data / "amber" / "annotations.json").read_text("utf-8"))
     for part, types in kinds.items():
         counts = Counter(str(row["truth"]).lower() for row in rows if row["type"] in types)
-        own = ours.get(part, {})
+        our_labels = ours.get(part, {})
         yield (
             f"AMBER {part}",
             "yes / no",
             f"{counts['yes']} / {counts['no']}",
-            f"{own.get('yes', 0)} / {own.get('no', 0)}",
+            f"{our_labels.get('yes', 0)} / {our_labels.get('no', 0)}",
         )
 
 
 def main() -> None:
     """Print the table as Markdown."""
-    place = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("HQM_DATA", "")
-    if not place or not Path(place).is_dir():
+    data_dir = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("HQM_DATA", "")
+    if not data_dir or not Path(data_dir).is_dir():
         raise SystemExit("Name the folder of the released data, or set HQM_DATA.")
     items = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
     print("| benchmark | measured | released | ours |\n|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for part in sys.argv[3:] or PARTS:
-            for row in PARTS[part](Path(place), items, Path(folder)):
+            for row in PARTS[part](Path(data_dir), items, Path(folder)):
                 print(f"| {' | '.join(row)} |", flush=True)
 
 

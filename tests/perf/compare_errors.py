@@ -29,10 +29,10 @@ import numpy as np
 
 from hqm import YES_NO, BenchmarkAudit, Cell, Estimate, Item
 from hqm.auditing.audit import RespondentScores
-from hqm.auditing.study_records import left_out_record, left_out_rows
-from hqm.comparison.compare import _effective, adjusted_together
-from hqm.comparison.measure_tests import closer, tested
-from hqm.comparison.measures import Closer, Difference, measures_of
+from hqm.auditing.study_records import jackknife_record, jackknife_rows
+from hqm.comparison.compare import _effective, adjust_differences
+from hqm.comparison.measure_tests import tested_differences, williams_comparisons
+from hqm.comparison.measures import Difference, WilliamsComparison, measures_of
 from hqm.indicators import Protocol, case, indicator_named
 from hqm.psychometrics import jackknife_interval, paired_differences, rho_g
 from hqm.scoring.matrix import ScoreMatrix
@@ -63,11 +63,13 @@ class World:
 def abilities(world: World, rng: np.random.Generator) -> np.ndarray:
     """(respondents,): heavy tails, relatives alike."""
     count = -(-world.respondents // world.relatives)
-    common, own = (
+    common, individual = (
         rng.standard_t(6, size) / math.sqrt(1.5) for size in (count, count * world.relatives)
     )
     share = world.alike if world.relatives > 1 else 0.0
-    mixed = math.sqrt(share) * np.repeat(common, world.relatives) + math.sqrt(1 - share) * own
+    mixed = (
+        math.sqrt(share) * np.repeat(common, world.relatives) + math.sqrt(1 - share) * individual
+    )
     return np.asarray(mixed[: world.respondents])
 
 
@@ -82,8 +84,8 @@ def chances(
     """(respondents, items): on the logit scale, how sure a respondent is of the right answer."""
     rows, count = len(ability), int(picture.max()) + 1
     item = 0.8 * rng.standard_normal(len(picture)) + 0.6 * rng.standard_normal(count)[picture]
-    seen = spread * rng.standard_normal((rows, count))[:, picture]
-    return np.asarray(0.6 + 0.8 * ability[:, None] + item + seen)
+    picture_effects = spread * rng.standard_normal((rows, count))[:, picture]
+    return np.asarray(0.6 + 0.8 * ability[:, None] + item + picture_effects)
 
 
 def answered(
@@ -133,13 +135,13 @@ def measured(
                 + 0.5 * rng.standard_normal(sure.shape)
             )
         matrices.append(matrix(answered(worded, rng, calm[:, None]), items, cell))
-    together = case("test_retest", "run", matrices[:2], ACCURACY, PROTOCOL, together=True)
-    records = [left_out_record(together)]
+    retest_case = case("test_retest", "run", matrices[:2], ACCURACY, PROTOCOL, is_joint=True)
+    records = [jackknife_record(retest_case)]
     if world.forms:
-        other = case("parallel_forms", "form", (matrices[0], matrices[2]), ACCURACY, PROTOCOL)
-        records.append(left_out_record(other))
-    study = rho_g(together.item_scores, together.clusters)
-    noise = dict(zip(together.respondents, study.sem.tolist(), strict=True))
+        forms_case = case("parallel_forms", "form", (matrices[0], matrices[2]), ACCURACY, PROTOCOL)
+        records.append(jackknife_record(forms_case))
+    study = rho_g(retest_case.item_scores, retest_case.clusters)
+    noise = dict(zip(retest_case.respondents, study.sem.tolist(), strict=True))
     estimate = Estimate(
         "test_retest.rho_g",
         "accuracy",
@@ -153,9 +155,9 @@ def measured(
         detail={"by_respondent": noise},
     )
     rows = []
-    for i, respondent in enumerate(together.respondents):
+    for i, respondent in enumerate(retest_case.respondents):
         tallies = {key: values[i] for key, values in matrices[0].tallies.items()}
-        span = jackknife_interval(tallies, matrices[0].clusters, ACCURACY, share=True)
+        span = jackknife_interval(tallies, matrices[0].clusters, ACCURACY, is_proportion=True)
         scores = {"accuracy": float(span.value)}
         rows.append(
             RespondentScores(
@@ -163,8 +165,8 @@ def measured(
             )
         )
     # what is written into a file is read back from it
-    left_out = json.loads(
-        json.dumps(left_out_rows([record for record in records if record is not None]))
+    jackknife_json = json.loads(
+        json.dumps(jackknife_rows([record for record in records if record is not None]))
     )
     return BenchmarkAudit(
         benchmark=name,
@@ -185,7 +187,7 @@ def measured(
         all_estimates=(estimate,),
         coverage={},
         findings=(),
-        left_out=left_out,
+        left_out=jackknife_json,
     )
 
 
@@ -208,7 +210,7 @@ def audits_of(
 
 def adjusted_tests(
     audits: Sequence[BenchmarkAudit], families: Mapping[str, str], seed: int
-) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
+) -> tuple[tuple[Difference, ...], tuple[WilliamsComparison, ...]]:
     """The tests of `compare_audits`, without what else it computes (`tests/test_compare_errors.py`
     holds them equal).
     """
@@ -217,8 +219,8 @@ def adjusted_tests(
     related = [families[name] for name in names]
     effective = _effective(measures, names, related)
     length = min(m.items for m in measures)
-    differences = tested(measures, names, related, effective, length, seed)
-    return adjusted_together(differences, closer(measures, names, effective))
+    differences = tested_differences(measures, names, related, effective, length, seed)
+    return adjust_differences(differences, williams_comparisons(measures, names, effective))
 
 
 def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str, float]:
@@ -226,7 +228,7 @@ def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str,
     tests.
     """
     family = 0
-    made = {"these": [0, 0], "others": [0, 0]}
+    counts = {"these": [0, 0], "others": [0, 0]}
     for _ in range(replicates):
         differences, goes_with = adjusted_tests(*audits_of(world, rng), int(rng.integers(2**31)))
         wrong = any(d.adjusted_others < 0.05 for d in differences) or any(
@@ -236,13 +238,16 @@ def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str,
             wrong = wrong or any(d.adjusted_these < 0.05 for d in differences)
         family += wrong
         for d in differences:
-            for who, test in (("these", d.these), ("others", d.others)):
+            for inference, test in (("these", d.these), ("others", d.others)):
                 if math.isfinite(test.p):
-                    made[who][0] += test.p < 0.05
-                    made[who][1] += 1
-    size = {who: hits / tests if tests else math.nan for who, (hits, tests) in made.items()}
-    these = size["these"] if world.traits == 1 else math.nan
-    return {"family": family / replicates, "these": these, "others": size["others"]}
+                    counts[inference][0] += test.p < 0.05
+                    counts[inference][1] += 1
+    size = {
+        inference: hits / tests if tests else math.nan
+        for inference, (hits, tests) in counts.items()
+    }
+    fixed_size = size["these"] if world.traits == 1 else math.nan
+    return {"family": family / replicates, "these": fixed_size, "others": size["others"]}
 
 
 WORLDS = {
@@ -293,15 +298,15 @@ def audited(
     """The case of one administration."""
     picture = pictures(count)
     right = answered(chances(np.asarray(ability), picture, rng, spread), rng)
-    only = matrix(right, items_of(tuple(picture.tolist()), "a"), Cell())
-    return case("discriminability", "", (only,), ACCURACY, PROTOCOL)
+    score_matrix = matrix(right, items_of(tuple(picture.tolist()), "a"), Cell())
+    return case("discriminability", "", (score_matrix,), ACCURACY, PROTOCOL)
 
 
-def estimate(name: str, of: Any) -> Any:
+def estimate(name: str, case: Any) -> Any:
     """The result of an indicator of discriminability."""
     indicator = indicator_named(f"discriminability.{name}")
     assert indicator is not None
-    return indicator.compute(of)
+    return indicator.compute(case)
 
 
 def power(
@@ -313,15 +318,18 @@ def power(
     hits = [0, 0]
     for _ in range(replicates):
         ability = spread * rng.uniform(-1.7, 1.7, respondents)
-        of = audited(ability, rng)
+        audited_case = audited(ability, rng)
         for k, name in enumerate(("minimum_difference", "minimum_difference_holm")):
-            least = estimate(name, of).coefficient.value
+            minimum = estimate(name, audited_case).coefficient.value
             a, b = rng.choice(respondents, 2, replace=False)
-            middle = min((expected(ability[a]) + expected(ability[b])) / 2, 0.94 - least / 2)
-            again = ability.copy()
-            again[a], again[b] = ability_for(middle + least / 2), ability_for(middle - least / 2)
-            asked = audited(again, rng)
-            study = paired_differences(asked.item_scores[0], asked.clusters)
+            middle = min((expected(ability[a]) + expected(ability[b])) / 2, 0.94 - minimum / 2)
+            changed_ability = ability.copy()
+            changed_ability[a], changed_ability[b] = (
+                ability_for(middle + minimum / 2),
+                ability_for(middle - minimum / 2),
+            )
+            replication = audited(changed_ability, rng)
+            study = paired_differences(replication.item_scores[0], replication.clusters)
             hits[k] += (study.adjusted if k else study.p)[a][b] <= 0.05
     return hits[0] / replicates, hits[1] / replicates
 
@@ -335,11 +343,11 @@ def pair_statements(replicates: int, rng: np.random.Generator) -> dict[str, floa
     for _ in range(replicates):
         alarms += estimate("separable_pairs", audited([0.3] * 10, rng)).detail["apart"] > 0
         ability = rng.uniform(-1.7, 1.7, 10)
-        of = audited(ability, rng)
-        spans = estimate("separable_pairs", of).detail["ranks"]
+        audited_case = audited(ability, rng)
+        spans = estimate("separable_pairs", audited_case).detail["ranks"]
         true = {f"r{i}": 1 + int((ability > ability[i]).sum()) for i in range(10)}
         ranks += all(low <= true[name] <= high for name, (low, high) in spans.items())
-        ahead = estimate("lead", of)
+        ahead = estimate("lead", audited_case)
         best, second = (int(ahead.detail[key][1:]) for key in ("best", "second"))
         gap, span = expected(ability[best]) - expected(ability[second]), ahead.coefficient.fixed
         lead += span.low <= gap <= span.high
@@ -354,9 +362,13 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    count, chosen, began = int(sys.argv[1]) if len(sys.argv) > 1 else 500, sys.argv[2:], time.time()
+    count, selected, began = (
+        int(sys.argv[1]) if len(sys.argv) > 1 else 500,
+        sys.argv[2:],
+        time.time(),
+    )
 
-    def said(share: float) -> str:
+    def format_share(share: float) -> str:
         return "–" if math.isnan(share) else f"{share:.3f}"
 
     def error(share: float) -> str:
@@ -376,34 +388,44 @@ def main() -> None:
                 groups,
                 str(world.measures),
                 equal,
-                said(rates["family"]),
+                format_share(rates["family"]),
                 error(rates["family"]),
-                said(rates["these"]),
-                said(rates["others"]),
+                format_share(rates["these"]),
+                format_share(rates["others"]),
             )
 
     def powers() -> Iterator[Sequence[str]]:
         for k, (n, spread) in enumerate((n, spread) for n in (6, 10, 20) for spread in (0.0, 0.5)):
             planned, holm = power(n, spread, count, np.random.default_rng(100 + k))
-            yield str(n), "graded" if spread else "equal", said(planned), said(holm), error(0.8)
+            yield (
+                str(n),
+                "graded" if spread else "equal",
+                format_share(planned),
+                format_share(holm),
+                error(0.8),
+            )
 
     def pairs() -> Iterator[Sequence[str]]:
         stated = pair_statements(count, np.random.default_rng(200))
         yield (
             "any of 45 pairs of equal respondents called apart",
-            said(stated["alarms"]),
+            format_share(stated["alarms"]),
             error(stated["alarms"]),
         )
         yield (
             "all ten true ranks inside the ranks stated",
-            said(stated["ranks"]),
+            format_share(stated["ranks"]),
             error(stated["ranks"]),
         )
-        yield "the lead's interval holds the true lead", said(stated["lead"]), error(stated["lead"])
+        yield (
+            "the lead's interval holds the true lead",
+            format_share(stated["lead"]),
+            error(stated["lead"]),
+        )
 
     print(f"{count} replicates a row.")
     for name, worlds in WORLDS.items():
-        if not chosen or name in chosen:
+        if not selected or name in selected:
             head = (
                 "respondents",
                 "related",
@@ -415,12 +437,12 @@ def main() -> None:
                 "a test, others",
             )
             table((f"{name}: {head[0]}", *head[1:]), false_alarms(worlds))
-    if not chosen or "power" in chosen:
+    if not selected or "power" in selected:
         table(
             ("power: respondents", "abilities", "planned comparison", "any pair, Holm", "error"),
             powers(),
         )
-    if not chosen or "pairs" in chosen:
+    if not selected or "pairs" in selected:
         table(("pairs: statement", "measured", "error"), pairs())
     print(f"\n{time.time() - began:.0f} s on one core.")
 

@@ -40,11 +40,11 @@ def main() -> None:
     print(f"G and Phi, both intervals: {seconds(lambda: g_and_phi(x, 'run', pictures)):.2f} s")
     small = rng.normal(size=(10, 40)) + rng.normal(size=(10, 1)) + rng.normal(size=(1, 40))
     rows = [(m, i, small[m, i], 1) for m, i in product(range(10), range(40))]
-    long = pd.DataFrame(rows, columns=["m", "i", "y", "one"])
+    long_table = pd.DataFrame(rows, columns=["m", "i", "y", "one"])
     parts = {"m": "0 + C(m)", "i": "0 + C(i)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0")
+        model = smf.mixedlm("y ~ 1", long_table, groups="one", vc_formula=parts, re_formula="0")
         rival = seconds(lambda: model.fit(reml=True))
     print(
         f"10 x 40: REML takes {rival / seconds(lambda: crossed_components(small, ['m', 'i'])):.0f}"

@@ -52,8 +52,12 @@ def population_reliability(easiness: Array, sd: float) -> float:
     """The reliability of one run on these items among all respondents of the population."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
     weights = weights / weights.sum()
-    at = sd * nodes[:, None] + easiness
-    p, p2, n = np.interp(at, _GRID, _P), np.interp(at, _GRID, _P2), len(easiness)
+    ability_grid = sd * nodes[:, None] + easiness
+    p, p2, n = (
+        np.interp(ability_grid, _GRID, _P),
+        np.interp(ability_grid, _GRID, _P2),
+        len(easiness),
+    )
     mu = p.mean(axis=1)
     true = (
         float(weights @ (mu - weights @ mu) ** 2) + float(weights @ (p2 - p**2).sum(axis=1)) / n**2
@@ -68,7 +72,7 @@ class Covered:
     """
 
     population: float
-    these: float
+    fixed_respondents: float
     width: float
 
 
@@ -97,9 +101,9 @@ def simulate(
         if bootstrap:
             ends[4, r] = np.quantile(_resampled(answers, bootstrap, rng), (0.025, 0.975))
     # no interval counts as a miss
-    inside = (ends[:, :, :1] <= truth) & (truth <= ends[:, :, 1:])
+    covered = (ends[:, :, :1] <= truth) & (truth <= ends[:, :, 1:])
     shares, widths = (
-        inside.mean(axis=1),
+        covered.mean(axis=1),
         np.nanmedian(np.minimum(ends[:, :, 1], 1.0) - ends[:, :, 0], axis=1),
     )
     return {
@@ -127,24 +131,24 @@ def main() -> None:
         "--settings", nargs="+", default=["100:1", "1000:1", "1000:0.25", "4000:1"], metavar="N:SD"
     )
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    settings = [(int(n), float(sd)) for n, sd in (text.split(":") for text in given.settings)]
+    args = parser.parse_args()
+    settings = [(int(n), float(sd)) for n, sd in (text.split(":") for text in args.settings)]
     started = time.perf_counter()
-    streams = np.random.SeedSequence(given.seed).spawn(len(settings))
+    streams = np.random.SeedSequence(args.seed).spawn(len(settings))
     coverages = [
-        simulate(n, sd, given.replicates, np.random.default_rng(stream))
+        simulate(n, sd, args.replicates, np.random.default_rng(stream))
         for (n, sd), stream in zip(settings, streams, strict=True)
     ]
     print("| interval | " + " | ".join(f"n = {n}, sd {sd:g}" for n, sd in settings) + " |")
     print("|---|" + "---|" * len(settings))
     for name in INTERVALS:
         cells = (
-            f"{c[name].population:.3f} / {c[name].these:.3f} / {c[name].width:.2g}"
+            f"{c[name].population:.3f} / {c[name].fixed_respondents:.3f} / {c[name].width:.2g}"
             for c in coverages
         )
         print(f"| {name} | " + " | ".join(cells) + " |")
     print(
-        f"\n{given.replicates} replicates, seed {given.seed}, {time.perf_counter() - started:.0f} s"
+        f"\n{args.replicates} replicates, seed {args.seed}, {time.perf_counter() - started:.0f} s"
     )
 
 

@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from hqm.psychometrics import agreement_left_out, left_out_bounds
+from hqm.psychometrics import agreement_coefficients, reliability_jackknife_interval
 
 SETTINGS = (
     (1000, 1.0, 0.0, 0.0),
@@ -25,7 +25,7 @@ SETTINGS = (
     (200, 1.0, 0.3, 0.2),
     (1000, 0.5, 0.5, 0.3),
 )
-WANTED = ("pearson", "icc_a1")
+STATISTICS = ("pearson", "icc_a1")
 
 
 def coverage(
@@ -45,20 +45,20 @@ def coverage(
     def values(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
         return {
             k: float(v[0])
-            for k, v in agreement_left_out(x.mean(1)[:, None], y.mean(1)[:, None]).items()
+            for k, v in agreement_coefficients(x.mean(1)[:, None], y.mean(1)[:, None]).items()
         }
 
-    truth = {k: float(np.mean([values(*answers())[k] for _ in range(400)])) for k in WANTED}
-    hits, widths = dict.fromkeys(WANTED, 0), {k: [] for k in WANTED}
+    truth = {k: float(np.mean([values(*answers())[k] for _ in range(400)])) for k in STATISTICS}
+    hits, widths = dict.fromkeys(STATISTICS, 0), {k: [] for k in STATISTICS}
     for _ in range(replicates):
         x, y = answers()
-        left = agreement_left_out(*((a.sum(1, keepdims=True) - a) / (n - 1) for a in (x, y)))
+        left = agreement_coefficients(*((a.sum(1, keepdims=True) - a) / (n - 1) for a in (x, y)))
         for k, value in values(x, y).items():
-            if k in WANTED:
-                bounds = left_out_bounds(value, left[k])
+            if k in STATISTICS:
+                bounds = reliability_jackknife_interval(value, left[k])
                 hits[k] += bounds.low <= truth[k] <= bounds.high
                 widths[k].append(bounds.high - bounds.low)
-    return {k: (truth[k], hits[k] / replicates, float(np.median(widths[k]))) for k in WANTED}
+    return {k: (truth[k], hits[k] / replicates, float(np.median(widths[k]))) for k in STATISTICS}
 
 
 def main() -> None:

@@ -28,8 +28,9 @@ import numpy as np
 from hqm.psychometrics import (
     Coefficient,
     Dependability,
-    agreement_bounds,
-    agreement_left_out,
+    agreement_coefficients,
+    agreement_interval,
+    cover_fixed_interval,
     criterion_validity,
     cronbach_alpha,
     family_dependence,
@@ -37,7 +38,6 @@ from hqm.psychometrics import (
     g_and_phi,
     icc,
     mean_shift,
-    never_narrower,
     omega_of_types,
     pearson,
     rho_g,
@@ -80,44 +80,48 @@ class Answers:
         return self.study.scores(self.world.metric)
 
     @property
-    def without(self) -> np.ndarray:
-        return self.study.without(self.world.metric)
+    def leave_one_out(self) -> np.ndarray:
+        return self.study.leave_one_out(self.world.metric)
 
 
 def _retest(answers: Answers) -> Coefficient:
     if answers.world.metric == "mean":
         return rho_g(answers.study.runs, answers.study.pictures, **answers.related).rho
-    return rho_g_of_scores(answers.scores[:2], without=answers.without[:2], **answers.related).rho
+    return rho_g_of_scores(
+        answers.scores[:2], replicates=answers.leave_one_out[:2], **answers.related
+    ).rho
 
 
 def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) -> Coefficient:
-    scores, without = answers.scores[list(runs)], answers.without[list(runs)]
+    scores, leave_one_out = answers.scores[list(runs)], answers.leave_one_out[list(runs)]
     if statistic == "mean_shift":
         return mean_shift(
-            *scores, without=(without[0], without[1]), n_effective=answers.n_effective
+            *scores,
+            replicates=(leave_one_out[0], leave_one_out[1]),
+            n_effective=answers.n_effective,
         )
     value = (
         pearson(*scores, **answers.related)
         if statistic == "pearson"
         else icc(scores.T, **answers.related).a1
     )
-    left = agreement_left_out(*without)[statistic]
-    bounds = agreement_bounds(value.value, left, *without, scaled=statistic == "pearson")
-    return never_narrower(replace(value, fixed=bounds))
+    left = agreement_coefficients(*leave_one_out)[statistic]
+    bounds = agreement_interval(value.value, left, *leave_one_out, scaled=statistic == "pearson")
+    return cover_fixed_interval(replace(value, fixed=bounds))
 
 
 def _form_correlation(answers: Answers) -> Coefficient:
-    scores, without = answers.scores, answers.without
+    scores, leave_one_out = answers.scores, answers.leave_one_out
     if answers.world.metric == "mean":
         noise = rho_g(answers.study.runs, answers.study.pictures).noise
     else:
-        noise = rho_g_of_scores(scores[:2], without=without[:2]).noise
+        noise = rho_g_of_scores(scores[:2], replicates=leave_one_out[:2]).noise
     return form_reliability(
         scores[0],
         scores[2],
         noise,
         noise,
-        without=(without[0], without[2]),
+        replicates=(leave_one_out[0], leave_one_out[2]),
         **answers.related,
     ).true
 
@@ -131,9 +135,9 @@ def _alpha(answers: Answers) -> Coefficient:
     ).coefficient
 
 
-def _g_or_phi(which: str, answers: Answers) -> Coefficient:
-    value: Coefficient = getattr(_dependability(answers), which)
-    return never_narrower(value)
+def _g_or_phi(coefficient_name: str, answers: Answers) -> Coefficient:
+    value: Coefficient = getattr(_dependability(answers), coefficient_name)
+    return cover_fixed_interval(value)
 
 
 @lru_cache(maxsize=1)
@@ -186,30 +190,30 @@ speak of others.
 
 
 @dataclass(frozen=True)
-class Held:
+class CellCoverage:
     """What came of the replicates of one cell: intervals given, those that held the truth, and
     their median width.
     """
 
     replicates: int
-    given: int
-    held: int
+    n_intervals: int
+    n_covering: int
     width: float
     one_sided: bool = False
 
     @property
     def share(self) -> float:
-        return self.held / self.given if self.given else math.nan
+        return self.n_covering / self.n_intervals if self.n_intervals else math.nan
 
     @property
     def error(self) -> float:
         """The Monte Carlo standard error of the share."""
-        return math.sqrt(0.95 * 0.05 / self.given) if self.given else math.nan
+        return math.sqrt(0.95 * 0.05 / self.n_intervals) if self.n_intervals else math.nan
 
     @property
     def refused(self) -> bool:
         """Whether the estimate nearly always has no interval here."""
-        return self.given < 0.02 * self.replicates
+        return self.n_intervals < 0.02 * self.replicates
 
 
 @lru_cache(maxsize=64)
@@ -227,55 +231,59 @@ def simulate(
     seed: int = 0,
     estimates: tuple[str, ...] = tuple(ESTIMATES),
     inferences: tuple[str, ...] = ("these", "others"),
-) -> dict[Cell, Held]:
+) -> dict[Cell, CellCoverage]:
     """(estimate, inference) -> how often its interval held the truth in this world."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{world.name} {world.respondents}".encode())])
-    others = truths_of_others(replace(world, name="", respondents=0))
+    population_truths = truths_of_others(replace(world, name="", respondents=0))
     ends: dict[Cell, list[tuple[float, float, float]]] = {}
     for _ in range(replicates):
         respondents = draw_respondents(world, rng)
         study = draw_study(world, respondents, rng)
-        these = truths(world, respondents) if "these" in inferences else others
+        fixed_truths = truths(world, respondents) if "these" in inferences else population_truths
         independent = _independent(study.scores(world.metric)[0], respondents)
         answers = Answers(world, study, independent, respondents.families)
         for name in estimates:
-            if name not in these:
+            if name not in fixed_truths:
                 continue
             value = ESTIMATES[name](answers)
             lone = name in LOCATION and bool(too_few_families(respondents.families))
             ends.setdefault((name, "others"), []).append(
-                (value.low, value.high, others[name]) if not lone else _NONE
+                (value.low, value.high, population_truths[name]) if not lone else _NO_INTERVAL
             )
             fixed = value.fixed
             ends.setdefault((name, "these"), []).append(
-                (fixed.low, fixed.high, these[name]) if fixed else _NONE
+                (fixed.low, fixed.high, fixed_truths[name]) if fixed else _NO_INTERVAL
             )
-    return {cell: _held(np.array(rows)) for cell, rows in ends.items() if cell[1] in inferences}
+    return {
+        cell: _count_coverage(np.array(rows))
+        for cell, rows in ends.items()
+        if cell[1] in inferences
+    }
 
 
-_NONE = (math.nan, math.nan, math.nan)
+_NO_INTERVAL = (math.nan, math.nan, math.nan)
 
 
 def _independent(scores: np.ndarray, respondents: Respondents) -> float:
     return family_dependence(scores, respondents.families).n_eff
 
 
-def _held(rows: np.ndarray) -> Held:
+def _count_coverage(rows: np.ndarray) -> CellCoverage:
     low, high, truth = rows.T
-    given = np.isfinite(low)
+    finite = np.isfinite(low)
     slack = 1e-12
-    held = given & (low - slack <= truth) & (truth <= high + slack)
-    width = float(np.median((np.minimum(high, 1.0) - low)[given])) if given.any() else math.nan
-    open_end = bool(np.isinf(high[given]).any())
-    return Held(len(rows), int(given.sum()), int(held.sum()), width, open_end)
+    covered = finite & (low - slack <= truth) & (truth <= high + slack)
+    width = float(np.median((np.minimum(high, 1.0) - low)[finite])) if finite.any() else math.nan
+    open_end = bool(np.isinf(high[finite]).any())
+    return CellCoverage(len(rows), int(finite.sum()), int(covered.sum()), width, open_end)
 
 
-def _simulated(job: tuple[World, int, int, str]) -> dict[Cell, Held]:
+def _simulated(job: tuple[World, int, int, str]) -> dict[Cell, CellCoverage]:
     world, replicates, seed, inference = job
     return simulate(world, replicates, seed, inferences=(inference,))
 
 
-def table(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -> str:
+def table(coverage: Mapping[tuple[str, int], Mapping[Cell, CellCoverage]], inference: str) -> str:
     """The markdown table of one inference: a row a world and number of respondents, a column an
     estimate.
     """
@@ -283,43 +291,45 @@ def table(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -
         "| world | respondents | " + " | ".join(ESTIMATES) + " |",
         "|---|---|" + "---|" * len(ESTIMATES),
     ]
-    for (name, size), of_world in held.items():
-        cells = [_shown(of_world.get((estimate, inference))) for estimate in ESTIMATES]
+    for (name, size), world_cells in coverage.items():
+        cells = [_format_cell(world_cells.get((estimate, inference))) for estimate in ESTIMATES]
         lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def summary(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -> str:
+def summary(coverage: Mapping[tuple[str, int], Mapping[Cell, CellCoverage]], inference: str) -> str:
     """The table of the page: a row an estimate, with its mean and its worst cell."""
     lines = [
         "| estimate | cells | mean | least | in | outside the goal |",
         "|---|---|---|---|---|---|",
     ]
     for estimate in ESTIMATES:
-        cells = {key: of_world.get((estimate, inference)) for key, of_world in held.items()}
-        given = {key: cell for key, cell in cells.items() if cell and not cell.refused}
-        (name, size), least = min(given.items(), key=lambda pair: pair[1].share)
-        mean = sum(cell.share for cell in given.values()) / len(given)
-        outside = sum(_outside(cell) for cell in given.values())
+        cells = {
+            key: world_cells.get((estimate, inference)) for key, world_cells in coverage.items()
+        }
+        reported = {key: cell for key, cell in cells.items() if cell and not cell.refused}
+        (name, size), worst = min(reported.items(), key=lambda pair: pair[1].share)
+        mean = sum(cell.share for cell in reported.values()) / len(reported)
+        n_outside = sum(_is_outside_goal(cell) for cell in reported.values())
         lines.append(
-            f"| {estimate} | {len(given)} | {mean:.3f} | {least.share:.3f} | {name}, {size} |"
-            f" {outside} |"
+            f"| {estimate} | {len(reported)} | {mean:.3f} | {worst.share:.3f} | {name}, {size} |"
+            f" {n_outside} |"
         )
     return "\n".join(lines)
 
 
-def _shown(held: Held | None) -> str:
-    if held is None:
+def _format_cell(cell: CellCoverage | None) -> str:
+    if cell is None:
         return ""
-    if held.refused:
+    if cell.refused:
         return "-"
-    return f"**{held.share:.3f}**" if _outside(held) else f"{held.share:.3f}"
+    return f"**{cell.share:.3f}**" if _is_outside_goal(cell) else f"{cell.share:.3f}"
 
 
-def _outside(held: Held) -> bool:
+def _is_outside_goal(cell: CellCoverage) -> bool:
     # two Monte Carlo standard errors beyond the goal count as outside; a lower end may be cautious
-    least, most = GOAL[0] - 2 * held.error, GOAL[1] + 2 * held.error
-    return held.share < least or (not held.one_sided and held.share > most)
+    lower_limit, upper_limit = GOAL[0] - 2 * cell.error, GOAL[1] + 2 * cell.error
+    return cell.share < lower_limit or (not cell.one_sided and cell.share > upper_limit)
 
 
 def main() -> None:
@@ -336,32 +346,34 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="put the summary into docs/psychometrics_coverage.md"
     )
-    given = parser.parse_args()
-    every = worlds() if given.inference == "these" else worlds_of_others()
-    chosen = {
+    args = parser.parse_args()
+    all_worlds = worlds() if args.inference == "these" else worlds_of_others()
+    selected_worlds = {
         key: world
-        for key, world in every.items()
-        if (not given.only or key[0] in given.only)
-        and (not given.respondents or key[1] in given.respondents)
+        for key, world in all_worlds.items()
+        if (not args.select_items or key[0] in args.select_items)
+        and (not args.respondents or key[1] in args.respondents)
     }
     started = time.perf_counter()
-    jobs = [(world, given.replicates, given.seed, given.inference) for world in chosen.values()]
-    with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
-        held = dict(zip(chosen, pool.map(_simulated, jobs, chunksize=1), strict=True))
-    error = math.sqrt(0.95 * 0.05 / given.replicates)
-    print(table(held, given.inference))
+    jobs = [
+        (world, args.replicates, args.seed, args.inference) for world in selected_worlds.values()
+    ]
+    with multiprocessing.get_context("spawn").Pool(args.jobs) as pool:
+        coverage = dict(zip(selected_worlds, pool.map(_simulated, jobs, chunksize=1), strict=True))
+    error = math.sqrt(0.95 * 0.05 / args.replicates)
+    print(table(coverage, args.inference))
     text = (
-        f"{summary(held, given.inference)}\n"
-        f"\n{given.replicates} replicates a cell, seed {given.seed}; the Monte Carlo standard error"
+        f"{summary(coverage, args.inference)}\n"
+        f"\n{args.replicates} replicates a cell, seed {args.seed}; the Monte Carlo standard error"
         f" of a share near .95 is {error:.3f}. {time.perf_counter() - started:.0f} s in"
-        f" {given.jobs} processes.\n"
+        f" {args.jobs} processes.\n"
     )
     print(text)
-    if given.write:
-        begin, end = (f"<!-- {given.inference}: {edge} -->" for edge in ("begin", "end"))
-        before, mark, rest = PAGE.read_text("utf-8").partition(begin)
+    if args.write:
+        begin, end = (f"<!-- {args.inference}: {edge} -->" for edge in ("begin", "end"))
+        before, mark, remainder = PAGE.read_text("utf-8").partition(begin)
         PAGE.write_text(
-            before + mark + "\n" + text + "\n" + end + rest.partition(end)[2], encoding="utf-8"
+            before + mark + "\n" + text + "\n" + end + remainder.partition(end)[2], encoding="utf-8"
         )
 
 

@@ -52,7 +52,7 @@ class World:
 
     `metric` is `mean`, `f1` or `chair`; `lost` lets answers be unscored, wrong ones more often.
     `family_size` respondents each share a family whose abilities and form effects correlate
-    `kinship`; `all_in_one` makes it one family. `stable` is the largest share of a respondent's
+    `kinship`; `single_family` makes it one family. `stable` is the largest share of a respondent's
     answers that never change between runs; each has its own, from 0 on. `labelled` items have
     people's labels; `errors` is the spread between respondents of the automatic score's mistakes.
     """
@@ -64,7 +64,7 @@ class World:
     picture: float = 0.0
     family_size: int = 1
     kinship: float = 0.7
-    all_in_one: bool = False
+    single_family: bool = False
     centre: float = 0.8
     ability: float = 0.8
     item: float = 1.0
@@ -125,7 +125,7 @@ class Study:
             return np.nanmean(np.concatenate([self.runs, self.form[None]]), axis=2)
         return ratio(metric, {name: values.sum(axis=2) for name, values in self.tallies.items()})
 
-    def without(self, metric: str) -> Array:
+    def leave_one_out(self, metric: str) -> Array:
         """(3, respondents, pictures): the metric with each picture left out."""
         if metric == "mean":
             x = np.concatenate([self.runs, self.form[None]])
@@ -155,8 +155,8 @@ def _by_picture(x: Array, pictures: npt.NDArray[np.int64]) -> Array:
 def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
     """The respondents of one replicate, relatives together."""
     m = world.respondents
-    family = np.zeros(m, dtype=int) if world.all_in_one else np.arange(m) // world.family_size
-    shared = world.kinship if world.all_in_one or world.family_size > 1 else 0.0
+    family = np.zeros(m, dtype=int) if world.single_family else np.arange(m) // world.family_size
+    shared = world.kinship if world.single_family or world.family_size > 1 else 0.0
 
     def correlated() -> Array:
         of_family = rng.normal(size=m)[family]
@@ -192,10 +192,12 @@ def shaped_abilities(shape: str, z: Array) -> Array:
         return np.asarray(stdtrit(3, ndtr(z)) / math.sqrt(3))
     if shape == "clustered":
         # a quarter lies sqrt(3) d below the mean, the rest d / sqrt(3) above it
-        far, own = 0.95, math.sqrt(1 - 0.95**2)
-        place, below = ndtr(z), ndtr(z) < 0.25
-        inner = ndtri(np.where(below, place / 0.25, (place - 0.25) / 0.75))
-        return np.asarray(np.where(below, -math.sqrt(3), 1 / math.sqrt(3)) * far + own * inner)
+        offset, scale = 0.95, math.sqrt(1 - 0.95**2)
+        probability, is_low = ndtr(z), ndtr(z) < 0.25
+        inner = ndtri(np.where(is_low, probability / 0.25, (probability - 0.25) / 0.75))
+        return np.asarray(
+            np.where(is_low, -math.sqrt(3), 1 / math.sqrt(3)) * offset + scale * inner
+        )
     return z
 
 
@@ -225,20 +227,22 @@ def draw_study(world: World, respondents: Respondents, rng: np.random.Generator)
     """Fresh pictures, items and answers for these respondents."""
     m, n, k = len(respondents), world.items, world.per_picture
     pictures = np.arange(n) // k
-    many = int(pictures[-1]) + 1
-    common = world.item * rng.normal(size=n) + (world.picture * rng.normal(size=many))[pictures]
-    own = (
-        world.interaction * rng.normal(size=(m, n))
-        + (world.picture * rng.normal(size=(m, many)))[:, pictures]
+    n_pictures = int(pictures[-1]) + 1
+    common = (
+        world.item * rng.normal(size=n) + (world.picture * rng.normal(size=n_pictures))[pictures]
     )
-    logit = respondents.ability[:, None] + common + own
+    interaction = (
+        world.interaction * rng.normal(size=(m, n))
+        + (world.picture * rng.normal(size=(m, n_pictures)))[:, pictures]
+    )
+    logit = respondents.ability[:, None] + common + interaction
     p_a = expit(logit)
     p_b = expit(logit + respondents.form[:, None] + world.form_item * rng.normal(size=n))
     fixed = rng.random((m, n)) < p_a
     stable = rng.random((m, n)) < respondents.stable[:, None]
-    drawn = rng.random((2, m, n)) < p_a
+    draws = rng.random((2, m, n)) < p_a
     answers = np.concatenate(
-        [np.where(stable, fixed, drawn), (rng.random((m, n)) < p_b)[None]]
+        [np.where(stable, fixed, draws), (rng.random((m, n)) < p_b)[None]]
     ).astype(np.float64)
     mistaken = rng.random((m, n)) < np.where(
         answers[0] > 0, respondents.miss[:, None], respondents.pardon[:, None]
@@ -274,13 +278,14 @@ def _smooth(sd: float) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _kernel(shared: float, own_first: float, own_second: float) -> RectBivariateSpline:
+def _kernel(shared: float, first_variance: float, second_variance: float) -> RectBivariateSpline:
     """Cov of P(right) of two answers at any two abilities whose effects share the variance
     `shared`.
     """
-    at = _GRID[:, None] + math.sqrt(shared) * _NODES
+    shifted_grid = _GRID[:, None] + math.sqrt(shared) * _NODES
     first, second = (
-        np.interp(at, _FINE, _smooth(math.sqrt(own))) for own in (own_first, own_second)
+        np.interp(shifted_grid, _FINE, _smooth(math.sqrt(variance)))
+        for variance in (first_variance, second_variance)
     )
     product = (first * _WEIGHTS) @ second.T
     return RectBivariateSpline(
@@ -296,7 +301,7 @@ class _Moments:
 
     score: Array
     slope: Array
-    own: Array
+    item_variance: Array
     """Variance of one item's part, items and runs drawn anew."""
     steady: Array
     """Of it, what would be left of the mean over endless independent runs."""
@@ -304,22 +309,22 @@ class _Moments:
     """What two runs of the same items differ in: own - steady, less what is stable."""
 
 
-def _of_items(world: World, at: Array, stable: Array, variance: float) -> _Moments:
+def _item_moments(world: World, ability: Array, stable: Array, variance: float) -> _Moments:
     """The score as a mean of items' parts; for ratios these are the first-order influences."""
-    p = np.interp(at, _FINE, _smooth(math.sqrt(variance)))
-    spread = np.asarray(_kernel(variance, 0.0, 0.0).ev(at, at))
+    p = np.interp(ability, _FINE, _smooth(math.sqrt(variance)))
+    spread = np.asarray(_kernel(variance, 0.0, 0.0).ev(ability, ability))
     flip = p * (1 - p) - spread  # E p(1 - p)
     ones = np.ones_like(p)
     if world.metric == "f1":
         # a right answer adds 2 - F to the influence where the target is yes, F where it is no; F =
         # p
         square = ((2 - p) ** 2 + p**2) / 2
-        apart = (p * (1 - p)) ** 2
+        target_variance = (p * (1 - p)) ** 2
         return _Moments(
             p,
             ones,
-            square * (spread + flip) + apart,
-            square * spread + apart,
+            square * (spread + flip) + target_variance,
+            square * spread + target_variance,
             square * flip * (1 - stable),
         )
     if world.metric == "chair":
@@ -331,9 +336,11 @@ def _of_items(world: World, at: Array, stable: Array, variance: float) -> _Momen
         scored = right * p + wrong * (1 - p)
         score = right * p / scored
         slope = (right * (1 - score) + wrong * score) / scored
-        own = (right * p * (1 - score) ** 2 + wrong * (1 - p) * score**2) / scored**2
+        item_variance = (right * p * (1 - score) ** 2 + wrong * (1 - p) * score**2) / scored**2
         steady = slope**2 * spread
-        return _Moments(score, slope, own, steady, own - steady - slope**2 * stable * flip)
+        return _Moments(
+            score, slope, item_variance, steady, item_variance - steady - slope**2 * stable * flip
+        )
     return _Moments(p, ones, p * (1 - p), spread, flip * (1 - stable))
 
 
@@ -347,13 +354,13 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
     sampling error.
     """
     w, m = world, len(respondents)
-    item, picture, own = w.item**2, w.picture**2, w.interaction**2
+    item, picture, interaction = w.item**2, w.picture**2, w.interaction**2
     form = w.form_item**2
-    total = item + 2 * picture + own
-    at = (respondents.ability, respondents.ability + respondents.form)
+    total = item + 2 * picture + interaction
+    abilities = (respondents.ability, respondents.ability + respondents.form)
     sides = (
-        _of_items(w, at[0], respondents.stable, total),
-        _of_items(w, at[1], np.zeros(m), total + form),
+        _item_moments(w, abilities[0], respondents.stable, total),
+        _item_moments(w, abilities[1], np.zeros(m), total + form),
     )
     twins = w.per_picture - 1
 
@@ -361,49 +368,59 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
         """(respondents, respondents): of the scores on forms i and j, over fresh items and
         independent runs.
         """
-        more = (form * (i == 1), form * (j == 1))
+        form_variances = (form * (i == 1), form * (j == 1))
         # an item's own wording effect is shared by everybody on one form
-        same = form if i == j == 1 else 0.0
+        shared_form = form if i == j == 1 else 0.0
 
-        def part(shared: float, of_form: float = 0.0) -> Array:
+        def answer_covariance(shared: float, form_variance: float = 0.0) -> Array:
             kernel = _kernel(
-                shared + of_form, *(max(0.0, total + extra - shared - of_form) for extra in more)
+                shared + form_variance,
+                *(max(0.0, total + extra - shared - form_variance) for extra in form_variances),
             )
-            return np.asarray(kernel.ev(at[i][:, None], at[j][None, :]))
+            return np.asarray(kernel.ev(abilities[i][:, None], abilities[j][None, :]))
 
-        between = part(item + picture, same) + twins * part(picture)
-        within = part(item + 2 * picture + own, same) + twins * part(2 * picture)
-        table = np.where(np.eye(m, dtype=bool), within, between)
+        between_respondents = answer_covariance(
+            item + picture, shared_form
+        ) + twins * answer_covariance(picture)
+        within_respondent = answer_covariance(
+            item + 2 * picture + interaction, shared_form
+        ) + twins * answer_covariance(2 * picture)
+        table = np.where(np.eye(m, dtype=bool), within_respondent, between_respondents)
         table = table * np.outer(sides[i].slope, sides[j].slope)
         if w.metric == "f1":  # which items have the target yes is shared by everybody
             spread = [s.score * (1 - s.score) for s in (sides[i], sides[j])]
             p, q = sides[i].score, sides[j].score
-            alone = part(item + picture, same), part(item + 2 * picture + own, same)
+            single_answer = (
+                answer_covariance(item + picture, shared_form),
+                answer_covariance(item + 2 * picture + interaction, shared_form),
+            )
             square = (np.outer(2 - p, 2 - q) + np.outer(p, q)) / 2 - 1
             table = (
                 table
-                + square * np.where(np.eye(m, dtype=bool), alone[1], alone[0])
+                + square * np.where(np.eye(m, dtype=bool), single_answer[1], single_answer[0])
                 + np.outer(*spread)
             )
         return table / w.items
 
-    def spread(of: Array, other: Array, table: Array) -> float:
+    def spread(means: Array, other_means: Array, table: Array) -> float:
         """The expected covariance over respondents of two scores with these means and covariances
         over items.
         """
-        across = float(((of - of.mean()) * (other - other.mean())).sum()) / (m - 1)
+        covariance_of_means = float(
+            ((means - means.mean()) * (other_means - other_means.mean())).sum()
+        ) / (m - 1)
         diagonal = float(np.trace(table)) / m
-        return across + diagonal - (float(table.sum()) / m - diagonal) / (m - 1)
+        return covariance_of_means + diagonal - (float(table.sum()) / m - diagonal) / (m - 1)
 
     def with_noise(table: Array, side: _Moments) -> Array:
-        return np.asarray(table + np.diag(side.own - side.steady) / w.items)
+        return np.asarray(table + np.diag(side.item_variance - side.steady) / w.items)
 
     a, b = sides
     aa, bb, ab = covariance(0, 0), covariance(1, 1), covariance(0, 1)
     noisy_a, noisy_b = with_noise(aa, a), with_noise(bb, b)
-    between = spread(a.score, a.score, noisy_a)
-    other = spread(b.score, b.score, noisy_b)
-    both = spread(a.score, b.score, ab)
+    variance_a = spread(a.score, a.score, noisy_a)
+    variance_b = spread(b.score, b.score, noisy_b)
+    covariance_ab = spread(a.score, b.score, ab)
     noise = float(a.noise.mean()) / w.items
     noise_b = float(b.noise.mean()) / w.items
     true = float(a.score.var(ddof=1))
@@ -415,19 +432,20 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
         return (msr - mse) / (msr + mse + 2 * (msc - mse / size))
 
     values = {
-        "rho_g": 1 - noise / between,
-        "pearson": both / math.sqrt(between * other),
-        "icc_a1": agreement(between, other, both, shift**2 + wander, m),
+        "rho_g": 1 - noise / variance_a,
+        "pearson": covariance_ab / math.sqrt(variance_a * variance_b),
+        "icc_a1": agreement(variance_a, variance_b, covariance_ab, shift**2 + wander, m),
         "mean_shift": shift,
-        "icc_a1_rerun": (between - noise) / between,
-        "form_correlation": both / math.sqrt((between - noise) * (other - noise_b)),
+        "icc_a1_rerun": (variance_a - noise) / variance_a,
+        "form_correlation": covariance_ab
+        / math.sqrt((variance_a - noise) * (variance_b - noise_b)),
     }
     if w.metric == "mean":
-        values |= dict.fromkeys(("alpha", "omega", "g"), true / between)
+        values |= dict.fromkeys(("alpha", "omega", "g"), true / variance_a)
         values["phi"] = true / (true + float(np.diag(noisy_a).mean()))
     if w.metric == "mean" and not w.lost:
-        pardon, kept = respondents.pardon, 1 - respondents.miss - respondents.pardon
-        automatic = pardon + kept * a.score
+        pardon, judged = respondents.pardon, 1 - respondents.miss - respondents.pardon
+        automatic = pardon + judged * a.score
         values["criterion"] = float(np.corrcoef(automatic, a.score)[0, 1])
     return values
 
@@ -442,7 +460,7 @@ _SETTINGS: Mapping[str, World] = {
         if (k, sd) != (1, 0.0)
     },
     "families of 4": replace(PLAIN, family_size=4),
-    "all in one family": replace(PLAIN, all_in_one=True),
+    "all in one family": replace(PLAIN, single_family=True),
     "F1 .98": replace(PLAIN, metric="f1", centre=5.0, items=480),
     "CHAIR .02": replace(PLAIN, metric="chair", centre=5.0),
     "unequal noise": replace(PLAIN, stable=0.95),
@@ -476,10 +494,10 @@ def worlds() -> dict[tuple[str, int], World]:
 
 def worlds_of_others() -> dict[tuple[str, int], World]:
     """(name, respondents) -> every world in which bounds for other respondents are held."""
-    again = ("plain", "4 a picture, sd 1", "families of 4", "F1 .98", "CHAIR .02")
-    again += ("unequal noise", "forms differ by respondent", "forms differ by item")
+    setting_names = ("plain", "4 a picture, sd 1", "families of 4", "F1 .98", "CHAIR .02")
+    setting_names += ("unequal noise", "forms differ by respondent", "forms differ by item")
     return {
         (name, size): replace(world, name=name, respondents=size)
-        for name, world in {**_SHAPES, **{key: _SETTINGS[key] for key in again}}.items()
+        for name, world in {**_SHAPES, **{key: _SETTINGS[key] for key in setting_names}}.items()
         for size in SIZES_OF_OTHERS
     }

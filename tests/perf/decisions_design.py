@@ -29,8 +29,14 @@ from scipy.special import expit
 from hqm.decisions.cheapest_study import design_of_scores
 from hqm.decisions.prices import parse_prices
 from hqm.errors import DesignError
-from hqm.psychometrics import StudyParts, StudySize, compare_studies, forecast, study_parts
-from hqm.psychometrics.study_forecast import error_parts, independent
+from hqm.psychometrics import (
+    StudyComponents,
+    StudySize,
+    compare_studies,
+    forecast,
+    study_variance_components,
+)
+from hqm.psychometrics.study_forecast import effective_respondents, error_components
 
 Array = npt.NDArray[np.float64]
 KINSHIP = 0.7
@@ -60,18 +66,20 @@ class Truth:
         """(respondents, items, wordings): the chance of a right answer to fresh items on fresh
         pictures.
         """
-        m, n, many = len(self.ability), len(pictures), int(pictures[-1]) + 1
+        m, n, n_pictures = len(self.ability), len(pictures), int(pictures[-1]) + 1
 
         def normal(*shape: int) -> Array:
             return rng.standard_normal(shape, dtype=np.float32)  # type: ignore[return-value]
 
-        common = self.item * normal(n) + (self.picture * normal(many))[pictures]
-        own = self.own_item * normal(m, n) + (self.own_picture * normal(m, many))[:, pictures]
-        of_form = self.form_item * normal(n, worded.shape[1])
+        common = self.item * normal(n) + (self.picture * normal(n_pictures))[pictures]
+        respondent_effects = (
+            self.own_item * normal(m, n) + (self.own_picture * normal(m, n_pictures))[:, pictures]
+        )
+        form_effects = self.form_item * normal(n, worded.shape[1])
         logit = (
-            (self.ability[:, None].astype(np.float32) + common + own)[:, :, None]
+            (self.ability[:, None].astype(np.float32) + common + respondent_effects)[:, :, None]
             + worded[:, None, :]
-            + of_form
+            + form_effects
         )
         return np.asarray(expit(logit.astype(np.float32)))
 
@@ -79,18 +87,18 @@ class Truth:
         """(respondents, items, wordings, runs): right or wrong; some answers are the same in every
         run.
         """
-        drawn = rng.random((*chances.shape, runs)) < chances[..., None]
+        draws = rng.random((*chances.shape, runs)) < chances[..., None]
         fixed = rng.random(chances.shape) < chances
         steady = rng.random(chances.shape) < self.stable
-        return np.where(steady[..., None], fixed[..., None], drawn).astype(np.float64)
+        return np.where(steady[..., None], fixed[..., None], draws).astype(np.float64)
 
     def mean(self, chances: Array, runs: int, rng: np.random.Generator) -> Array:
         """(respondents,): the score of one study."""
-        drawn = rng.random((runs, *chances.shape), dtype=np.float32) < chances
+        draws = rng.random((runs, *chances.shape), dtype=np.float32) < chances
         if self.stable:
             steady = rng.random(chances.shape, dtype=np.float32) < self.stable
-            drawn = np.where(steady, drawn[0], drawn)
-        return np.asarray(drawn.mean(axis=(0, 2, 3)))
+            draws = np.where(steady, draws[0], draws)
+        return np.asarray(draws.mean(axis=(0, 2, 3)))
 
 
 def draw_truth(rng: np.random.Generator) -> Truth:
@@ -137,11 +145,11 @@ def draw_pilot(rng: np.random.Generator, pictures: tuple[int, ...]) -> Pilot:
     wording.
     """
     truth = draw_truth(rng)
-    where = items_on(int(rng.choice(pictures)), int(rng.choice([1, 2, 4, 8])), rng)
+    picture_index = items_on(int(rng.choice(pictures)), int(rng.choice([1, 2, 4, 8])), rng)
     forms, runs = int(rng.choice([2, 3])), int(rng.choice([2, 3]))
-    x = truth.answers(truth.chances(where, truth.wordings(forms, rng), rng), runs, rng)
+    x = truth.answers(truth.chances(picture_index, truth.wordings(forms, rng), rng), runs, rng)
     x[:, :, 1:, 1:] = np.nan
-    return Pilot(x, where, truth)
+    return Pilot(x, picture_index, truth)
 
 
 def realised(
@@ -159,22 +167,24 @@ def realised(
         ]
     )
     error = scores - scores.mean(axis=0)
-    apart = error - error.mean(axis=1, keepdims=True)
+    deviations = error - error.mean(axis=1, keepdims=True)
     scale = replicates / (replicates - 1)
     return (
         float(np.sqrt(scale * (error**2).mean())),
-        float(np.sqrt(scale * (apart**2).sum(axis=1).mean() / (len(truth.ability) - 1))),
+        float(np.sqrt(scale * (deviations**2).sum(axis=1).mean() / (len(truth.ability) - 1))),
     )
 
 
-def forecast_errors(parts: StudyParts, size: tuple[int, int, int, int]) -> tuple[float, float]:
+def forecast_errors(parts: StudyComponents, size: tuple[int, int, int, int]) -> tuple[float, float]:
     """The same, as forecast."""
-    asked = StudySize(pictures=size[0], items=size[1], forms=size[2], runs=size[3])
-    made = error_parts(parts, asked)
-    apart = sum(
-        float(v) for e, v in made.items() if "respondent" in e and ("item" in e or "picture" in e)
+    study_size = StudySize(pictures=size[0], items=size[1], forms=size[2], runs=size[3])
+    components = error_components(parts, study_size)
+    difference_variance = sum(
+        float(v)
+        for e, v in components.items()
+        if "respondent" in e and ("item" in e or "picture" in e)
     )
-    return float(forecast(parts, "sem", asked)), float(np.sqrt(apart))
+    return float(forecast(parts, "sem", study_size)), float(np.sqrt(difference_variance))
 
 
 @dataclass(frozen=True)
@@ -184,14 +194,14 @@ class Accuracy:
     ratios: Array
 
     @property
-    def within(self) -> Array:
+    def share_within_tenth(self) -> Array:
         """The share of designs within 10 %."""
         return np.asarray((np.abs(self.ratios - 1) <= 0.1).mean(axis=0))
 
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.ratios, [0.05, 0.5, 0.95], axis=0)
         return "\n".join(
-            f"  {name:<34} within 10 %: {self.within[i]:.1%} of {len(self.ratios)}; ratio"
+            f"  {name:<34} within 10 %: {self.share_within_tenth[i]:.1%} of {len(self.ratios)}; ratio"
             f" {middle[i]:.3f} [{low[i]:.3f}, {high[i]:.3f}]"
             for i, name in enumerate(
                 ("standard error of a score", "standard error of a difference")
@@ -211,7 +221,9 @@ def accuracy(
     rows = []
     for _ in range(designs):
         pilot = draw_pilot(rng, pictures)
-        parts = study_parts(pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False)
+        parts = study_variance_components(
+            pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False
+        )
         items = int(rng.choice([1, 2, 4, 6])) if parts.per_picture > 1 else 1
         size = (
             int(rng.choice([60, 120, 300])),
@@ -251,13 +263,13 @@ class Saving:
     def __str__(self) -> str:
         lines = []
         for i, (name, _) in enumerate(PRICES):
-            own = self.prices == i
-            if own.any():
+            selected = self.prices == i
+            if selected.any():
                 lines.append(
-                    f"  {name}: median saving {np.median(self.savings[own]):.0%} of {own.sum()}"
+                    f"  {name}: median saving {np.median(self.savings[selected]):.0%} of {selected.sum()}"
                     " designs"
                 )
-        whole = (
+        summary = (
             f"  all: median saving {np.median(self.savings):.1%} of {len(self.savings)}, at least"
             f" 30 % in {(self.savings >= 0.3).mean():.0%}"
         )
@@ -265,7 +277,7 @@ class Saving:
             [
                 *lines,
                 (
-                    f"{whole}; realised error against the default's, median"
+                    f"{summary}; realised error against the default's, median"
                     f" {np.median(self.errors):.3f}"
                 ),
             ]
@@ -280,24 +292,26 @@ def savings(designs: int, *, replicates: int = 60, seed: int = 2) -> Saving:
     rows = []
     while len(rows) < designs:
         pilot = draw_pilot(rng, (150, 250, 400))
-        parts = study_parts(pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False)
-        each = {
+        parts = study_variance_components(
+            pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False
+        )
+        sizes = {
             "pictures": parts.pictures,
             "items": parts.per_picture,
             "forms": parts.forms,
             "runs": parts.runs,
         }
-        now = float(forecast(parts, "mdd", StudySize(**each)))
-        which = len(rows) % len(PRICES)
-        made = design_of_scores(
+        current_mdd = float(forecast(parts, "mdd", StudySize(**sizes)))
+        price_index = len(rows) % len(PRICES)
+        design = design_of_scores(
             pilot.scores,
             pictures=pilot.pictures,
             families=pilot.truth.families,
-            targets=[f"mdd<={now * rng.uniform(0.6, 1.1):.6f}"],
-            prices=parse_prices(PRICES[which][1]),
+            targets=[f"mdd<={current_mdd * rng.uniform(0.6, 1.1):.6f}"],
+            prices=parse_prices(PRICES[price_index][1]),
         )
-        assert made.same is not None
-        assert made.saving is not None
+        assert design.same is not None
+        assert design.saving is not None
         errors = [
             realised(
                 pilot.truth,
@@ -305,9 +319,9 @@ def savings(designs: int, *, replicates: int = 60, seed: int = 2) -> Saving:
                 replicates,
                 rng,
             )[1]
-            for row in (made.cheapest, made.same)
+            for row in (design.cheapest, design.same)
         ]
-        rows.append((which, made.saving, errors[0] / errors[1]))
+        rows.append((price_index, design.saving, errors[0] / errors[1]))
     table = np.array(rows)
     return Saving(table[:, 0].astype(np.int64), table[:, 1], table[:, 2])
 
@@ -320,11 +334,11 @@ class Refusals:
 
     tried: int
     refused: int
-    named: int
+    n_named: int
 
     def __str__(self) -> str:
         return (
-            f"  {self.refused} of {self.tried} targets out of reach were refused, {self.named} with"
+            f"  {self.refused} of {self.tried} targets out of reach were refused, {self.n_named} with"
             " the component in the way"
         )
 
@@ -334,13 +348,13 @@ def refusals(designs: int, *, seed: int = 3) -> Refusals:
     wordings' part is.
     """
     rng = np.random.default_rng(seed)
-    refused = named = 0
+    refused = n_named = 0
     for i in range(designs):
         pilot = draw_pilot(rng, (150,))
         truth = replace(pilot.truth, own_form=0.8)
         if i % 2:
-            where = pilot.pictures
-            x = truth.answers(truth.chances(where, truth.wordings(2, rng), rng), 2, rng)
+            picture_index = pilot.pictures
+            x = truth.answers(truth.chances(picture_index, truth.wordings(2, rng), rng), 2, rng)
             scores, targets, free, words = x, ["forms>=.995"], ["pictures"], ("respondent x form",)
         else:
             scores, free, words = pilot.scores, ["runs"], ("item", "picture")
@@ -368,8 +382,8 @@ def refusals(designs: int, *, seed: int = 3) -> Refusals:
         except DesignError as error:
             refused += 1
             blamed = str(error).partition("in the way stands ")[2].partition(" (")[0]
-            named += any(word in blamed for word in words) and "run" not in blamed
-    return Refusals(designs, refused, named)
+            n_named += any(word in blamed for word in words) and "run" not in blamed
+    return Refusals(designs, refused, n_named)
 
 
 @dataclass(frozen=True)
@@ -393,22 +407,22 @@ class Trust:
 
     def __str__(self) -> str:
         lines = []
-        for i, whom in enumerate(("these respondents", "other respondents")):
+        for i, population in enumerate(("these respondents", "other respondents")):
             plain = np.abs(self.true[:, i]) > self.error[:, i]
-            chosen = np.abs(self.forecast[:, i]) > self.error[:, i]
+            recommended = np.abs(self.forecast[:, i]) > self.error[:, i]
             hit = np.sign(self.forecast[:, i]) == np.sign(self.true[:, i])
-            made = np.isfinite(self.error[:, i])
-            cover = (np.abs(self.forecast - self.true) <= 1.96 * self.error)[made, i].mean()
+            finite = np.isfinite(self.error[:, i])
+            cover = (np.abs(self.forecast - self.true) <= 1.96 * self.error)[finite, i].mean()
             lines.append(
-                f"  {whom}: the right benchmark in {hit[plain].mean():.1%} of {plain.sum()} pairs"
-                f" whose true difference exceeds its standard error; of {chosen.sum()} named,"
-                f" {hit[chosen].mean():.1%} are right; interval holds the truth in {cover:.1%} of"
-                f" {made.sum()} forecast, {(~made).sum()} refused"
+                f"  {population}: the right benchmark in {hit[plain].mean():.1%} of {plain.sum()} pairs"
+                f" whose true difference exceeds its standard error; of {recommended.sum()} named,"
+                f" {hit[recommended].mean():.1%} are right; interval holds the truth in {cover:.1%} of"
+                f" {finite.sum()} forecast, {(~finite).sum()} refused"
             )
         return "\n".join(lines)
 
 
-def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
+def trust(pairs: int, *, n_others: int = 100, seed: int = 5) -> Trust:
     """Two benchmarks of different difficulty and noise before the same respondents, each in a study
     of as many items.
     """
@@ -420,33 +434,40 @@ def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
         alike = KINSHIP if relatives > 1 else 0.0
         r, m = rng.uniform(0.7, 0.98), len(first.ability)
         everybody = np.concatenate(
-            [first.families, first.families[-1] + 1 + np.arange(others) // relatives]
+            [first.families, first.families[-1] + 1 + np.arange(n_others) // relatives]
         )
 
-        def traits(of: Array = everybody, alike: float = alike) -> Array:
-            z = rng.normal(size=len(of))
+        def traits(family_index: Array = everybody, alike: float = alike) -> Array:
+            z = rng.normal(size=len(family_index))
             return np.asarray(
-                np.sqrt(alike) * rng.normal(size=len(of))[of] + np.sqrt(1 - alike) * z
+                np.sqrt(alike) * rng.normal(size=len(family_index))[family_index]
+                + np.sqrt(1 - alike) * z
             )
 
         shared = traits()
         worlds, audits, sizes = [], [], []
         for _ in range(2):
-            own = draw_truth(rng)
+            benchmark_truth = draw_truth(rng)
             level = rng.uniform(0, 2) + rng.uniform(0.4, 1.0) * (
                 np.sqrt(r) * shared + np.sqrt(1 - r) * traits()
             )
-            whole = replace(own, ability=level, families=everybody, own_form=0.0)
-            few = replace(whole, ability=level[:m], families=first.families)
-            where = items_on(int(rng.choice([100, 150, 250])), int(rng.choice([1, 2, 4])), rng)
-            x = few.answers(few.chances(where, np.zeros((m, 1)), rng), 2, rng)
-            parts = study_parts(x, where, few.families)
+            population_truth = replace(
+                benchmark_truth, ability=level, families=everybody, own_form=0.0
+            )
+            sample_truth = replace(population_truth, ability=level[:m], families=first.families)
+            picture_index = items_on(
+                int(rng.choice([100, 150, 250])), int(rng.choice([1, 2, 4])), rng
+            )
+            x = sample_truth.answers(
+                sample_truth.chances(picture_index, np.zeros((m, 1)), rng), 2, rng
+            )
+            parts = study_variance_components(x, picture_index, sample_truth.families)
             items = 240 / parts.per_picture
             sizes.append(StudySize(pictures=items, items=parts.per_picture))
-            worlds.append((whole, where))
+            worlds.append((population_truth, picture_index))
             audits.append((x, parts))
         scores = [np.nanmean(x, axis=(1, 2, 3)) for x, _ in audits]
-        effective = min(independent(parts) for _, parts in audits)
+        effective = min(effective_respondents(parts) for _, parts in audits)
         compared = compare_studies(
             audits[0][1],
             audits[1][1],
@@ -455,7 +476,9 @@ def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
             effective,
         )
         true = [_truth(*world, size, m, rng) for world, size in zip(worlds, sizes, strict=True)]
-        for population, contest in enumerate((compared.these, compared.others)):
+        for population, contest in enumerate(
+            (compared.fixed_respondents, compared.other_respondents)
+        ):
             rows.append(
                 (contest.difference, true[0][population] - true[1][population], contest.error)
             )
@@ -466,30 +489,33 @@ def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
 
 def _truth(
     world: Truth,
-    where: npt.NDArray[np.int64],
+    picture_index: npt.NDArray[np.int64],
     size: StudySize,
-    these: int,
+    n_sampled: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
     """log(U / Q) of these respondents and of others: expected scores over thousands of fresh items,
     errors of 80 studies.
     """
     m = len(world.ability)
-    none = np.zeros((m, 1))
-    many = items_on(2000, 1)
-    level = np.mean([world.chances(many, none, rng).mean(axis=(1, 2)) for _ in range(2)], axis=0)
-    counts = np.bincount(where)
+    zero_wordings = np.zeros((m, 1))
+    item_pictures = items_on(2000, 1)
+    level = np.mean(
+        [world.chances(item_pictures, zero_wordings, rng).mean(axis=(1, 2)) for _ in range(2)],
+        axis=0,
+    )
+    counts = np.bincount(picture_index)
     scores = []
     for _ in range(80):
-        drawn = rng.choice(counts, size=round(float(np.asarray(size.pictures))))
-        pictures = np.repeat(np.arange(len(drawn)), drawn)
-        scores.append(world.mean(world.chances(pictures, none, rng), 1, rng))
+        item_counts = rng.choice(counts, size=round(float(np.asarray(size.pictures))))
+        pictures = np.repeat(np.arange(len(item_counts)), item_counts)
+        scores.append(world.mean(world.chances(pictures, zero_wordings, rng), 1, rng))
     error = np.array(scores) - np.mean(scores, axis=0)
     ratios = []
-    for own in (slice(None, these), slice(these, None)):
-        apart = error[:, own] - error[:, own].mean(axis=1, keepdims=True)
-        noise = 80 / 79 * float((apart**2).sum(axis=1).mean()) / (apart.shape[1] - 1)
-        ratios.append(float(np.log(level[own].var(ddof=1) / noise)))
+    for subset in (slice(None, n_sampled), slice(n_sampled, None)):
+        deviations = error[:, subset] - error[:, subset].mean(axis=1, keepdims=True)
+        noise = 80 / 79 * float((deviations**2).sum(axis=1).mean()) / (deviations.shape[1] - 1)
+        ratios.append(float(np.log(level[subset].var(ddof=1) / noise)))
     return ratios[0], ratios[1]
 
 
@@ -499,11 +525,11 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of the studies")
     parser.add_argument("--part", choices=PARTS, action="append", help="this part alone; repeat it")
-    given = parser.parse_args()
-    for name in given.part or PARTS:
+    args = parser.parse_args()
+    for name in args.part or PARTS:
         start = time.perf_counter()
         title, count, make = PARTS[name]
-        print(f"{title}:", make(count // 10 if given.quick else count), sep="\n")
+        print(f"{title}:", make(count // 10 if args.quick else count), sep="\n")
         print(f"  ({name}, {(time.perf_counter() - start) / 60:.1f} minutes)", flush=True)
 
 

@@ -57,12 +57,13 @@ def simulate(
         sizes.append(min(int(rng.integers(1, 4)), RESPONDENTS - sum(sizes)))
     families = [f"family {k}" for k, size in enumerate(sizes) for _ in range(size)]
     families += [f"new {k}" for k in range(new)]
-    of = np.unique(families, return_inverse=True)[1]
-    many, each = int(of.max()) + 1, len(families)
+    family_index = np.unique(families, return_inverse=True)[1]
+    n_families, n_respondents = int(family_index.max()) + 1, len(families)
 
-    def mixed(common: float, own: float, *shape: int) -> Array:
+    def mixed(common: float, respondent_sd: float, *shape: int) -> Array:
         return np.asarray(
-            common * rng.normal(size=(many, *shape))[of] + own * rng.normal(size=(each, *shape))
+            common * rng.normal(size=(n_families, *shape))[family_index]
+            + respondent_sd * rng.normal(size=(n_respondents, *shape))
         )
 
     kind = rng.choice(5, items, p=(0.35, 0.25, 0.15, 0.13, 0.12))
@@ -77,14 +78,14 @@ def simulate(
     )
     logit = slope * (mixed(0.55, 0.45)[:, None] + mixed(0.35, 0.25, 5)[:, kind]) + hidden + easy
     logit += (
-        0.5 * rng.normal(size=(many, items))[of]
-        + 0.4 * rng.normal(size=(each, int(pictures.max()) + 1))[:, pictures]
+        0.5 * rng.normal(size=(n_families, items))[family_index]
+        + 0.4 * rng.normal(size=(n_respondents, int(pictures.max()) + 1))[:, pictures]
     )
     logit += mixed(0.5, 0.3)[:, None] * np.where(yes, 1, -1)
     guess = rng.choice((0.0, 0.1, 0.25), items)
-    values = (rng.random((each, items)) < guess + (0.98 - guess) / (1 + np.exp(-logit))).astype(
-        np.float64
-    )
+    values = (
+        rng.random((n_respondents, items)) < guess + (0.98 - guess) / (1 + np.exp(-logit))
+    ).astype(np.float64)
     names = ("existence", "attribute", "counting", "relation", "action")
     return Study(
         values,
@@ -102,11 +103,11 @@ def f1(values: Array, right: Sequence[str]) -> Measure:
     return Measure("F1", lambda t: 2 * t["tp"] / (2 * t["tp"] + t["fp"] + t["fn"]), tallies)
 
 
-def tau(scores: Array, whole: Array) -> float:
+def tau(scores: Array, full_scores: Array) -> float:
     """Kendall's tau-b."""
     from scipy.stats import kendalltau
 
-    return float(kendalltau(scores, whole).statistic)
+    return float(kendalltau(scores, full_scores).statistic)
 
 
 @dataclass
@@ -132,7 +133,7 @@ COLUMNS = ("mean error", "Kendall's tau", "coverage", "half width")
 
 def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int = 0) -> None:
     """Studies of one size: the loss that the command states, and the loss on new families."""
-    tally, chosen, seconds = Tally({}), [], []
+    tally, methods, seconds = Tally({}), [], []
     parallel: list[tuple[float, float]] = []
     worse = 0
     for replicate in range(replicates):
@@ -153,11 +154,11 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
             seed=replicate,
         )
         seconds.append(time.perf_counter() - began)
-        chosen.append(short.method)
+        methods.append(short.method)
         for measure in (mean_measure(new, "share right"), f1(new, study.right)):
             of_form = []
             for k, form in enumerate(short.forms):
-                loss = short.held_out.loss[measure.name][k]
+                loss = short.held_out_scores.loss[measure.name][k]
                 tally.add(
                     f"{measure.name}, held-out families",
                     loss.mean_error,
@@ -165,24 +166,26 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
                     loss.coverage,
                     loss.half_width,
                 )
-                got, whole = (
-                    measure.scaled(form, factor=loss.factor, freedom=loss.freedom),
-                    measure.whole(),
+                got, full_scores = (
+                    measure.scale_scores(form, factor=loss.factor, df=loss.freedom),
+                    measure.full_scores(),
                 )
-                inside = float(((got.low <= whole) & (whole <= got.high)).mean())
-                error = float(np.abs(got.scores - whole).mean())
+                coverage = float(((got.low <= full_scores) & (full_scores <= got.high)).mean())
+                error = float(np.abs(got.scores - full_scores).mean())
                 tally.add(
                     f"{measure.name}, new families",
                     error,
-                    tau(got.scores, whole),
-                    inside,
+                    tau(got.scores, full_scores),
+                    coverage,
                     float((got.high - got.low).mean() / 2),
                 )
                 worse += error > 0.02
                 of_form.append(got.scores)
             if forms > 1:
-                held = short.held_out.parallel[measure.name].reliability
-                parallel.append((held, float(np.corrcoef(of_form[0], of_form[1])[0, 1])))
+                held_out_reliability = short.held_out_scores.parallel[measure.name].reliability
+                parallel.append(
+                    (held_out_reliability, float(np.corrcoef(of_form[0], of_form[1])[0, 1]))
+                )
         print(
             f"  study {replicate + 1}: {short.method}, {seconds[-1]:.0f} s",
             file=sys.stderr,
@@ -192,41 +195,41 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
         f"\n### {items:,} items, {share}, {forms} form{'s' * (forms > 1)}, {replicates} studies\n"
     )
     print(
-        f"methods chosen: {', '.join(f'{m} {chosen.count(m)}' for m in dict.fromkeys(chosen))};"
+        f"methods chosen: {', '.join(f'{m} {methods.count(m)}' for m in dict.fromkeys(methods))};"
         f" median {np.median(seconds):.0f} s"
     )
     print(f"studies and scores whose mean error on new families is over .02: {worse}")
     if parallel:
-        held, fresh = np.mean(parallel, axis=0)
+        held_out_reliability, fresh = np.mean(parallel, axis=0)
         print(
-            f"parallel-forms reliability: {held:.3f} on held-out families, {fresh:.3f} on new"
+            f"parallel-forms reliability: {held_out_reliability:.3f} on held-out families, {fresh:.3f} on new"
             " families"
         )
     tally.print(COLUMNS)
 
 
-def shown(title: str, short: Shortening) -> None:
+def print_study(title: str, short: Shortening) -> None:
     """One real study: what the command states."""
     print(
-        f"\n### {title}\n\n{short.items:,} of {short.of_items:,} items from"
+        f"\n### {title}\n\n{short.items:,} of {short.full_items:,} items from"
         f" {len(short.respondents)} respondents of {len(set(short.families))} families; method"
         f" {short.method}"
     )
     tally = Tally({})
-    for name, losses in short.held_out.loss.items():
+    for name, losses in short.held_out_scores.loss.items():
         for k, loss in enumerate(losses):
             tally.add(
                 f"{name}, form {'AB'[k]}", loss.mean_error, loss.tau, loss.coverage, loss.half_width
             )
     tally.print(COLUMNS)
-    for name, agreement in short.held_out.parallel.items():
+    for name, agreement in short.held_out_scores.parallel.items():
         print(
             f"\nparallel-forms reliability of {name}: {agreement.reliability:.3f}, mean shift"
             f" {agreement.mean_shift:+.3f}"
         )
 
 
-def of_captions(
+def caption_study(
     data: Path, rng: np.random.Generator
 ) -> tuple[Array, list[str], list[str], list[str]]:
     """POPE's question put to recorded captions: does the caption mention an object that is there,
@@ -246,35 +249,42 @@ def of_captions(
     for word, name in ((word, name) for word, name in synonyms.items() if word):
         words.setdefault(name, []).append(word)
     patterns = {
-        name: re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})s?\b")
-        for name, own in words.items()
+        name: re.compile(rf"\b(?:{'|'.join(map(re.escape, synonyms))})s?\b")
+        for name, synonyms in words.items()
     }
     captions: dict[str, dict[int, str]] = {}
     for path in sorted((data / "pope" / "captions").glob("*.json")):
         captions[path.stem] = _captions(path)
-    order = next(own for own in captions.values() if own)
+    order = next(captions_of_model for captions_of_model in captions.values() if captions_of_model)
     pictures = [
-        key for key in order if key in by_id and all(key in own for own in captions.values())
+        key
+        for key in order
+        if key in by_id and all(key in captions_of_model for captions_of_model in captions.values())
     ]
     count = {name: sum(name in by_id[key] for key in pictures) for name in patterns}
     names = [name for name in patterns if count[name]]
     chance = np.array([count[name] for name in names], dtype=np.float64)
     rows: list[tuple[int, str, str]] = []
     for key in pictures:
-        there = sorted(by_id[key] & set(names))
-        away = np.where([name in by_id[key] for name in names], 0.0, chance)
-        rows += [(key, name, "yes") for name in rng.permutation(there)[:3]]
+        present = sorted(by_id[key] & set(names))
+        absent_chances = np.where([name in by_id[key] for name in names], 0.0, chance)
+        rows += [(key, name, "yes") for name in rng.permutation(present)[:3]]
         rows += [
             (key, names[i], "no")
-            for i in rng.choice(len(names), 3, replace=False, p=away / away.sum())
+            for i in rng.choice(
+                len(names), 3, replace=False, p=absent_chances / absent_chances.sum()
+            )
         ]
     values = np.array(
         [
             [
-                float((patterns[name].search(own[key].lower()) is not None) == (right == "yes"))
+                float(
+                    (patterns[name].search(captions_of_model[key].lower()) is not None)
+                    == (right == "yes")
+                )
                 for key, name, right in rows
             ]
-            for own in captions.values()
+            for captions_of_model in captions.values()
         ]
     )
     return (
@@ -289,12 +299,12 @@ def _captions(path: Path) -> dict[int, str]:
     """Picture -> caption; the files are JSON lines or JSON values one after another, and one names
     no pictures.
     """
-    text, place, decoder, rows = path.read_text("utf-8"), 0, json.JSONDecoder(), []
-    while place < len(text):
-        if text[place] in " \n\r\t,[]":
-            place += 1
+    text, offset, decoder, rows = path.read_text("utf-8"), 0, json.JSONDecoder(), []
+    while offset < len(text):
+        if text[offset] in " \n\r\t,[]":
+            offset += 1
             continue
-        row, place = decoder.raw_decode(text, place)
+        row, offset = decoder.raw_decode(text, offset)
         rows.append(row)
     ids = (
         _ids(path.with_name("Instruction1_instructblip.json"))
@@ -319,8 +329,8 @@ def pope(data: Path) -> None:
     """Recorded captions read as POPE reads answers, and simulated answers to POPE's own 9,000
     questions.
     """
-    values, families, right, pictures = of_captions(data, np.random.default_rng(0))
-    shown(
+    values, families, right, pictures = caption_study(data, np.random.default_rng(0))
+    print_study(
         f"Recorded captions of {len(values)} respondents, read as answers to {values.shape[1]:,}"
         " questions of POPE's kind",
         shorten_answers(
@@ -349,7 +359,7 @@ def pope(data: Path) -> None:
             pictures=[str(item.image) for item in items],
             seed=replicate,
         )
-        loss = short.held_out.loss["mean"][0]
+        loss = short.held_out_scores.loss["mean"][0]
         tally.add(
             "share right, held-out families",
             loss.mean_error,
@@ -358,16 +368,16 @@ def pope(data: Path) -> None:
             loss.half_width,
         )
         measure = mean_measure(study.values[RESPONDENTS:])
-        got, whole = (
-            measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom),
-            measure.whole(),
+        got, full_scores = (
+            measure.scale_scores(short.forms[0], factor=loss.factor, df=loss.freedom),
+            measure.full_scores(),
         )
-        inside = float(((got.low <= whole) & (whole <= got.high)).mean())
+        coverage = float(((got.low <= full_scores) & (full_scores <= got.high)).mean())
         tally.add(
             "share right, new families",
-            float(np.abs(got.scores - whole).mean()),
-            tau(got.scores, whole),
-            inside,
+            float(np.abs(got.scores - full_scores).mean()),
+            tau(got.scores, full_scores),
+            coverage,
             float((got.high - got.low).mean() / 2),
         )
     print(f"\n### POPE's own {len(items):,} questions, simulated answers, 10%, 5 studies")
@@ -380,7 +390,7 @@ def shapes(path: Path) -> None:
 
     for name in ("shapes_yesno", "shapes_choice", "shapes_vqa"):
         for share in ("10%", "30%"):
-            shown(f"{name}, {share}", shorten(name, path, share, forms=2).shortening)
+            print_study(f"{name}, {share}", shorten(name, path, share, forms=2).shortening)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -391,18 +401,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     reader.add_argument("--pairs", type=int, default=0, help="studies with two forms too")
     reader.add_argument("--shapes", type=Path)
     reader.add_argument("--data", type=Path)
-    given: Any = reader.parse_args(arguments)
-    if given.replicates:
-        simulated(given.replicates, AMBER, "10%")
-    if given.pairs:
-        simulated(given.pairs, AMBER, "10%", forms=2, seed=1)
-    if given.small:
-        simulated(given.small, 1_000, "30%")
-        simulated(given.small, 1_000, "10%")
-    if given.data:
-        pope(given.data)
-    if given.shapes:
-        shapes(given.shapes)
+    args: Any = reader.parse_args(arguments)
+    if args.replicates:
+        simulated(args.replicates, AMBER, "10%")
+    if args.pairs:
+        simulated(args.pairs, AMBER, "10%", forms=2, seed=1)
+    if args.small:
+        simulated(args.small, 1_000, "30%")
+        simulated(args.small, 1_000, "10%")
+    if args.data:
+        pope(args.data)
+    if args.shapes:
+        shapes(args.shapes)
 
 
 if __name__ == "__main__":

@@ -50,10 +50,10 @@ class World:
     @property
     def name(self) -> str:
         sizes = f"1 to {self.items}" if self.unequal else str(self.items)
-        more = (", items like these" if self.endless else "") + (
+        suffix = (", items like these" if self.endless else "") + (
             ", 5 % unscored" if self.unscored else ""
         )
-        return f"{self.mean:g} | {sizes} | {self.sd:g} | {self.pictures}{more}"
+        return f"{self.mean:g} | {sizes} | {self.sd:g} | {self.pictures}{suffix}"
 
 
 def answers(
@@ -62,26 +62,26 @@ def answers(
     """(batch, respondents, pictures, items) of 0 and 1 or NaN, and (batch, pictures, items):
     whether the item exists.
     """
-    wanted = np.asarray(means, dtype=np.float64)
-    shape = (batch, wanted.size, world.pictures, world.items)
-    own, of_item = 0.3, 0.7
+    target_means = np.asarray(means, dtype=np.float64)
+    shape = (batch, target_means.size, world.pictures, world.items)
+    interaction_sd, item_sd = 0.3, 0.7
     picture = world.sd * rng.standard_normal((batch, 1, world.pictures, 1))
-    item = of_item * rng.standard_normal((batch, 1, world.pictures, world.items))
-    by_picture = own * rng.standard_normal((batch, wanted.size, world.pictures, 1))
-    spread = math.sqrt(1 + world.sd**2 + of_item**2 + own**2)
-    middle = (ndtri(wanted) * spread)[None, :, None, None]
+    item = item_sd * rng.standard_normal((batch, 1, world.pictures, world.items))
+    by_picture = interaction_sd * rng.standard_normal((batch, target_means.size, world.pictures, 1))
+    spread = math.sqrt(1 + world.sd**2 + item_sd**2 + interaction_sd**2)
+    middle = (ndtri(target_means) * spread)[None, :, None, None]
     right = (rng.random(shape) < ndtr(middle + picture + item + by_picture)).astype(float)
     sizes = (
         rng.integers(1, world.items + 1, (batch, world.pictures)) if world.unequal else world.items
     )
-    there = np.arange(world.items) < np.asarray(sizes)[..., None] * np.ones(
+    present = np.arange(world.items) < np.asarray(sizes)[..., None] * np.ones(
         (batch, world.pictures, 1)
     )
-    right[np.broadcast_to(~there[:, None], shape)] = np.nan
+    right[np.broadcast_to(~present[:, None], shape)] = np.nan
     if world.unscored:  # wrong answers are lost more often than right ones
         lost = rng.random(shape) < np.where(right == 1, world.unscored / 2, world.unscored * 3)
         right[lost] = np.nan
-    return right, there
+    return right, present
 
 
 WORLDS = [
@@ -103,7 +103,7 @@ WORLDS = [
 
 def missed(world: World, runs: int, rng: np.random.Generator) -> float:
     """The share of runs whose interval leaves the true score out at any time."""
-    out = 0
+    n_missed = 0
     for start in range(0, runs, 250):
         batch = min(250, runs - start)
         right, _ = answers(rng, world, [world.mean], batch)
@@ -113,13 +113,13 @@ def missed(world: World, runs: int, rng: np.random.Generator) -> float:
             truth = np.full(batch, world.mean)
         population = math.inf if world.endless else world.pictures
         wealth = Wealth(truth[:, None], largest=world.items, population=population)
-        ever = np.zeros(batch, dtype=bool)
+        rejected = np.zeros(batch, dtype=bool)
         for k in range(world.pictures):
             wealth.draw(totals[:, k], items[:, k])
             if k + 1 < world.pictures or world.endless:
-                ever |= wealth.either[:, 0] >= -math.log(GOAL)
-        out += int(ever.sum())
-    return out / runs
+                rejected |= wealth.log_wealth_two_sided[:, 0] >= -math.log(GOAL)
+        n_missed += int(rejected.sum())
+    return n_missed / runs
 
 
 def widths(world: World, runs: int, rng: np.random.Generator) -> tuple[float, float]:
@@ -132,17 +132,17 @@ def widths(world: World, runs: int, rng: np.random.Generator) -> tuple[float, fl
         running = RunningInterval(
             population=math.inf if world.endless else world.pictures, largest=world.items
         )
-        seen = world.pictures // 2
-        for k in range(seen):
+        n_seen = world.pictures // 2
+        for k in range(n_seen):
             running.draw(right[0, 0, k])
         totals, items = (
-            np.nansum(right[0, 0, :seen], axis=1),
-            np.isfinite(right[0, 0, :seen]).sum(axis=1),
+            np.nansum(right[0, 0, :n_seen], axis=1),
+            np.isfinite(right[0, 0, :n_seen]).sum(axis=1),
         )
         residual = (totals - running.estimate * items) / items.mean()
-        left = 1.0 if world.endless else 1 - seen / world.pictures
+        left = 1.0 if world.endless else 1 - n_seen / world.pictures
         half.append(running.half_width)
-        fixed.append(1.96 * residual.std(ddof=1) * math.sqrt(left / seen))
+        fixed.append(1.96 * residual.std(ddof=1) * math.sqrt(left / n_seen))
     return float(np.mean(half)), float(np.mean(fixed))
 
 
@@ -200,26 +200,30 @@ def decided(rng: np.random.Generator, case: Pairs, runs: int) -> Decided:
     """What is decided of every pair in so many runs; `RunningPairs` for all runs at a time."""
     right, _ = answers(rng, case.world, case.means, runs)
     first, second = np.triu_indices(len(case.means), 1)
-    apart_by = right[:, first] - right[:, second]
-    totals, items = np.nansum(apart_by, axis=-1), np.isfinite(apart_by).sum(axis=-1)
+    differences = right[:, first] - right[:, second]
+    totals, items = np.nansum(differences, axis=-1), np.isfinite(differences).sum(axis=-1)
     truth = totals.sum(axis=-1) / items.sum(axis=-1)
     pairs, pictures = first.size, case.world.pictures
     against = [0.0, case.smallest, -case.smallest] if case.smallest else [0.0]
     supposed = np.broadcast_to(against, (runs, pairs, len(against))).copy()
     wealth = Wealth(supposed, -1.0, 1.0, case.world.items, pictures, GOAL / pairs)
-    apart, near = np.zeros((runs, pairs)), np.zeros((runs, pairs, 2))
+    separation, closeness = np.zeros((runs, pairs)), np.zeros((runs, pairs, 2))
     state = np.full((runs, pairs), "open", dtype="<U9")
     difference, share = np.full((runs, pairs), np.nan), np.ones((runs, pairs))
-    seen, seen_items = np.zeros((runs, pairs)), np.zeros((runs, pairs))
+    seen_totals, seen_items = np.zeros((runs, pairs)), np.zeros((runs, pairs))
     limits = np.log(np.arange(pairs, 0, -1) / GOAL)
     for k in range(pictures - 1):  # the last picture leaves nothing to decide
         wealth.draw(totals[..., k], items[..., k])
-        seen, seen_items = seen + totals[..., k], seen_items + items[..., k]
-        above, below = wealth.above, wealth.below
-        apart = np.maximum(apart, np.logaddexp(above[..., 0], below[..., 0]) - math.log(2))
+        seen_totals, seen_items = seen_totals + totals[..., k], seen_items + items[..., k]
+        log_above, log_below = wealth.log_wealth_above, wealth.log_wealth_below
+        separation = np.maximum(
+            separation, np.logaddexp(log_above[..., 0], log_below[..., 0]) - math.log(2)
+        )
         if case.smallest:
-            near = np.maximum(near, np.stack([below[..., 1], above[..., 2]], axis=-1))
-        strength = np.maximum(apart, near.min(axis=-1))
+            closeness = np.maximum(
+                closeness, np.stack([log_below[..., 1], log_above[..., 2]], axis=-1)
+            )
+        strength = np.maximum(separation, closeness.min(axis=-1))
         order = np.argsort(-strength, axis=1, kind="stable")
         passed = np.logical_and.accumulate(
             np.take_along_axis(strength, order, axis=1) >= limits, axis=1
@@ -227,9 +231,9 @@ def decided(rng: np.random.Generator, case: Pairs, runs: int) -> Decided:
         decided_now = np.zeros_like(passed)
         np.put_along_axis(decided_now, order, passed, axis=1)
         new = decided_now & (state == "open")
-        state[new & (apart >= near.min(axis=-1))] = "separated"
-        state[new & (apart < near.min(axis=-1))] = "within"
-        difference[new] = seen[new] / seen_items[new]
+        state[new & (separation >= closeness.min(axis=-1))] = "separated"
+        state[new & (separation < closeness.min(axis=-1))] = "within"
+        difference[new] = seen_totals[new] / seen_items[new]
         share[new] = (k + 1) / pictures
         if (state != "open").all():
             break
@@ -240,14 +244,14 @@ def wrong(case: Pairs, runs: int, rng: np.random.Generator) -> float:
     """The share of runs in which any pair is decided wrongly: in the wrong order, or as near though
     it is not.
     """
-    out = 0
+    n_wrong = 0
     for start in range(0, runs, 250):
         batch = min(250, runs - start)
-        done = decided(rng, case, batch)
-        turned = (done.state == "separated") & (done.truth * done.difference <= 0)
-        far = (done.state == "within") & (np.abs(done.truth) >= case.smallest)
-        out += int((turned | far).any(axis=1).sum())
-    return out / runs
+        decisions = decided(rng, case, batch)
+        turned = (decisions.state == "separated") & (decisions.truth * decisions.difference <= 0)
+        distant = (decisions.state == "within") & (np.abs(decisions.truth) >= case.smallest)
+        n_wrong += int((turned | distant).any(axis=1).sum())
+    return n_wrong / runs
 
 
 def main() -> None:
@@ -256,12 +260,12 @@ def main() -> None:
     parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--until", default="half_width<=.05")
     parser.add_argument("--pairs", action="store_true")
-    given = parser.parse_args()
-    if given.shapes:
-        shapes(given.until)
+    args = parser.parse_args()
+    if args.shapes:
+        shapes(args.until)
         return
-    runs = RUNS // 10 if given.quick else RUNS
-    if not given.pairs:
+    runs = RUNS // 10 if args.quick else RUNS
+    if not args.pairs:
         _intervals(runs)
     _decisions(runs)
 
@@ -287,10 +291,10 @@ def _decisions(runs: int) -> None:
     print("means | smallest difference | items a picture | sd | pictures | any error")
     for i, case in enumerate(FAMILIES):
         print(f"{case.name} | {wrong(case, runs, np.random.default_rng([18, i])):.4f}", flush=True)
-    few = max(50, runs // 20)
+    reduced_runs = max(50, runs // 20)
     print(
         "\nShare of the answers until neighbours twice the smallest difference apart are told, in"
-        f" {few} runs (at most .5)"
+        f" {reduced_runs} runs (at most .5)"
     )
     print(
         "means | smallest difference | items a picture | sd | pictures | median | upper quartile |"
@@ -299,7 +303,7 @@ def _decisions(runs: int) -> None:
     for i, case in enumerate(GAPS):
         rng = np.random.default_rng([19, i])
         shares = np.concatenate(
-            [decided(rng, case, 50).share.max(axis=1) for _ in range(few // 50)]
+            [decided(rng, case, 50).share.max(axis=1) for _ in range(reduced_runs // 50)]
         )
         early = np.mean(shares < 1)
         low, high = np.quantile(shares, [0.5, 0.75])
@@ -313,9 +317,9 @@ def shapes(rule: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.sqlite"
-        asked = []
+        n_answers = []
         stops = []
-        for more in (["--until", rule], []):  # stopped by the rule, then completed
+        for rule_options in (["--until", rule], []):  # stopped by the rule, then completed
             sys.argv = [
                 "hqm",
                 "audit",
@@ -326,35 +330,38 @@ def shapes(rule: str) -> None:
                 "--runs",
                 "1",
                 "-q",
-                *more,
+                *rule_options,
                 "--store",
                 str(store),
             ]
             began = time.monotonic()
-            with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+            with (
+                contextlib.redirect_stdout(io.StringIO()) as output,
+                contextlib.suppress(SystemExit),
+            ):
                 command()
             with hqm.Store(store, readonly=True) as opened:
-                asked.append(opened.count())
+                n_answers.append(opened.count())
                 stops = [record["stopped"] for record in opened.records() if "stopped" in record]
             print(
-                f"{' '.join(sys.argv[:-2])}: {asked[-1]:,} answers,"
+                f"{' '.join(sys.argv[:-2])}: {n_answers[-1]:,} answers,"
                 f" {time.monotonic() - began:.0f} s",
                 flush=True,
             )
-            if more:
-                print(out.getvalue(), flush=True)
-        print(f"saved: {1 - asked[0] / asked[1]:.3f} of the answers")
-        inside = 0
+            if rule_options:
+                print(output.getvalue(), flush=True)
+        print(f"saved: {1 - n_answers[0] / n_answers[1]:.3f} of the answers")
+        n_covering = 0
         with hqm.Store(store, readonly=True) as opened:
             for benchmark in hqm.load_all("shapes"):
                 first = hqm.gather(benchmark, opened, pictures=False).first
-                for at in stops:
-                    if at["benchmark"] == benchmark.name:
-                        truth = first.score(benchmark.metric(at["metric"]))[
-                            first.respondents.index(at["respondent"])
+                for stop_row in stops:
+                    if stop_row["benchmark"] == benchmark.name:
+                        truth = first.score(benchmark.metric(stop_row["metric"]))[
+                            first.respondents.index(stop_row["respondent"])
                         ]
-                        inside += bool(at["low"] <= truth <= at["high"])
-        print(f"{inside} of {len(stops)} intervals hold the score on all items")
+                        n_covering += bool(stop_row["low"] <= truth <= stop_row["high"])
+        print(f"{n_covering} of {len(stops)} intervals hold the score on all items")
 
 
 if __name__ == "__main__":

@@ -18,52 +18,56 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from hqm.reports.sentences import mend_lines
+from hqm.reports.sentences import remedy_lines
 
 import hqm
-from hqm.auditing.seven_questions import to_mend
-from tests.drawn_benchmarks import Drawn, bad, good
+from hqm.auditing.seven_questions import find_remedies
+from tests.drawn_benchmarks import PlantedBenchmark, bad, good
 
 FIRST_SEED = 70_000
-NAMED = "contradictory twins", "wrong keys", "solvable type", "position leak", "faulty pictures"
+DEFECTS = "contradictory twins", "wrong keys", "solvable type", "position leak", "faulty pictures"
 
 
-def _audit(drawn: Drawn, home: Path) -> hqm.BenchmarkAudit:
-    made = hqm.audit(hqm.load(str(drawn.folder)), [drawn.answers], store=home / "store.sqlite")
-    assert isinstance(made, hqm.BenchmarkAudit)
-    return made
+def _audit(benchmark: PlantedBenchmark, home: Path) -> hqm.BenchmarkAudit:
+    audit = hqm.audit(
+        hqm.load(str(benchmark.folder)), [benchmark.answers], store=home / "store.sqlite"
+    )
+    assert isinstance(audit, hqm.BenchmarkAudit)
+    return audit
 
 
-def _named(drawn: Drawn, audit: hqm.BenchmarkAudit) -> dict[str, bool]:
+def _named_defects(benchmark: PlantedBenchmark, audit: hqm.BenchmarkAudit) -> dict[str, bool]:
     """Which of the planted defects the five sentences name, and whether the list to read begins
     with them.
     """
-    first = [f"{line.title}. {line.sentence}" for line in mend_lines(audit, to_mend(audit))[:5]]
-    wanted = {
+    first = [
+        f"{line.title}. {line.sentence}" for line in remedy_lines(audit, find_remedies(audit))[:5]
+    ]
+    expected_words = {
         "contradictory twins": ("different right answers",),
         "wrong keys": ("eys to check",),
         "solvable type": ("eak", "existence"),
         "position leak": ("eak", "relation"),
-        "faulty pictures": (f"{len(drawn.missing)} missing", f"{len(drawn.broken)} broken"),
+        "faulty pictures": (f"{len(benchmark.missing)} missing", f"{len(benchmark.broken)} broken"),
     }
-    said = {
+    named_by_sentences = {
         name: any(all(word in sentence for word in words) for sentence in first)
-        for name, words in wanted.items()
+        for name, words in expected_words.items()
     }
-    planted = {*drawn.wrong_keys, *(twin for _, twin in drawn.twins)}
+    planted = {*benchmark.wrong_keys, *(twin for _, twin in benchmark.twins)}
     listed = [row["item"] for row in audit.estimate("items.reading_list").detail["reading_list"]][
         :10
     ]
     return {
-        **said,
-        "all five": all(said.values()),
+        **named_by_sentences,
+        "all five": all(named_by_sentences.values()),
         "7 of the first 10 to read": sum(i in planted for i in listed) >= 7,
     }
 
 
 def main(drawings: int) -> None:
     """Print a table of bad benchmarks, and a sentence about good ones."""
-    columns = [*NAMED, "all five", "7 of the first 10 to read"]
+    columns = [*DEFECTS, "all five", "7 of the first 10 to read"]
     print(
         "| bad benchmarks | drawings |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns)
     )
@@ -73,14 +77,22 @@ def main(drawings: int) -> None:
         for k in range(drawings):
             with tempfile.TemporaryDirectory() as folder:
                 home = Path(folder)
-                drawn = bad(home / "bad", FIRST_SEED + k, task=task, respondents=respondents)
-                counts.update(
-                    name for name, yes in _named(drawn, _audit(drawn, home)).items() if yes
+                planted_benchmark = bad(
+                    home / "bad", FIRST_SEED + k, task=task, respondents=respondents
                 )
-                drawn = good(home / "good", FIRST_SEED + k, task=task, respondents=respondents)
-                for each in to_mend(_audit(drawn, home / "good")):
-                    if each.severity != "note":
-                        invented[json.dumps([task, respondents, each.what])] += 1
+                counts.update(
+                    name
+                    for name, yes in _named_defects(
+                        planted_benchmark, _audit(planted_benchmark, home)
+                    ).items()
+                    if yes
+                )
+                planted_benchmark = good(
+                    home / "good", FIRST_SEED + k, task=task, respondents=respondents
+                )
+                for remedy in find_remedies(_audit(planted_benchmark, home / "good")):
+                    if remedy.severity != "note":
+                        invented[json.dumps([task, respondents, remedy.what])] += 1
         shares = " | ".join(f"{counts[name] / drawings:.2f}" for name in columns)
         print(f"| {task}, {respondents} respondents | {drawings} | {shares} |", flush=True)
     print(

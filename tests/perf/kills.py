@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     rng, server, kills = random.Random(options.seed), Server(), Counter[str]()
     twice = again_after_order = 0
-    with tempfile.TemporaryDirectory() as place, PlannedServer(server, delay=0.06) as served:
+    with tempfile.TemporaryDirectory() as scratch_dir, PlannedServer(server, delay=0.06) as served:
         command = [sys.executable, "-m", "hqm.cli", "audit", "shapes_yesno", "--quiet"]
         command += ["--limit", str(options.limit)]
         names = [f"openai/{name}@{served.url}?concurrency={options.concurrency}" for name in "ab"]
@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
             command += ["--set", "batch=4"]
         for name in names:
             command += ["-r", name]
-        plain = Path(place) / "plain"
+        plain = Path(scratch_dir) / "plain"
         plain.mkdir()
         begin = time.monotonic()
         process = started(command, plain)
@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
         unique = set(server.begun)
         round_ = 0
         while kills.total() < options.kills:
-            folder = Path(place) / f"round{round_}"
+            folder = Path(scratch_dir) / f"round{round_}"
             folder.mkdir()
             server.begun.clear()
             lost = 0
@@ -132,25 +132,25 @@ def main(arguments: list[str] | None = None) -> None:
                     process.send_signal(sent)
                     _, err = process.communicate()
                     time.sleep(0.3)  # what was in flight is counted
-                there = rows(folder / "store.sqlite")
-                assert there.items() <= expected.items()
+                stored_rows = rows(folder / "store.sqlite")
+                assert stored_rows.items() <= expected.items()
                 status, fresh = process.returncode, 0
                 if not options.model:
-                    fresh = server.begun.total() - before - (len(there) - had)
+                    fresh = server.begun.total() - before - (len(stored_rows) - had)
                     assert 0 <= fresh <= options.concurrency * len(names), fresh
                     if sent != signal.SIGKILL or status == 0:
                         again_after_order += fresh
                     lost += fresh
                 word = "end" if status == 0 else f"{sent.name if sent else '?'} {status}"
                 print(
-                    f"round {round_}: {word}, {len(there)} of {len(expected)} stored, {fresh} lost"
+                    f"round {round_}: {word}, {len(stored_rows)} of {len(expected)} stored, {fresh} lost"
                 )
                 assert "Traceback" not in err, err
                 if status == 0:
                     break
                 assert sent is not None
                 assert status in (-sent, 128 + sent), (status, err)
-            assert there == expected
+            assert stored_rows == expected
             if not options.model:
                 assert set(server.begun) == unique
                 assert server.begun.total() == len(unique) + lost

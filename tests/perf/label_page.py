@@ -37,7 +37,7 @@ def measure(labels: int) -> None:
                 replies.append(1000 * (time.perf_counter() - start))
             with chromium(folder / "profile") as browser:
                 browser.open(f"{served.raters['anna']}/begin")
-                whole = browser.evaluate(
+                key_times = browser.evaluate(
                     "(async (labels) => { const took = []; for (let i = 0; i < labels; i++) {"
                     " const start = performance.now();  const next = new Promise((done) =>"
                     " document.addEventListener('htmx:afterSettle', done, {once: true})); "
@@ -46,11 +46,14 @@ def measure(labels: int) -> None:
                     " Promise(requestAnimationFrame); took.push(performance.now() - start); }"
                     f" return took; }})({labels})"
                 )
-        for what, times in (("key to next answer", whole), ("server's reply", replies)):
+        for interval_name, times in (
+            ("key to next answer", key_times),
+            ("server's reply", replies),
+        ):
             ordered = sorted(times)
             tail = ordered[int(0.95 * len(ordered))]
             print(
-                f"{what}: median {statistics.median(times):.0f} ms, 95th percentile {tail:.0f} ms,"
+                f"{interval_name}: median {statistics.median(times):.0f} ms, 95th percentile {tail:.0f} ms,"
                 f" {len(times)} labels"
             )
 

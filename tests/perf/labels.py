@@ -31,9 +31,9 @@ import numpy.typing as npt
 from hqm.imports.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
-from hqm.indicators.indicator import Result, indicators_of
+from hqm.indicators.indicator import Result, family_indicators
 from hqm.labels.people_labels import FAITHFUL, Labels, labels_matrix, pool_labels
-from hqm.labels.study_plan import Candidate, Design, LabelPlan, PlanRow, draw, forecast
+from hqm.labels.study_plan import Candidate, Design, LabelPlan, PlanRow, draw_rows, forecast
 from hqm.psychometrics import stage_agreement
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
@@ -107,7 +107,7 @@ def world(rng: np.random.Generator, respondents: int, items: int, *, errors: flo
     q *= np.where(truth == 1, 0.85, 1.3)
     wrong = rng.random(q.shape) < q
     scores = np.where(wrong, 1 - truth, truth)
-    said = np.clip(q * rng.lognormal(0, 0.25, q.shape), 0.001, 0.5)
+    stated_errors = np.clip(q * rng.lognormal(0, 0.25, q.shape), 0.001, 0.5)
     form = Form(
         "original",
         tuple(
@@ -115,11 +115,11 @@ def world(rng: np.random.Generator, respondents: int, items: int, *, errors: flo
             for i in range(items)
         ),
     )
-    return World(truth, scores, said, form)
+    return World(truth, scores, stated_errors, form)
 
 
 def labelled(
-    seen: World,
+    simulation: World,
     rows: Sequence[PlanRow],
     rng: np.random.Generator,
     error: float = 0.0,
@@ -127,57 +127,61 @@ def labelled(
     chances: bool = True,
 ) -> Labels:
     """What raters with this error say of the answers of a plan."""
-    row_of = {name: i for i, name in enumerate(seen.names)}
-    place = {item.id: i for i, item in enumerate(seen.form.items)}
+    row_of = {name: i for i, name in enumerate(simulation.names)}
+    column_index = {item.id: i for i, item in enumerate(simulation.form.items)}
     judgements = []
     for row in rows:
-        truth = seen.truth[row_of[row.respondent], place[row.item]]
-        context = LabelContext(probability=row.probability if chances else None).written()
-        said = [float(1 - truth if rng.random() < error else truth) for _ in row.raters]
+        truth = simulation.truth[row_of[row.respondent], column_index[row.item]]
+        context = LabelContext(probability=row.probability if chances else None).to_reply()
+        rater_labels = [float(1 - truth if rng.random() < error else truth) for _ in row.raters]
         judgements.append(
-            Judgement("human", row.item, row.respondent, float(np.mean(said)), context)
+            Judgement("human", row.item, row.respondent, float(np.mean(rater_labels)), context)
         )
         judgements += [
             Judgement(f"human:{rater}", row.item, row.respondent, label, context)
-            for rater, label in zip(row.raters, said, strict=True)
+            for rater, label in zip(row.raters, rater_labels, strict=True)
         ]
     return Labels(tuple(judgements))
 
 
-def study(seen: World, labels: Labels, matrix: ScoreMatrix | None = None) -> Case:
+def study(simulation: World, labels: Labels, matrix: ScoreMatrix | None = None) -> Case:
     """The labels beside the scores, as an audit has them."""
-    first = matrix if matrix is not None else seen.matrix
+    first = matrix if matrix is not None else simulation.matrix
     sample = pool_labels(labels, "human")
-    other = labels_matrix(
-        Cell(judge="human"), seen.form, first.respondents, sample.judgements, sample.probabilities
+    human_matrix = labels_matrix(
+        Cell(judge="human"),
+        simulation.form,
+        first.respondents,
+        sample.judgements,
+        sample.probabilities,
     )
     protocol = Protocol("simulated", "", "")
     return case(
         "criterion",
         "judge",
-        (first, other),
+        (first, human_matrix),
         ACCURACY,
         protocol,
-        other_metric=FAITHFUL,
+        second_metric=FAITHFUL,
         sample=sample,
     )
 
 
-def result(beside: Case, name: str) -> Result:
+def result(case: Case, name: str) -> Result:
     """What the indicator of this name says; of two with one name, the one that is listed."""
-    for indicator in indicators_of("criterion"):
-        if indicator.name == name and (said := answer(beside, indicator)) is not None:
-            return said
+    for indicator in family_indicators("criterion"):
+        if indicator.name == name and (outcome := answer(case, indicator)) is not None:
+            return outcome
     raise LookupError(name)
 
 
-def held(seen: World, said: Result) -> list[bool]:
+def covers_truth(simulation: World, outcome: Result) -> list[bool]:
     """Of every respondent, whether the interval of its corrected score holds its true share of
     faithful answers.
     """
-    by: Mapping[str, Mapping[str, float | None]] = said.detail["by_respondent"]
+    by: Mapping[str, Mapping[str, float | None]] = outcome.detail["by_respondent"]
     holds = []
-    for row, name in zip(seen.truth, seen.names, strict=True):
+    for row, name in zip(simulation.truth, simulation.names, strict=True):
         low, high = by[name]["low"], by[name]["high"]
         holds.append(low is not None and high is not None and low <= float(row.mean()) <= high)
     return holds
@@ -204,17 +208,19 @@ class ThreeRaters:
     """Whether kappa, sensitivity and specificity exist in every seed."""
 
 
-def three_raters(seeds: int, items: int = 1008, chosen: int = 100) -> ThreeRaters:
-    """Three raters with 8% error, all of them on `chosen` items x 10 respondents."""
+def three_raters(seeds: int, items: int = 1008, n_labelled_items: int = 100) -> ThreeRaters:
+    """Three raters with 8% error, all of them on `n_labelled_items` items x 10 respondents."""
     counts, exist = [], True
     for seed in range(seeds):
         rng = np.random.default_rng([1, seed])
-        seen = world(rng, 10, items)
-        rows = draw(seen.candidates(), plan("same-items", "abc"), 10 * chosen, rng)
-        beside = study(seen, labelled(seen, rows, rng, 0.08))
-        counts.append(sum(held(seen, result(beside, "prediction_powered"))))
+        simulation = world(rng, 10, items)
+        rows = draw_rows(
+            simulation.candidates(), plan("same-items", "abc"), 10 * n_labelled_items, rng
+        )
+        labelled_case = study(simulation, labelled(simulation, rows, rng, 0.08))
+        counts.append(sum(covers_truth(simulation, result(labelled_case, "prediction_powered"))))
         exist &= all(
-            result(beside, name).coefficient.status == "ok"
+            result(labelled_case, name).coefficient.status == "ok"
             for name in ("kappa", "sensitivity", "specificity")
         )
     return ThreeRaters(
@@ -243,41 +249,51 @@ def oversampled(seeds: int, items: int = 1008) -> Oversampled:
     counts, flagged, plain = [], [], []
     for seed in range(seeds):
         rng = np.random.default_rng([2, seed])
-        seen = world(rng, 10, items)
-        p = np.where(seen.scores == 0, 0.5, 0.1)
+        simulation = world(rng, 10, items)
+        p = np.where(simulation.scores == 0, 0.5, 0.1)
         rows = [
             PlanRow(
                 uid=f"{r}.{i}",
-                item=seen.form.items[i].id,
-                respondent=seen.names[r],
+                item=simulation.form.items[i].id,
+                respondent=simulation.names[r],
                 probability=float(p[r, i]),
                 raters=("a",),
             )
             for r, i in zip(*np.nonzero(rng.random(p.shape) < p), strict=True)
         ]
-        matrix = seen.matrix
+        matrix = simulation.matrix
         counts.append(
             sum(
-                held(
-                    seen,
-                    result(study(seen, labelled(seen, rows, rng), matrix), "prediction_powered"),
+                covers_truth(
+                    simulation,
+                    result(
+                        study(simulation, labelled(simulation, rows, rng), matrix),
+                        "prediction_powered",
+                    ),
                 )
             )
         )
-        without = study(seen, labelled(seen, rows, rng, chances=False), matrix)
-        refused = [result(without, name) for name in ("prediction_powered", "rogan_gladen")]
+        case_without_chances = study(
+            simulation, labelled(simulation, rows, rng, chances=False), matrix
+        )
+        refused = [
+            result(case_without_chances, name) for name in ("prediction_powered", "rogan_gladen")
+        ]
         flagged.append(
             all(
-                "LABELS_NOT_RANDOM" in said.flags and not math.isfinite(said.coefficient.value)
-                for said in refused
+                "LABELS_NOT_RANDOM" in outcome.flags
+                and not math.isfinite(outcome.coefficient.value)
+                for outcome in refused
             )
         )
         from hqm.indicators.labelled import beside_people, label_clusters
         from hqm.psychometrics import ppi_scores
 
-        scores = ppi_scores(*beside_people(without), label_clusters(without)).scores
+        scores = ppi_scores(
+            *beside_people(case_without_chances), label_clusters(case_without_chances)
+        ).scores
         plain += [
-            s.low <= t <= s.high for s, t in zip(scores, seen.truth.mean(axis=1), strict=True)
+            s.low <= t <= s.high for s, t in zip(scores, simulation.truth.mean(axis=1), strict=True)
         ]
     return Oversampled(
         float(np.mean(counts)) / 10,
@@ -288,12 +304,12 @@ def oversampled(seeds: int, items: int = 1008) -> Oversampled:
 
 
 @dataclass(frozen=True)
-class Held:
+class Coverage:
     """How often the intervals of one design hold the truth."""
 
-    of_all: float
+    all_items: float
     """The share of faithful answers to all items of the kind, which the interval is for."""
-    of_these: float
+    listed_items: float
     """That of the items at hand."""
 
 
@@ -302,8 +318,8 @@ class Active:
     """Figure 3."""
 
     rmse_ratio: float
-    active: Held
-    uniform: Held
+    active: Coverage
+    uniform: Coverage
     width_ratio: float
 
 
@@ -321,14 +337,14 @@ def active(replicates: int, items: int = 400, labels: int = 100) -> Active:
     holds: dict[str, list[tuple[bool, bool]]] = {"uniform": [], "active": []}
     for replicate in range(replicates):
         rng = np.random.default_rng([4, replicate])
-        seen = world(np.random.default_rng([77, replicate]), 10, items)
-        matrix, candidates = seen.matrix, seen.candidates()
-        truth = float(seen.truth.mean())
+        simulation = world(np.random.default_rng([77, replicate]), 10, items)
+        matrix, candidates = simulation.matrix, simulation.candidates()
+        truth = float(simulation.truth.mean())
         designs: tuple[tuple[Design, float], ...] = (("uniform", 0.0), ("active", 0.8))
         for design, tau in designs:
-            rows = draw(candidates, plan(design, tau=tau), labels, rng)
+            rows = draw_rows(candidates, plan(design, tau=tau), labels, rng)
             value = result(
-                study(seen, labelled(seen, rows, rng), matrix), "prediction_powered"
+                study(simulation, labelled(simulation, rows, rng), matrix), "prediction_powered"
             ).coefficient
             errors[design].append(value.value - truth)
             bounds = value.fixed
@@ -338,11 +354,13 @@ def active(replicates: int, items: int = 400, labels: int = 100) -> Active:
     rmse = {
         design: math.sqrt(float(np.mean(np.square(values)))) for design, values in errors.items()
     }
-    held_by = {design: Held(*np.mean(values, axis=0).tolist()) for design, values in holds.items()}
+    coverage_by_design = {
+        design: Coverage(*np.mean(values, axis=0).tolist()) for design, values in holds.items()
+    }
     return Active(
         rmse["active"] / rmse["uniform"],
-        held_by["active"],
-        held_by["uniform"],
+        coverage_by_design["active"],
+        coverage_by_design["uniform"],
         float(np.nanmean(widths["active"]) / np.nanmean(widths["uniform"])),
     )
 
@@ -363,20 +381,20 @@ def stages(replicates: int, pictures: int = 40) -> Stages:
     units.
     """
 
-    def drawn(rng: np.random.Generator, count: int) -> tuple[Array, Array, Array]:
+    def draw_stages(rng: np.random.Generator, count: int) -> tuple[Array, Array, Array]:
         member = np.repeat(np.arange(count), rng.integers(2, 14, count))
         hard = rng.beta(0.6, 3, count)[member]
         human = (rng.random(len(member)) < 0.8 - 0.4 * hard).astype(float)
         wrong = rng.random(len(member)) < hard
         return np.where(wrong, 1 - human, human), human, member.astype(float)
 
-    truth = stage_agreement(*drawn(np.random.default_rng([6, 0]), 400_000))
+    truth = stage_agreement(*draw_stages(np.random.default_rng([6, 0]), 400_000))
     names = ("precision", "recall", "f1")
     holds: dict[str, list[bool]] = {name: [] for name in names}
     for replicate in range(replicates):
-        said = stage_agreement(*drawn(np.random.default_rng([7, replicate]), pictures))
+        agreement = stage_agreement(*draw_stages(np.random.default_rng([7, replicate]), pictures))
         for name in names:
-            bounds = getattr(said, name).fixed
+            bounds = getattr(agreement, name).fixed
             holds[name].append(bounds.low <= getattr(truth, name).value <= bounds.high)
     return Stages(*(float(np.mean(holds[name])) for name in names))
 
@@ -385,7 +403,7 @@ def stages(replicates: int, pictures: int = 40) -> Stages:
 class Widths:
     """Demand 4."""
 
-    within: float
+    share_within: float
     """The share of simulations in which the realised width is within 20% of the forecast."""
     ratio: float
     """The median of realised by forecast width."""
@@ -398,16 +416,16 @@ def widths(seeds: int, design: Design, labels: int, tau: float = 0.0, items: int
     ratios = []
     for seed in range(seeds):
         rng = np.random.default_rng([5, seed])
-        seen = world(rng, 10, items)
-        candidates = seen.candidates()
+        simulation = world(rng, 10, items)
+        candidates = simulation.candidates()
         expected = forecast(candidates, design, labels, tau=tau).width
-        rows = draw(candidates, plan(design, tau=tau), labels, rng)
+        rows = draw_rows(candidates, plan(design, tau=tau), labels, rng)
         bounds = result(
-            study(seen, labelled(seen, rows, rng)), "prediction_powered"
+            study(simulation, labelled(simulation, rows, rng)), "prediction_powered"
         ).coefficient.fixed
         ratios.append((bounds.high - bounds.low) / expected if bounds is not None else math.nan)
-    inside = np.abs(np.array(ratios) - 1) <= 0.2
-    return Widths(float(inside.mean()), float(np.nanmedian(ratios)))
+    within_tolerance = np.abs(np.array(ratios) - 1) <= 0.2
+    return Widths(float(within_tolerance.mean()), float(np.nanmedian(ratios)))
 
 
 def page(
@@ -470,20 +488,20 @@ def page(
         ),
         (
             "| | intervals that hold the truth for all items of the kind, active | .93 to .97 |"
-            f" {three.active.of_all:.3f} |"
+            f" {three.active.all_items:.3f} |"
         ),
-        f"| | the same for the 400 items at hand, active | | {three.active.of_these:.3f} |",
+        f"| | the same for the 400 items at hand, active | | {three.active.listed_items:.3f} |",
         (
             "| | intervals that hold the truth for all items of the kind, uniform | |"
-            f" {three.uniform.of_all:.3f} |"
+            f" {three.uniform.all_items:.3f} |"
         ),
-        f"| | the same for the 400 items at hand, uniform | | {three.uniform.of_these:.3f} |",
+        f"| | the same for the 400 items at hand, uniform | | {three.uniform.listed_items:.3f} |",
         f"| | width, by that of uniform | | {three.width_ratio:.2f} |",
         *(
             f"| 4 | forecast of `hqm label plan`, design {name}, {simulations} simulations:"
-            f" realised width within 20% of it (median of the ratio: {each.ratio:.2f}) | .90 |"
-            f" {each.within:.3f} |"
-            for name, each in four.items()
+            f" realised width within 20% of it (median of the ratio: {design_widths.ratio:.2f}) | .90 |"
+            f" {design_widths.share_within:.3f} |"
+            for name, design_widths in four.items()
         ),
         (
             "| 5 | FaithScore's released annotation, audited without a judge: scores by people of"
@@ -526,7 +544,7 @@ def faithscore() -> str:
 
     from hqm.cli import program
 
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory() as out_dir:
         outcome = CliRunner().invoke(
             program(),
             [
@@ -542,13 +560,13 @@ def faithscore() -> str:
                 str(folder),
                 "-q",
                 "--out",
-                out,
+                out_dir,
             ],
         )
         if outcome.exception is not None:
             raise outcome.exception
-        (audit,) = json.loads((Path(out) / "audit.json").read_text())["audits"]
-    scores = [who["scores"] for who in audit["respondents"]]
+        (audit,) = json.loads((Path(out_dir) / "audit.json").read_text())["audits"]
+    scores = [respondent["scores"] for respondent in audit["respondents"]]
     means = ", ".join(f"{score['faithscore']:.3f}".removeprefix("0") for score in scores)
     return f"{means}, {round(sum(score['facts'] * audit['items'] for score in scores)):,}"
 
@@ -580,8 +598,8 @@ def main() -> int:
         "same-items": widths(simulations, "same-items", 600),
         "active": widths(simulations, "active", 300, 0.8),
     }
-    for name, each in four.items():
-        print(f"4  {name} {each}", flush=True)
+    for name, design_widths in four.items():
+        print(f"4  {name} {design_widths}", flush=True)
     six = stages(10 * simulations)
     print(f"6  {six}", flush=True)
     spent = time.process_time() - began

@@ -38,7 +38,7 @@ import transformers
 
 import hqm
 from hqm.respondents.hf_loading import Loaded
-from tests.perf.large_models import SHAPES, made, place_bytes, weights_of
+from tests.perf.large_models import SHAPES, build_model, place_bytes, weights_of
 from tests.perf.matrix_models import end_chances, let_end
 from tests.perf.peak import Meter, Peaks, Spent, synchronised
 from tests.perf.ways import (
@@ -59,7 +59,7 @@ LENGTH = 0.6
 
 
 @dataclass
-class Way:
+class Throughput:
     """One way of answering: its rate, and the shares of the device's peaks that it reaches."""
 
     rate: float
@@ -80,8 +80,8 @@ class Cell:
     requests: int
     equal: float
     """The share of greedy answers that are those of plain `generate` at batch 1."""
-    hqm: Way
-    plain: Way
+    hqm: Throughput
+    plain: Throughput
     best: int
     """The batch at which plain `generate` is fastest."""
     batches: dict[int, float]
@@ -110,7 +110,7 @@ def metered(
     peaks: Peaks,
     *,
     captions: bool,
-) -> Way:
+) -> Throughput:
     """A way whose rate is known, run again to time the model's calls, and once more to count their
     operations. Those of captions are not counted: each of their thousands of steps would take
     several times as long, and their goal is one of bytes.
@@ -122,16 +122,16 @@ def metered(
         with counts.watching():
             work()
     spent = {
-        kind: Spent(taken.calls, taken.seconds, counts.spent[kind].operations, taken.bytes)
-        for kind, taken in times.spent.items()
+        kind: Spent(cost.calls, cost.seconds, counts.spent[kind].operations, cost.bytes)
+        for kind, cost in times.spent.items()
     }
     reading = [spent["pictures"], spent["questions"]]
     operations = sum(calls.operations for calls in reading)
-    inside = sum(calls.seconds for calls in reading)
+    model_seconds = sum(calls.seconds for calls in reading)
     decoding = spent["answers"]
-    return Way(
+    return Throughput(
         answers / seconds,
-        operations / inside / peaks.operations if inside else 0.0,
+        operations / model_seconds / peaks.operations if model_seconds else 0.0,
         operations / seconds / peaks.operations,
         decoding.bytes / decoding.seconds / peaks.bytes if decoding.seconds else 0.0,
         spent,
@@ -166,11 +166,13 @@ def measured(
     if tokens:
         let_end(loaded, end_chances(loaded, requests[:16], tokens), LENGTH)
     rng = np.random.default_rng(1)
-    drawn = sorted(rng.choice(len(requests), min(options.compared, len(requests)), replace=False))
-    compared = [requests[i] for i in drawn]
-    alone = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
+    indices = sorted(rng.choice(len(requests), min(options.compared, len(requests)), replace=False))
+    compared = [requests[i] for i in indices]
+    single_answers = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
     equal = float(
-        np.mean([a == b for a, b in zip(answers_of(respondent, compared), alone, strict=True)])
+        np.mean(
+            [a == b for a, b in zip(answers_of(respondent, compared), single_answers, strict=True)]
+        )
     )
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -184,10 +186,10 @@ def measured(
     rates: dict[int, float] = {}
     parts: dict[int, list[Any]] = {}
     for size in options.batches:
-        drawn = sorted(
+        indices = sorted(
             rng.choice(len(requests), min(max(options.part, size), len(requests)), replace=False)
         )
-        parts[size] = [requests[i] for i in drawn]
+        parts[size] = [requests[i] for i in indices]
         for _ in range(options.rounds):
             try:
                 began = synchronised(device)
@@ -227,7 +229,7 @@ def measured(
 
 def line(cell: Cell) -> str:
     """A cell in a line."""
-    what, share = cell.goal
+    quantity, share = cell.goal
     reading = (
         f" reading {cell.hqm.reading_in_model:.0%} of matmul in the model,"
         f" {cell.hqm.reading_of_whole:.0%} of the whole (plain {cell.plain.reading_in_model:.0%},"
@@ -237,7 +239,8 @@ def line(cell: Cell) -> str:
         f"{cell.model:9} {cell.work:20} {cell.hqm.rate:8.1f}/s : {cell.plain.rate:.1f}/s (batch"
         f" {cell.best}) = {cell.ratio:.2f};{'' if cell.captions else reading} decoding"
         f" {cell.hqm.decoding_in_model:.0%} of a copy (plain {cell.plain.decoding_in_model:.0%});"
-        f" goal {GOAL:.0%} {what}: {'met' if share >= GOAL else 'missed'}; equal {cell.equal:.2f}"
+        f" goal {GOAL:.0%} {quantity}: {'met' if share >= GOAL else 'missed'};"
+        f" equal {cell.equal:.2f}"
     )
 
 
@@ -260,14 +263,14 @@ def markdown(cells: Sequence[Cell], machine: str, shape: str) -> str:
     ]
     lines = [machine, "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for cell in cells:
-        what, share = cell.goal
-        ours, other = cell.hqm, cell.plain
+        quantity, share = cell.goal
+        ours, plain = cell.hqm, cell.plain
         row = [
             SHAPES[shape][cell.model].title,
             cell.work,
             f"{cell.requests:,}",
             f"{ours.rate:.1f}",
-            f"{other.rate:.1f} ({cell.best})",
+            f"{plain.rate:.1f} ({cell.best})",
             f"{cell.ratio:.2f}",
             "" if cell.captions else f"{ours.reading_in_model:.0%}",
             "" if cell.captions else f"{ours.reading_of_whole:.0%}",
@@ -275,10 +278,10 @@ def markdown(cells: Sequence[Cell], machine: str, shape: str) -> str:
             (
                 ""
                 if cell.captions
-                else f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%}, "
+                else f"{plain.reading_in_model:.0%}, {plain.reading_of_whole:.0%}, "
             )
-            + f"{other.decoding_in_model:.0%}",
-            f"{GOAL:.0%} of {what}: "
+            + f"{plain.decoding_in_model:.0%}",
+            f"{GOAL:.0%} of {quantity}: "
             + ("met" if share >= GOAL else f"**missed by {GOAL - share:.0%}**"),
             f"{cell.equal:.2f}",
             f"{cell.memory / 1e9:.1f}",
@@ -326,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     transformers.utils.logging.disable_progress_bar()
     device = torch.device(options.device)
     dtype = options.dtype or ("bfloat16" if device.type == "cuda" else "float32")
-    peaks = Peaks.of(device, getattr(torch, dtype), options.peak_seconds)
+    peaks = Peaks.measure(device, getattr(torch, dtype), options.peak_seconds)
     hardware = (
         torch.cuda.get_device_name(device)
         if device.type == "cuda"
@@ -343,7 +346,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:
             scratch = options.keep / name if options.keep else Path(folder)
-            loaded = made(options.shape, name, scratch / "model", options.device, dtype)
+            loaded = build_model(options.shape, name, scratch / "model", options.device, dtype)
             weights = weights_of(loaded)
             print(
                 f"{SHAPES[options.shape][name].title}: {weights:,} weights,"
@@ -363,12 +366,12 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     text = markdown(cells, machine, options.shape)
     print(f"\n{text}\n{time.perf_counter() - began:.0f} s")
     if options.json:
-        made_of = {
+        payload = {
             "machine": machine,
             "peaks": asdict(peaks),
             "cells": [asdict(cell) for cell in cells],
         }
-        options.json.write_text(json.dumps(made_of, indent=1) + "\n")
+        options.json.write_text(json.dumps(payload, indent=1) + "\n")
     if options.markdown:
         options.markdown.write_text(text)
     return cells

@@ -129,7 +129,9 @@ The small ones take the same way through the code on a CPU, the tiny ones with f
 the tests."""
 
 
-def made(shape: str, name: str, folder: Path, device: str, dtype: str, **changes: Any) -> Loaded:
+def build_model(
+    shape: str, name: str, folder: Path, device: str, dtype: str, **changes: Any
+) -> Loaded:
     """The model, its weights from a seed, made on the device; the folder gets what HQM reads of a
     respondent's identity.
 

@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 
 
-def asked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def build_prompts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The requests as vLLM takes them, pictures opened."""
     from PIL import Image
 
-    made = []
+    prompts = []
     for row in rows:
         with Image.open(row["image"]) as picture:
-            made.append(
+            prompts.append(
                 {"prompt": row["prompt"], "multi_modal_data": {"image": picture.convert("RGB")}}
             )
-    return made
+    return prompts
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
                 for row in rows
             ]
             began = time.perf_counter()
-            answers = llm.generate(asked(rows), sampling, use_tqdm=False)
+            answers = llm.generate(build_prompts(rows), sampling, use_tqdm=False)
             seconds = time.perf_counter() - began
             read = sum(len(answer.prompt_token_ids) for answer in answers)
             cached = sum(answer.num_cached_tokens or 0 for answer in answers)

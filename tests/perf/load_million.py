@@ -48,15 +48,19 @@ def make(folder: Path, respondents: int, items: int) -> None:
         ["Yes", "No", "Yes, there is.", "No, there is no such thing.", "I cannot tell."]
     )
     with hqm.Store(folder / "store.sqlite") as store:
-        asks = hqm.Asks(store).of(benchmark, benchmark.original, True)
+        asks = hqm.Asks(store).questions(benchmark, benchmark.original, True)
         for r in range(respondents):
-            who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
-            drawn = texts[rng.choice(5, items, p=[0.35, 0.35, 0.14, 0.14, 0.02])]
+            respondent = store.respondent(f"hf/model-{r}", {"kind": "hf"})
+            sampled_texts = texts[rng.choice(5, items, p=[0.35, 0.35, 0.14, 0.14, 0.02])]
             # an answer is read as one to this form only where the form is on record as put
             form = benchmark.original
-            store.administered(who, benchmark.name, form=form.name, digest=form.digest, run=0)
+            store.record_administration(
+                respondent, benchmark.name, form=form.name, digest=form.digest, run=0
+            )
             store.append(
-                who, 0, [(a, hqm.Response(str(text))) for a, text in zip(asks, drawn, strict=True)]
+                respondent,
+                0,
+                [(a, hqm.Response(str(text))) for a, text in zip(asks, sampled_texts, strict=True)],
             )
 
 
@@ -81,7 +85,7 @@ def plain(folder: Path) -> tuple[np.ndarray, float]:
     import pandas as pd
 
     benchmark = hqm.load(str(folder))
-    items = {benchmark.asked(item): item for item in benchmark.original.items}
+    items = {benchmark.question_text(item): item for item in benchmark.original.items}
     query = "SELECT respondent, prompt, text, state FROM answers JOIN asks ON asks.id = answers.ask"
     table = pd.read_sql(query, sqlite3.connect(folder / "store.sqlite"))
     table["value"] = table.apply(
@@ -103,10 +107,10 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=50_000)
     parser.add_argument("--way", choices=("ours", "plain"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.way:
+    options = parser.parse_args()
+    if options.way:
         began, worked = time.perf_counter(), time.process_time()
-        values, matrix = {"ours": ours, "plain": plain}[given.way](given.folder)
+        values, matrix = {"ours": ours, "plain": plain}[options.way](options.folder)
         took = {
             "cpu": time.process_time() - worked,
             "seconds": time.perf_counter() - began,
@@ -122,22 +126,22 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make(folder, given.respondents, given.items)
+        make(folder, options.respondents, options.items)
         measured = {}
-        for way in ("ours", "plain"):
-            command = [sys.executable, __file__, "--way", way, "--folder", name]
-            measured[way] = json.loads(
+        for variant in ("ours", "plain"):
+            command = [sys.executable, __file__, "--way", variant, "--folder", name]
+            measured[variant] = json.loads(
                 subprocess.run(command, check=True, capture_output=True, text=True).stdout
             )
     a, b = measured["ours"], measured["plain"]
     if (a["scored"], a["sums"]) != (b["scored"], b["sums"]):
         sys.exit("the two ways do not give the same matrix")
-    count = given.respondents * given.items
+    count = options.respondents * options.items
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{count:,} responses, {a['scored']:,} scored; the same matrix both ways")
-    for way, took in measured.items():
+    for variant, took in measured.items():
         print(
-            f"{way:6} {took['cpu']:6.1f} s of processor time, {took['seconds']:6.1f} s,"
+            f"{variant:6} {took['cpu']:6.1f} s of processor time, {took['seconds']:6.1f} s,"
             f" {took['mib']:6.0f} MiB"
         )
     print(

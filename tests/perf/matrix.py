@@ -118,12 +118,12 @@ class Cell:
 
     def settle(self) -> None:
         """Find the best batch and the ratios."""
-        rate = {way: statistics.median(rounds) for way, rounds in self.rates.items()}
-        cost = {way: statistics.median(rounds) for way, rounds in self.worked.items()}
-        plain_ways = [way for way in rate if way != "HQM"]
-        self.best = max(plain_ways, key=lambda way: rate[way])
+        rate = {method: statistics.median(rounds) for method, rounds in self.rates.items()}
+        cost = {method: statistics.median(rounds) for method, rounds in self.worked.items()}
+        plain_methods = [method for method in rate if method != "HQM"]
+        self.best = max(plain_methods, key=lambda method: rate[method])
         self.ratio = rate["HQM"] / rate[self.best]
-        self.best_by_processor = min(plain_ways, key=lambda way: cost[way])
+        self.best_by_processor = min(plain_methods, key=lambda method: cost[method])
         self.ratio_by_processor = cost[self.best_by_processor] / cost["HQM"]
 
     @property
@@ -132,7 +132,7 @@ class Cell:
         batches'.
         """
         return self.equal["HQM"], min(
-            [1.0, *(share for way, share in self.equal.items() if way != "HQM")]
+            [1.0, *(share for method, share in self.equal.items() if method != "HQM")]
         )
 
     @property
@@ -142,7 +142,7 @@ class Cell:
 
     def line(self) -> str:
         """The cell in a line."""
-        rate = {way: statistics.median(rounds) for way, rounds in self.rates.items()}
+        rate = {method: statistics.median(rounds) for method, rounds in self.rates.items()}
         return (
             f"{self.model:12}{self.work:11}{self.mean_tokens:6.1f} tokens  {self.ratio:6.2f} x"
             f" batch {self.best:3} ({rate['HQM']:.1f}/s : {rate[self.best]:.1f}/s)  by processor"
@@ -182,7 +182,7 @@ def measured(
         let_end(loaded, odds[:, : kind.caption_tokens], LENGTH)
     rng = np.random.default_rng(1)
 
-    def part_of(requests: Sequence[Any], count: int) -> list[Any]:
+    def draw_subset(requests: Sequence[Any], count: int) -> list[Any]:
         """A random part, in the order of the benchmark."""
         return [
             requests[i]
@@ -194,23 +194,25 @@ def measured(
         parts = PARTS_OF_THREE[: 1 if options.once else 3]
         requests = requests_of(jobs_of(store, folder, respondent, parts))
     # the same answers, greedily, every way; it warms all of them up, too
-    compared = part_of(requests, options.compared)
-    alone = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
-    ways = {"HQM": answers_of(respondent, compared)}
+    compared = draw_subset(requests, options.compared)
+    single_answers = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
+    method_answers = {"HQM": answers_of(respondent, compared)}
     cell.shares = respondent.how
     for size in sorted({min(size, len(compared)) for size in options.batches} - {1}):
-        ways[str(size)] = [answer.text for answer in plain(loaded, compared, size, greedy=True)]
+        method_answers[str(size)] = [
+            answer.text for answer in plain(loaded, compared, size, greedy=True)
+        ]
     cell.equal = {
-        way: float(np.mean([a == b for a, b in zip(texts, alone, strict=True)]))
-        for way, texts in ways.items()
+        method: float(np.mean([a == b for a, b in zip(texts, single_answers, strict=True)]))
+        for method, texts in method_answers.items()
     }
 
     lengths: dict[str, list[float]] = {"HQM": [], "plain": []}
     order = ["HQM", *map(str, options.batches)]
     for turn in range(options.rounds):
         begin = turn % len(order)
-        for way in [*order[begin:], *order[:begin]]:
-            if way == "HQM":
+        for method in [*order[begin:], *order[:begin]]:
+            if method == "HQM":
                 run = administered(folder, scratch / "model", loaded, options.hqm_batch, parts)
                 count, seconds, worked = run["asked"], run["seconds"], run["worked"]
                 lengths["HQM"].append(run["tokens"])
@@ -218,19 +220,19 @@ def measured(
             else:
                 count, seconds, worked = 0, 0.0, 0.0
                 while seconds < options.least or not count:
-                    part = part_of(requests, max(2 * int(way), options.part))
+                    subset = draw_subset(requests, max(2 * int(method), options.part))
                     clock, cpu = time.perf_counter(), time.process_time()
-                    answers = plain(loaded, part, int(way))
+                    answers = plain(loaded, subset, int(method))
                     seconds, worked = (
                         seconds + time.perf_counter() - clock,
                         worked + time.process_time() - cpu,
                     )
-                    count += len(part)
+                    count += len(subset)
                     lengths["plain"] += [answer.tokens for answer in answers]
-            cell.rates.setdefault(way, []).append(count / seconds)
-            cell.worked.setdefault(way, []).append(worked / count)
+            cell.rates.setdefault(method, []).append(count / seconds)
+            cell.worked.setdefault(method, []).append(worked / count)
     cell.requests = len(requests)
-    cell.lengths = {way: float(np.mean(tokens)) for way, tokens in lengths.items()}
+    cell.lengths = {method: float(np.mean(tokens)) for method, tokens in lengths.items()}
     cell.seconds = time.perf_counter() - began
     cell.settle()
     return cell
@@ -280,38 +282,42 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     for name in options.models:
         for column in options.tokens:
             with tempfile.TemporaryDirectory() as scratch:
-                for cell in of_one_model(name, column, Path(scratch), options):
+                for cell in cells_of_model(name, column, Path(scratch), options):
                     cells.append(cell)
                     print(cell.line(), flush=True)
     minutes = (time.perf_counter() - began) / 60
     text = markdown(cells, machine, minutes, options)
     print("\n" + text)
     if options.json:
-        made = {"machine": machine, "minutes": minutes, "cells": [asdict(cell) for cell in cells]}
-        options.json.write_text(json.dumps(made, indent=1) + "\n")
+        payload = {
+            "machine": machine,
+            "minutes": minutes,
+            "cells": [asdict(cell) for cell in cells],
+        }
+        options.json.write_text(json.dumps(payload, indent=1) + "\n")
     if options.markdown:
         options.markdown.write_text(text)
     return cells
 
 
-def of_one_model(
+def cells_of_model(
     name: str, column: int, scratch: Path, options: argparse.Namespace
 ) -> Iterator[Cell]:
     """The cells of one model at one number of picture tokens."""
     loaded = MODELS[name][column].built(scratch / "model")
-    longest = max(WORK[work].caption_tokens for work in options.work)
+    max_tokens = max(WORK[work].caption_tokens for work in options.work)
     odds = None
-    if longest:
+    if max_tokens:
         folder = benchmark_folder(
             scratch / "odds",
             CALIBRATED,
             1,
             sizes=MODELS[name][column].sizes,
-            caption_tokens=longest,
+            caption_tokens=max_tokens,
         )
         with hqm.Store(scratch / "odds.sqlite") as store:
             jobs = jobs_of(store, folder, respondent_of(scratch / "model", loaded))
-        odds = end_chances(loaded, requests_of(jobs)[:CALIBRATED], longest)
+        odds = end_chances(loaded, requests_of(jobs)[:CALIBRATED], max_tokens)
     for work in options.work:
         yield measured(name, work, column, loaded, scratch, odds, options)
 
@@ -379,21 +385,21 @@ def _ratio(cell: Cell | None) -> str:
 
 
 def _row(cell: Cell, batches: Sequence[int]) -> list[str]:
-    fewest, most = cell.span
+    min_tokens, max_tokens = cell.span
     counted = (
         f"{cell.mean_tokens:g}"
-        if fewest == most
-        else f"{cell.mean_tokens:.1f} ({fewest} to {most})"
+        if min_tokens == max_tokens
+        else f"{cell.mean_tokens:.1f} ({min_tokens} to {max_tokens})"
     )
-    middle = {way: statistics.median(rounds) for way, rounds in cell.rates.items()}
-    cost = {way: 1000 * statistics.median(rounds) for way, rounds in cell.worked.items()}
+    middle = {method: statistics.median(rounds) for method, rounds in cell.rates.items()}
+    cost = {method: 1000 * statistics.median(rounds) for method, rounds in cell.worked.items()}
     return [
         TITLES[cell.model],
         WORK[cell.work].title,
         counted,
         str(cell.images),
         str(cell.requests),
-        *(f"{middle[way]:.1f}" for way in ("HQM", *map(str, batches))),
+        *(f"{middle[method]:.1f}" for method in ("HQM", *map(str, batches))),
         f"{cost['HQM']:.1f}",
         f"{cost[cell.best_by_processor]:.1f}",
         *(f"{share:.2f}" for share in cell.equal_to_plain),
@@ -405,30 +411,32 @@ def _row(cell: Cell, batches: Sequence[int]) -> list[str]:
 
 def _in_words(cells: Sequence[Cell]) -> str:
     """Wins and losses."""
-    ahead = [cell for cell in cells if cell.ratio >= 1]
-    behind = sorted((cell for cell in cells if cell.ratio < 1), key=lambda cell: cell.ratio)
+    faster = [cell for cell in cells if cell.ratio >= 1]
+    slower = sorted((cell for cell in cells if cell.ratio < 1), key=lambda cell: cell.ratio)
     missed = [cell for cell in cells if 1 <= cell.ratio < cell.target]
     unequal = [cell for cell in cells if cell.equal_to_plain[0] < 1]
 
-    def named(
-        some: Sequence[Cell], value: Callable[[Cell], float] = lambda cell: cell.ratio
+    def list_cells(
+        selection: Sequence[Cell], value: Callable[[Cell], float] = lambda cell: cell.ratio
     ) -> str:
         return "; ".join(
             f"{TITLES[cell.model]}, {WORK[cell.work].title}, {cell.mean_tokens:.0f} tokens:"
             f" {value(cell):.2f}"
-            for cell in some
+            for cell in selection
         )
 
     sentences = [
-        f"HQM is at least as fast as the best batch in {len(ahead)} of {len(cells)} cells."
+        f"HQM is at least as fast as the best batch in {len(faster)} of {len(cells)} cells."
     ]
-    if behind:
-        sentences.append(f"**It is slower in {len(behind)}** ({named(behind)}).")
+    if slower:
+        sentences.append(f"**It is slower in {len(slower)}** ({list_cells(slower)}).")
     if missed:
-        sentences.append(f"It is faster, and below the target, in {len(missed)} ({named(missed)}).")
+        sentences.append(
+            f"It is faster, and below the target, in {len(missed)} ({list_cells(missed)})."
+        )
     sentences.append(
         f"Greedy answers are not all those of batch 1 in {len(unequal)} cells (share equal: "
-        f"{named(unequal, lambda cell: cell.equal_to_plain[0])})."
+        f"{list_cells(unequal, lambda cell: cell.equal_to_plain[0])})."
         if unequal
         else "All greedy answers compared are equal."
     )

@@ -173,13 +173,13 @@ def picture_tokens(loaded: Loaded, pictures: Sequence[Path]) -> list[int]:
         if (token := getattr(loaded.model.config, name, None))
     )
     text = prompt_of(loaded)("?")
-    made = (
+    encodings = (
         loaded.processor(
             images=[[Image.open(path).convert("RGB")]], text=[text], return_tensors="pt"
         )
         for path in pictures
     )
-    return [int((inputs["input_ids"] == mark).sum()) for inputs in made]
+    return [int((inputs["input_ids"] == mark).sum()) for inputs in encodings]
 
 
 def end_chances(loaded: Loaded, requests: Sequence[Any], tokens: int) -> Any:
@@ -187,14 +187,14 @@ def end_chances(loaded: Loaded, requests: Sequence[Any], tokens: int) -> Any:
     shape (answers, places).
     """
     head, end = loaded.model.get_output_embeddings(), loaded.model.generation_config.eos_token_id
-    seen: list[Any] = []
+    log_odds: list[Any] = []
 
     def look(_module: Any, _inputs: Any, scores: Any) -> Any:
         scores = scores.clone()
         last = scores[:, -1].double()
-        others = last.clone()
-        others[:, end] = -math.inf
-        seen.append((last[:, end] - others.logsumexp(dim=-1)).cpu().numpy())
+        other_scores = last.clone()
+        other_scores[:, end] = -math.inf
+        log_odds.append((last[:, end] - other_scores.logsumexp(dim=-1)).cpu().numpy())
         scores[..., end] = -math.inf
         return scores
 
@@ -203,7 +203,7 @@ def end_chances(loaded: Loaded, requests: Sequence[Any], tokens: int) -> Any:
         plain(loaded, requests, len(requests))
     finally:
         handle.remove()
-    return np.stack(seen[:tokens], axis=1)
+    return np.stack(log_odds[:tokens], axis=1)
 
 
 def mean_length(odds: Any, bias: float) -> float:

@@ -39,26 +39,28 @@ def interaction(kind: str, rng: np.random.Generator) -> float:
 
     scores = np.stack([administered(False), administered(kind == "negation")], axis=2)
     components = g_study(scores, ("respondent", "item", "form")).components
-    return next(part.raw for part in components if set(part.effect) == {"respondent", "item"})
+    return next(
+        component.raw for component in components if set(component.effect) == {"respondent", "item"}
+    )
 
 
 def parallel(kind: str, rng: np.random.Generator) -> bool:
     """Whether NON_PARALLEL is raised on two forms of one study."""
     rates = np.clip(rng.normal(0.75, 0.1, RESPONDENTS), 0.5, 0.95)
-    first, other = made.stable(rates, ITEMS, int(rng.integers(2**31)))
+    first, second = made.stable(rates, ITEMS, int(rng.integers(2**31)))
     if kind == "negated form":
-        other[0] = 1 - other[0]
+        second[0] = 1 - second[0]
     elif kind == "original":
         first[0] = 1 - first[0]
-    return "NON_PARALLEL" in made.raised(*made.forms(first, other))
+    return "NON_PARALLEL" in made.raised(*made.forms(first, second))
 
 
 def dominant(kind: str, rng: np.random.Generator) -> bool:
     """Whether DOMINANT_MODEL is raised on two runs of one study."""
     rates = np.clip(rng.normal(0.65, 0.12, RESPONDENTS), 0.1, 0.95)
-    far = {"normal": 0, "one": 1, "two": 2}[kind]
-    if far:
-        rates = np.r_[np.full(RESPONDENTS - far, 0.6), np.full(far, 0.95)]
+    n_outliers = {"normal": 0, "one": 1, "two": 2}[kind]
+    if n_outliers:
+        rates = np.r_[np.full(RESPONDENTS - n_outliers, 0.6), np.full(n_outliers, 0.95)]
     x, y = (made.answers(rates, ITEMS, rng) for _ in range(2))
     return "DOMINANT_MODEL" in made.raised(*made.runs(x, y))
 
@@ -77,10 +79,10 @@ def main() -> None:
     )
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     for name, (study, kinds) in STUDIES.items():
-        rng = np.random.default_rng(given.seed)
-        means = {k: np.mean([study(k, rng) for _ in range(given.replicates)]) for k in kinds}
+        rng = np.random.default_rng(options.seed)
+        means = {k: np.mean([study(k, rng) for _ in range(options.replicates)]) for k in kinds}
         print(f"{name}: " + ", ".join(f"{kind} {mean:.3f}" for kind, mean in means.items()))
 
 

@@ -67,7 +67,7 @@ UNCHANGED = "unchanged"  # in the place of an operator
 IMPORT = ""  # in the place of a test: what runs before the first one
 
 
-def left_out(node: ast.AST) -> list:
+def inert_children(node: ast.AST) -> list:
     """The parts of a node that are no behaviour."""
     if isinstance(node, ast.FunctionDef) and node.name == "__repr__":
         return [node]
@@ -77,15 +77,15 @@ def left_out(node: ast.AST) -> list:
     parts += getattr(node, "decorator_list", [])
     parts += [k.value for k in getattr(node, "keywords", []) if k.arg == "strict"]
     if isinstance(node, ast.arguments):
-        named = [*node.args[len(node.args) - len(node.defaults) :], *node.kwonlyargs]
-        defaults = zip(named, [*node.defaults, *node.kw_defaults], strict=True)
+        arguments = [*node.args[len(node.args) - len(node.defaults) :], *node.kwonlyargs]
+        defaults = zip(arguments, [*node.defaults, *node.kw_defaults], strict=True)
         parts += [default for argument, default in defaults if argument.arg in DRAWS]
     return [*parts, node] if isinstance(node, ast.Raise | ast.JoinedStr) else parts
 
 
 def compares_with_dust(node: ast.AST) -> bool:
     """Whether something is compared with a number so small that only rounding comes near it."""
-    numbers = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+    numbers = (constant.value for constant in ast.walk(node) if isinstance(constant, ast.Constant))
     dust = any(isinstance(number, float) and 0 < number <= 1e-6 for number in numbers)
     return isinstance(node, ast.Compare) and dust
 
@@ -94,22 +94,22 @@ def spans_of(nodes: Iterable[ast.AST | None]) -> list[tuple[tuple[int, int], tup
     return [((n.lineno, n.col_offset), (n.end_lineno, n.end_col_offset)) for n in nodes if n]
 
 
-def places(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
+def mutation_sites(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
     """The lines of a module, with what can be changed at each place."""
     tree = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-    spans = spans_of(part for node in tree for part in left_out(node))
-    of_dust = [*spans, *spans_of(node for node in tree if compares_with_dust(node))]
-    nodes, there = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
+    spans = spans_of(child for node in tree for child in inert_children(node))
+    tolerance_spans = [*spans, *spans_of(node for node in tree if compares_with_dust(node))]
+    nodes, mutations = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
     for name in operator_names():
         operator = get_operator(name)
         if name.endswith(NO_CHANGE) or operator.arguments():
             continue
         starts = [start for node in nodes for start, _ in operator().mutation_positions(node)]
-        out = of_dust if name.endswith(STRICTER) else spans
+        excluded = tolerance_spans if name.endswith(STRICTER) else spans
         for occurrence, start in enumerate(starts):
-            if not any(first <= start < last for first, last in out):
-                there[start].append((name, occurrence))
-    return [(str(path), start[0], there[start]) for start in sorted(there)]
+            if not any(first <= start < last for first, last in excluded):
+                mutations[start].append((name, occurrence))
+    return [(str(path), start[0], mutations[start]) for start in sorted(mutations)]
 
 
 def draw(number: int, seed: int) -> list[tuple[str, int, str, int]]:
@@ -117,16 +117,18 @@ def draw(number: int, seed: int) -> list[tuple[str, int, str, int]]:
     without a change.
     """
     chance = random.Random(seed)
-    every = [[p for path in sorted(k.rglob("*.py")) for p in places(path)] for k in PACKAGES]
-    sizes = [round(number * len(each) / sum(map(len, every))) for each in every]
+    package_sites = [
+        [p for path in sorted(k.rglob("*.py")) for p in mutation_sites(path)] for k in PACKAGES
+    ]
+    sizes = [round(number * len(sites) / sum(map(len, package_sites))) for sites in package_sites]
     mutants = []
-    for each, size in zip(every, sizes, strict=True):
-        chosen = chance.sample(each, len(each))
-        ways = ((path, line, *chance.choice(ways)) for path, line, ways in chosen)
-        mutants += itertools.islice(filter(compiles, ways), size)
+    for sites, size in zip(package_sites, sizes, strict=True):
+        shuffled = chance.sample(sites, len(sites))
+        candidates = ((path, line, *chance.choice(options)) for path, line, options in shuffled)
+        mutants += itertools.islice(filter(compiles, candidates), size)
     unchanged = [(p, line, UNCHANGED, 0) for p, line, *_ in chance.sample(mutants, number // 10)]
-    chance.shuffle(drawn := [*mutants, *unchanged])  # those that are tried first are a sample, too
-    return drawn
+    chance.shuffle(sample := [*mutants, *unchanged])  # those that are tried first are a sample, too
+    return sample
 
 
 def compiles(mutant: tuple[str, int, str, int]) -> bool:
@@ -164,17 +166,17 @@ def read_record() -> dict:
         return {"seconds": {}, "ran": {}, "text": {}}
     record = json.loads(RECORD.read_text())
     for file, before in record["text"].items():
-        now = Path(file).read_text("utf-8") if Path(file).exists() else ""
-        if now == before:
+        current = Path(file).read_text("utf-8") if Path(file).exists() else ""
+        if current == before:
             continue
         ran = defaultdict(set)
-        matcher = difflib.SequenceMatcher(None, before.splitlines(), now.splitlines(), False)
+        matcher = difflib.SequenceMatcher(None, before.splitlines(), current.splitlines(), False)
         for tag, first, last, new_first, new_last in matcher.get_opcodes():
             old = [set(record["ran"][file].get(str(k + 1), ())) for k in range(first, last)]
             for k in range(new_first, new_last):
                 ran[str(k + 1)] = old[k - new_first] if tag == "equal" else set().union(*old)
         record["ran"][file] = {line: sorted(tests) for line, tests in ran.items()}
-        record["text"][file] = now
+        record["text"][file] = current
     return record
 
 
@@ -187,7 +189,7 @@ class Recorder:
         self.lines.start()
         self.record, self.failed = read_record(), set()
         for ran in self.record["ran"].values():  # what runs before the first test is noted anew
-            ran.update({line: [each for each in there if each] for line, there in ran.items()})
+            ran.update({line: [test for test in tests if test] for line, tests in ran.items()})
         files = (path for package in PACKAGES for path in package.rglob("*.py"))
         self.text = {str(path): path.read_text("utf-8") for path in files}
 
@@ -233,7 +235,7 @@ class Recorder:
 def codes(code: CodeType) -> list[CodeType]:
     """The code of every function in it."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]
-    return [*inner, *(each for const in inner for each in codes(const))]
+    return [*inner, *(nested for const in inner for nested in codes(const))]
 
 
 class Mutant:
@@ -241,15 +243,19 @@ class Mutant:
 
     def __init__(self, path: str, line: int, name: str, occurrence: int):
         self.path, self.line, self.file = Path(path), line, str(Path(path).resolve())
-        self.own = self.path.read_text("utf-8")
+        self.original = self.path.read_text("utf-8")
         changed = name != UNCHANGED
-        self.text = mutate_code(self.own, get_operator(name)(), occurrence) if changed else self.own
+        self.text = (
+            mutate_code(self.original, get_operator(name)(), occurrence)
+            if changed
+            else self.original
+        )
         self.module, self.killer = module_of(self.path), ""
-        nodes = [node for node in ast.walk(ast.parse(self.own)) if isinstance(node, ast.stmt)]
-        around = [node for node in nodes if node.lineno <= line <= node.end_lineno]
-        functions = [node for node in around if isinstance(node, ast.FunctionDef)]
+        nodes = [node for node in ast.walk(ast.parse(self.original)) if isinstance(node, ast.stmt)]
+        enclosing = [node for node in nodes if node.lineno <= line <= node.end_lineno]
+        functions = [node for node in enclosing if isinstance(node, ast.FunctionDef)]
         self.inside = any(node.body[0].lineno <= line for node in functions)
-        self.statement = min(around, key=lambda node: node.end_lineno - node.lineno)
+        self.statement = min(enclosing, key=lambda node: node.end_lineno - node.lineno)
         self.uses = self.lines_of_use() if not self.inside else set()
 
     def lines_of_use(self) -> set[int]:
@@ -258,18 +264,18 @@ class Mutant:
             first = self.statement.body[0].lineno
             return set(range(first, self.statement.end_lineno + 1))
         targets = getattr(self.statement, "targets", [getattr(self.statement, "target", None)])
-        names = {each.id for each in targets if isinstance(each, ast.Name)}
-        nodes = list(ast.walk(ast.parse(self.own)))
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        nodes = list(ast.walk(ast.parse(self.original)))
         functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
         return {
             node.lineno
             for function in functions
-            for part in function.body
-            for node in ast.walk(part)
+            for statement in function.body
+            for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id in names
         }
 
-    def tests(self, record: dict, most: float) -> list[str]:
+    def tests(self, record: dict, max_seconds: float) -> list[str]:
         """Those of the line; outside a function, of the lines that use it, or of the whole module.
         The quickest case of every test, then the second, and so on; then the others of their files.
         """
@@ -279,31 +285,31 @@ class Mutant:
             lines = [str(self.line)]
         if not self.inside:
             lines = [str(line) for line in self.uses if ran.get(str(line))] or list(ran)
-        there = {test for line in lines for test in ran.get(line, ())}
-        self.inside = self.inside and IMPORT not in there
-        fixtures = {file for file in there if "::" not in file}
-        there |= {test for test in seconds if file_of(test) in fixtures}
-        there &= seconds.keys()
+        covering = {test for line in lines for test in ran.get(line, ())}
+        self.inside = self.inside and IMPORT not in covering
+        fixtures = {file for file in covering if "::" not in file}
+        covering |= {test for test in seconds if file_of(test) in fixtures}
+        covering &= seconds.keys()
         if not self.inside:  # everything is imported anew, so that few files are looked at
-            nearest = Counter(file_of(test) for test in there).most_common(FILES)
-            there = {test for test in there if file_of(test) in dict(nearest)}
-            there |= {test for test in seconds if LOOKS in test}
-        files = {file_of(test) for test in there}
-        beside = {test for test in seconds if file_of(test) in files} - there
-        total, chosen = 0.0, []
+            nearest = Counter(file_of(test) for test in covering).most_common(FILES)
+            covering = {test for test in covering if file_of(test) in dict(nearest)}
+            covering |= {test for test in seconds if LOOKS in test}
+        files = {file_of(test) for test in covering}
+        same_file = {test for test in seconds if file_of(test) in files} - covering
+        total, selected = 0.0, []
         owed = dict(record["fixtures"])  # until a test of the file is chosen
-        for tests in (there, beside):
+        for tests in (covering, same_file):
             cases, order = Counter(), []
             for test in sorted(tests, key=lambda test: seconds[test] + owed.get(file_of(test), 0)):
                 cases[test.split("[")[0]] += 1
                 order.append((cases[test.split("[")[0]], test))
-            for _, test in sorted(order, key=lambda each: each[0]):
+            for _, test in sorted(order, key=lambda entry: entry[0]):
                 cost = seconds[test] + owed.get(file_of(test), 0.0)
-                if total + cost < most:
+                if total + cost < max_seconds:
                     owed.pop(file_of(test), None)
                     total += cost
-                    chosen.append(test)
-        return chosen
+                    selected.append(test)
+        return selected
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -329,9 +335,13 @@ class Mutant:
 
     def fails(self, session, functions: list[FunctionType], tests: list[str]) -> bool:
         """Whether a test fails, with other code in the functions there are or imported anew."""
-        own, new = (codes(compile(text, self.file, "exec")) for text in (self.own, self.text))
-        there = [each for each in functions if each.__code__.co_filename == self.file]
-        if not self.inside or not there or len(own) != len(new):
+        original_codes, mutated_codes = (
+            codes(compile(text, self.file, "exec")) for text in (self.original, self.text)
+        )
+        replaceable = [
+            function for function in functions if function.__code__.co_filename == self.file
+        ]
+        if not self.inside or not replaceable or len(original_codes) != len(mutated_codes):
             ours = [
                 name for name in sys.modules if name.split(".")[0] in ("hqm", "tests", "adapters")
             ]
@@ -341,9 +351,14 @@ class Mutant:
             if tests and pytest.main(arguments, plugins=[self]) and not self.killer:
                 self.killer = "collection"
             return bool(self.killer)
-        code = {(c.co_qualname, c.co_firstlineno): n for c, n in zip(own, new, strict=True)}
-        for each in there:
-            each.__code__ = code[each.__code__.co_qualname, each.__code__.co_firstlineno]
+        code = {
+            (c.co_qualname, c.co_firstlineno): n
+            for c, n in zip(original_codes, mutated_codes, strict=True)
+        }
+        for function in replaceable:
+            function.__code__ = code[
+                function.__code__.co_qualname, function.__code__.co_firstlineno
+            ]
         items = [item for item in session.items if item.nodeid in tests]
         items.sort(key=lambda item: tests.index(item.nodeid))
         for item, following in zip(items, [*items[1:], None], strict=False):
@@ -360,7 +375,7 @@ class Mutant:
         ended, killer, _ = self.run(session, functions, tests, limit)
         if ended:
             return killer
-        self.text = self.own
+        self.text = self.original
         ended, failed, seconds = self.run(session, functions, tests, limit)
         return OUT_OF_TIME if ended and not failed and 3 * seconds < limit else SLOW
 
@@ -389,19 +404,19 @@ class Mutant:
 class Runner:
     """Runs the mutants where pytest would run the tests that it has collected."""
 
-    def __init__(self, drawn: list[tuple[str, int, str, int]], record: dict):
-        self.drawn, self.record = drawn, record
+    def __init__(self, sample: list[tuple[str, int, str, int]], record: dict):
+        self.sample, self.record = sample, record
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         before = results()
         killed = {
-            each
-            for each, killers in before.items()
-            if killers[-1] not in NOT_KILLED or each[2] == UNCHANGED
+            mutation
+            for mutation, killers in before.items()
+            if killers[-1] not in NOT_KILLED or mutation[2] == UNCHANGED
         }
         collected = {item.nodeid for item in session.items}
-        seconds = {t: each for t, each in self.record["seconds"].items() if t in collected}
+        seconds = {t: duration for t, duration in self.record["seconds"].items() if t in collected}
         self.record["seconds"] = seconds
         ran = (tests for lines in self.record["ran"].values() for tests in lines.values())
         shared = {test for tests in ran for test in tests if test and "::" not in test}
@@ -412,23 +427,26 @@ class Runner:
         }
         import_all()
         gc.unfreeze()  # the tests freeze what is there when they begin
-        functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
-        for each in gc.get_objects():
-            if isinstance(each, CACHE) and each.__module__.startswith("hqm"):
-                each.cache_clear()  # of what the unchanged product found
+        functions = [
+            candidate for candidate in gc.get_objects() if isinstance(candidate, FunctionType)
+        ]
+        for candidate in gc.get_objects():
+            if isinstance(candidate, CACHE) and candidate.__module__.startswith("hqm"):
+                candidate.cache_clear()  # of what the unchanged product found
         gc.freeze()
-        for each in sorted(self.drawn, key=lambda each: len(before[each])):  # new ones first
-            if each in killed:
+        # new ones first
+        for mutation in sorted(self.sample, key=lambda mutation: len(before[mutation])):
+            if mutation in killed:
                 continue
-            mutant = Mutant(*each)
-            seconds = SECONDS * 4 ** len(before[each])
+            mutant = Mutant(*mutation)
+            seconds = SECONDS * 4 ** len(before[mutation])
             tests = mutant.tests(self.record, seconds)
             killer = mutant.killed_by(session, functions, tests, PATIENCE * seconds)
             with RESULTS.open("a") as file:
-                print(json.dumps([*each, killer]), file=file)
-            if (killer in NOT_KILLED) == (each[2] != UNCHANGED):
-                print(*each, killer, file=sys.stderr)
-        print_shares(self.drawn)
+                print(json.dumps([*mutation, killer]), file=file)
+            if (killer in NOT_KILLED) == (mutation[2] != UNCHANGED):
+                print(*mutation, killer, file=sys.stderr)
+        print_shares(self.sample)
         return True
 
 
@@ -436,30 +454,33 @@ def results() -> dict[tuple, list[str]]:
     """Each mutant that was tried, with what killed it, every time."""
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
     killers = defaultdict(list)
-    for *each, killer in map(json.loads, lines):
-        killers[tuple(each)].append(killer)
+    for *mutation, killer in map(json.loads, lines):
+        killers[tuple(mutation)].append(killer)
     return killers
 
 
-def print_shares(drawn: list[tuple[str, int, str, int]]) -> None:
+def print_shares(sample: list[tuple[str, int, str, int]]) -> None:
     """How many of those tried survive, with a 95 % interval by Wilson."""
     killers = results()
-    tried = [each for each in drawn if each in killers]
-    of_package = {str(package): [] for package in PACKAGES}
-    for each in tried:
-        if each[2] != UNCHANGED:
-            of_package[str(Path(*Path(each[0]).parts[:2]))].append(each)
-    rows = {"all": [each for of in of_package.values() for each in of], **of_package}
-    for when, which in (("when first tried", 0), ("now", -1)):
+    tried = [mutation for mutation in sample if mutation in killers]
+    package_mutations = {str(package): [] for package in PACKAGES}
+    for mutation in tried:
+        if mutation[2] != UNCHANGED:
+            package_mutations[str(Path(*Path(mutation[0]).parts[:2]))].append(mutation)
+    rows = {
+        "all": [mutation for group in package_mutations.values() for mutation in group],
+        **package_mutations,
+    }
+    for moment, index in (("when first tried", 0), ("now", -1)):
         for name, mutants in rows.items():
-            left = sum(killers[each][which] in NOT_KILLED for each in mutants)
+            left = sum(killers[mutation][index] in NOT_KILLED for mutation in mutants)
             if mutants:
                 low, high = binomtest(left, len(mutants)).proportion_ci(method="wilson")
                 share = f"{left / len(mutants):.1%} ({low:.1%} to {high:.1%})"
-                print(f"{name}: {left} of {len(mutants)} survive {when}, {share}")
-    late = sum(killers[each][-1] == OUT_OF_TIME for each in rows["all"])
-    slow = sum(killers[each][-1] == SLOW for each in tried)
-    controls = [killers[each][-1] for each in tried if each[2] == UNCHANGED]
+                print(f"{name}: {left} of {len(mutants)} survive {moment}, {share}")
+    late = sum(killers[mutation][-1] == OUT_OF_TIME for mutation in rows["all"])
+    slow = sum(killers[mutation][-1] == SLOW for mutation in tried)
+    controls = [killers[mutation][-1] for mutation in tried if mutation[2] == UNCHANGED]
     print(f"{late} killed by the time, {slow} whose tests are slow unchanged")
     print(f"{sum(map(bool, controls))} of {len(controls)} unchanged places failed")
 
@@ -473,8 +494,8 @@ def main(command: str, *arguments: str) -> None:
         record = read_record()
         noted = {file_of(test) for test in record["seconds"]}
         files = sorted(file for file in noted if Path(file).exists())
-        drawn = draw(*map(int, arguments))
-        pytest.main([*PLUGINS, *EXAMPLES, *files], plugins=[Runner(drawn, record)])
+        sample = draw(*map(int, arguments))
+        pytest.main([*PLUGINS, *EXAMPLES, *files], plugins=[Runner(sample, record)])
 
 
 if __name__ == "__main__":

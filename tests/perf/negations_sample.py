@@ -30,10 +30,12 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     for name in BENCHMARKS:
         original = hqm.load(name).original
-        turned = [item for item in build_parallel(original).items if is_negated(item)]
-        chosen = [turned[k] for k in sorted(rng.choice(len(turned), SIZE, replace=False).tolist())]
-        print(f"# {name}: {len(turned)} of {len(original.items)} turned round")
-        for item in chosen:
+        negated = [item for item in build_parallel(original).items if is_negated(item)]
+        sample = [
+            negated[k] for k in sorted(rng.choice(len(negated), SIZE, replace=False).tolist())
+        ]
+        print(f"# {name}: {len(negated)} of {len(original.items)} turned round")
+        for item in sample:
             row = (
                 item.id
                 if "--ids" in sys.argv
@@ -44,11 +46,11 @@ def main() -> None:
         return
     for line in (Path(__file__).parent / "negations_made.txt").read_text("utf-8").splitlines():
         try:
-            made = flip(line)
+            flipped = flip(line)
         except NoRule as error:
             print(f"\t{line}\tleft out: {error.reason}")
         else:
-            print(f"\t{line}\t{made.prompt}\t{made.rule}")
+            print(f"\t{line}\t{flipped.prompt}\t{flipped.rule}")
 
 
 if __name__ == "__main__":

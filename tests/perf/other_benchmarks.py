@@ -43,12 +43,12 @@ def ends(values: Array) -> str:
 
 def holm(tests: Mapping[Any, float]) -> set[Any]:
     """What remains significant at .05 among all tests, by Holm's procedure."""
-    kept = set()
-    for i, (name, p) in enumerate(sorted(tests.items(), key=lambda each: each[1])):
+    rejected = set()
+    for i, (name, p) in enumerate(sorted(tests.items(), key=lambda entry: entry[1])):
         if p > 0.05 / (len(tests) - i):
             break
-        kept.add(name)
-    return kept
+        rejected.add(name)
+    return rejected
 
 
 def p_value(difference: float, draws: Array) -> float:
@@ -61,18 +61,18 @@ def right(benchmark: hqm.Benchmark, folder: Path) -> dict[tuple[str, str], Array
     """(respondent, form) -> 1 where right, 0 where wrong, nan where unread."""
     forms = (benchmark.original, benchmark.parallel_form, *benchmark.further_forms)
     by_name = {form.name: form for form in forms}
-    made = {}
+    scores = {}
     for recording in benchmark.recordings(folder) or ():
         items = by_name[recording.form].items
         values = [benchmark.verdict(i, recording.answers[i.id]).value for i in items]
-        made[recording.respondent, recording.form] = np.array(
+        scores[recording.respondent, recording.form] = np.array(
             [np.nan if value is None else value for value in values]
         )
-    return made
+    return scores
 
 
 def mmmu_pro() -> None:
-    drawn = weights(1730)
+    resamples = weights(1730)
     names = ("original", "parallel", "four")
     orders: dict[tuple[str, str], Array] = {}
     for scoring in ("official", "paper"):
@@ -90,19 +90,19 @@ def mmmu_pro() -> None:
                 values = answers[model, name]
                 table[model, name] = np.nan_to_num(values)
                 mean = table[model, name].mean()
-                interval = ends(drawn @ table[model, name] / 1730)
+                interval = ends(resamples @ table[model, name] / 1730)
                 print(f"  {name:13}{model:34}{mean:.3f} {interval} unread {np.isnan(values).sum()}")
         for name in names:
             orders[scoring, name] = np.stack([table[model, name] for model in models])
         for a, b in itertools.combinations(names, 2):
-            first, other = orders[scoring, a], orders[scoring, b]
-            tau = kendalltau(first.mean(1), other.mean(1)).statistic
+            first, second = orders[scoring, a], orders[scoring, b]
+            tau = kendalltau(first.mean(1), second.mean(1)).statistic
             taus = [
                 kendalltau(x, y).statistic
-                for x, y in zip(drawn[:500] @ first.T, drawn[:500] @ other.T, strict=True)
+                for x, y in zip(resamples[:500] @ first.T, resamples[:500] @ second.T, strict=True)
             ]
-            shift = other.mean(1) - first.mean(1)
-            shifts = drawn @ (other - first).mean(0) / 1730
+            shift = second.mean(1) - first.mean(1)
+            shifts = resamples @ (second - first).mean(0) / 1730
             print(
                 f"  {a} and {b}: tau-b {tau:.3f} {ends(np.array(taus))}, mean shift"
                 f" {shift.mean():+.3f} {ends(shifts)}, of models {np.round(shift, 3).tolist()}"
@@ -113,7 +113,8 @@ def mmmu_pro() -> None:
                 if (model, reasoned) in table:
                     gain = table[model, reasoned] - table[model, name]
                     print(
-                        f"  reasoning, {name}, {model}: {gain.mean():+.3f} {ends(drawn @ gain / 1730)}"
+                        f"  reasoning, {name}, {model}: {gain.mean():+.3f}"
+                        f" {ends(resamples @ gain / 1730)}"
                     )
     for name in names:
         official, paper = (orders[scoring, name].mean(1) for scoring in ("official", "paper"))
@@ -124,7 +125,7 @@ def mmmu_pro() -> None:
 
 
 def mathvista() -> None:
-    drawn = weights(1000)
+    resamples = weights(1000)
     benchmark = hqm.load("mathvista", data=str(DATA), withheld="official")
     answers = {
         name: np.nan_to_num(values)
@@ -132,20 +133,21 @@ def mathvista() -> None:
     }
     for guess in ("frequent_guess", "random_guess"):
         tests, lines = {}, []
-        for name, values in sorted(answers.items(), key=lambda each: -each[1].mean()):
+        for name, values in sorted(answers.items(), key=lambda entry: -entry[1].mean()):
             if name.endswith("_guess"):
                 continue
             difference = values - answers[guess]
-            draws = drawn @ difference / 1000
+            draws = resamples @ difference / 1000
             tests[name] = p_value(difference.mean(), draws)
             lines.append((name, f"{values.mean():.3f} {difference.mean():+.3f} {ends(draws)}"))
-        better = {name for name in holm(tests) if answers[name].mean() > answers[guess].mean()}
+        above_guess = {name for name in holm(tests) if answers[name].mean() > answers[guess].mean()}
         print(
-            f"\nMathVista against {guess} ({answers[guess].mean():.3f}): {len(better)} of {len(tests)}"
+            f"\nMathVista against {guess} ({answers[guess].mean():.3f}):"
+            f" {len(above_guess)} of {len(tests)}"
             " systems are better (Holm)"
         )
         for name, line in lines:
-            print(f"  {name:36}{line}{' *' if name in better else ''}")
+            print(f"  {name:36}{line}{' *' if name in above_guess else ''}")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -156,21 +158,21 @@ def tallies(
     benchmark: Any, rows: Sequence[Mapping[str, Any]], objects: Mapping[str, Any]
 ) -> dict[str, Array]:
     """Picture -> made-up mentions, mentions, whether any is made up, words."""
-    made = {}
+    counts = {}
     for row in rows:
         key = str(row["image_id"]).rpartition("_")[2].removesuffix(".jpg").lstrip("0")
         text = str(row.get("caption", row.get("text")))
         mentioned = benchmark.mentioned(text)
         wrong = [name for name in mentioned if name not in set(objects[key])]
-        made[key] = np.array([len(wrong), len(mentioned), bool(wrong), len(text.split())], float)
-    return made
+        counts[key] = np.array([len(wrong), len(mentioned), bool(wrong), len(text.split())], float)
+    return counts
 
 
 def pairs(title: str, systems: Mapping[str, Mapping[str, Array]]) -> None:
     """CHAIRi and CHAIRs of systems over the pictures that they share, and which pairs differ."""
-    keys = sorted(set.intersection(*(set(each) for each in systems.values())))
-    sums = {name: np.stack([each[key] for key in keys]) for name, each in systems.items()}
-    drawn = weights(len(keys))
+    keys = sorted(set.intersection(*(set(pictures) for pictures in systems.values())))
+    sums = {name: np.stack([pictures[key] for key in keys]) for name, pictures in systems.items()}
+    resamples = weights(len(keys))
     print(f"\n{title}: {len(systems)} systems, {len(keys)} pictures")
     scores = {}
     for metric, (top, bottom) in {"chair_i": (0, 1), "chair_s": (2, None)}.items():
@@ -179,20 +181,22 @@ def pairs(title: str, systems: Mapping[str, Mapping[str, Array]]) -> None:
             for n, s in sums.items()
         }
         draws = {
-            n: (drawn @ s[:, top]) / ((drawn @ s[:, bottom]) if bottom else len(keys))
+            n: (resamples @ s[:, top]) / ((resamples @ s[:, bottom]) if bottom else len(keys))
             for n, s in sums.items()
         }
         tests = {
             (a, b): p_value(value[a] - value[b], draws[a] - draws[b])
             for a, b in itertools.combinations(sums, 2)
         }
-        apart = holm(tests)
-        shown = [abs(value[a] - value[b]) for a, b in apart]
-        hidden = [abs(value[a] - value[b]) for a, b in tests if (a, b) not in apart]
-        scores[metric] = value, draws, apart
+        separated = holm(tests)
+        separated_gaps = [abs(value[a] - value[b]) for a, b in separated]
+        other_gaps = [abs(value[a] - value[b]) for a, b in tests if (a, b) not in separated]
+        scores[metric] = value, draws, separated
         print(
-            f"  {metric}: {len(apart)} of {len(tests)} pairs separated (Holm); smallest separated gap"
-            f" {min(shown, default=float('nan')):.3f}, largest gap not shown {max(hidden, default=0):.3f}"
+            f"  {metric}: {len(separated)} of {len(tests)} pairs separated (Holm);"
+            " smallest separated gap"
+            f" {min(separated_gaps, default=float('nan')):.3f}, largest gap not shown"
+            f" {max(other_gaps, default=0):.3f}"
         )
     ordered = sorted(sums, key=lambda n: scores["chair_i"][0][n])
     for name in ordered:
@@ -227,22 +231,23 @@ def captions() -> None:
 def mm_vet() -> None:
     """Three gradings of the same answers: how far they agree, and what they leave of a difference."""
     print("\nMM-Vet, three gradings by GPT-4 of 218 answers of each of two models")
-    drawn = weights(218)
+    resamples = weights(218)
     scores = {}
     for model in ("llava-v1.5-13b", "llava-v1.5-7b"):
         graded = json.loads((DATA / "mm_vet" / f"{model}_gpt-4-grade-3runs.json").read_text())
-        scores[model] = table = np.array([each["score"][:3] for each in graded.values()], float)
-        between = 3 * table.mean(1).var(ddof=1)
-        within = table.var(axis=1, ddof=1).mean()
+        scores[model] = table = np.array([row["score"][:3] for row in graded.values()], float)
+        ms_between = 3 * table.mean(1).var(ddof=1)
+        ms_within = table.var(axis=1, ddof=1).mean()
         means = " ".join(f"{mean:.3f}" for mean in table.mean(0))
         print(
             f"  {model}: means of the gradings {means}, mean {table.mean():.3f}"
-            f" {ends(drawn @ table.mean(1) / 218)}; answers graded alike three times"
-            f" {(np.ptp(table, axis=1) == 0).mean():.3f}; ICC(1,1) {(between - within) / (between + 2 * within):.3f}"
+            f" {ends(resamples @ table.mean(1) / 218)}; answers graded alike three times"
+            f" {(np.ptp(table, axis=1) == 0).mean():.3f}; ICC(1,1)"
+            f" {(ms_between - ms_within) / (ms_between + 2 * ms_within):.3f}"
         )
     a, b = scores.values()
     difference = a.mean(1) - b.mean(1)
-    print(f"  13B minus 7B: {difference.mean():+.3f} {ends(drawn @ difference / 218)}")
+    print(f"  13B minus 7B: {difference.mean():+.3f} {ends(resamples @ difference / 218)}")
 
 
 def pope() -> None:
@@ -257,7 +262,7 @@ def pope() -> None:
     key = read_key(DATA / "pope" / "repope", evidence.benchmark)
     pictures = {image: i for i, image in enumerate(dict.fromkeys(item.image for item in items))}
     of_item = np.array([pictures[item.image] for item in items])
-    drawn = weights(len(pictures))
+    resamples = weights(len(pictures))
     print("\nPOPE, LLaVA-1.5-13B; and what it is ahead of 7B over the questions that both answered")
     for by in ("POPE", "RePOPE"):
         if by == "RePOPE":
@@ -265,22 +270,24 @@ def pope() -> None:
             left = np.array([bool(key.targets.get(i.id)) for i in items])
             right = np.where(left, np.where(turned, 1 - right, right), np.nan)
         for part in ("", *dict.fromkeys(item.part for item in items)):
-            inside = np.array([item.part.startswith(part) for item in items])
+            part_mask = np.array([item.part.startswith(part) for item in items])
             line = [by, f"{part or 'all':18}"]
             for values in (right[0], right[0] - right[1]):
-                known = inside & np.isfinite(values)
-                if not known.any():
+                scored = part_mask & np.isfinite(values)
+                if not scored.any():
                     continue
                 total, count = (
-                    np.bincount(of_item[known], weights=w, minlength=len(pictures))
-                    for w in (values[known], np.ones(known.sum()))
+                    np.bincount(of_item[scored], weights=w, minlength=len(pictures))
+                    for w in (values[scored], np.ones(scored.sum()))
                 )
-                draws = (drawn @ total) / (drawn @ count)
-                line.append(f"{total.sum() / count.sum():+.4f} {ends(draws)} of {known.sum()}")
+                draws = (resamples @ total) / (resamples @ count)
+                line.append(f"{total.sum() / count.sum():+.4f} {ends(draws)} of {scored.sum()}")
             print("  ", *line)
 
 
 if __name__ == "__main__":
-    parts = {each.__name__: each for each in (mmmu_pro, mathvista, captions, mm_vet, pope)}
+    parts = {
+        function.__name__: function for function in (mmmu_pro, mathvista, captions, mm_vet, pope)
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()

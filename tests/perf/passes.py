@@ -35,10 +35,10 @@ import torch
 import transformers
 
 from hqm.respondents.hf_loading import load
-from tests.perf.ways import THINGS, administered, benchmark_folder
+from tests.perf.ways import OBJECT_NAMES, administered, benchmark_folder
 from tests.tiny_models import build
 
-PICTURES, FEWEST, MOST, MEAN = 1004, 7, 25, 14216 / 1004
+PICTURES, MIN_QUESTIONS, MAX_QUESTIONS, MEAN = 1004, 7, 25, 14216 / 1004
 """AMBER-d's pictures, and the fewest, the most and the mean number of questions about one."""
 COLOURS = "red blue green white black".split()
 
@@ -81,20 +81,24 @@ def amber_questions() -> tuple[list[list[str]], str]:
             by_picture.setdefault(row["image"], []).append(row["query"])
         return list(by_picture.values()), "AMBER's own questions"
     rng = np.random.default_rng(0)
-    every = [
-        f"Is there a {colour} {thing} in this image?" for colour in COLOURS for thing in THINGS
+    all_questions = [
+        f"Is there a {colour} {noun} in this image?" for colour in COLOURS for noun in OBJECT_NAMES
     ]
-    counts = FEWEST + rng.binomial(MOST - FEWEST, (MEAN - FEWEST) / (MOST - FEWEST), PICTURES)
+    counts = MIN_QUESTIONS + rng.binomial(
+        MAX_QUESTIONS - MIN_QUESTIONS,
+        (MEAN - MIN_QUESTIONS) / (MAX_QUESTIONS - MIN_QUESTIONS),
+        PICTURES,
+    )
     return [
-        [str(text) for text in rng.permutation(every)[:count]] for count in counts
+        [str(text) for text in rng.permutation(all_questions)[:count]] for count in counts
     ], "made questions (no HQM_DATA)"
 
 
 @contextmanager
 def counted(model: Any) -> Iterator[Passes]:
     """Count what goes through a model meanwhile."""
-    passes, within = Passes(), [0]
-    mark, of_one = model.config.image_token_id, model.config.image_seq_length
+    passes, depth = Passes(), [0]
+    mark, image_tokens = model.config.image_token_id, model.config.image_seq_length
     forward, generate = model.forward, model.generate
 
     @functools.wraps(forward)  # generate looks at the parameters
@@ -104,22 +108,22 @@ def counted(model: Any) -> Iterator[Passes]:
             raise RuntimeError(
                 "the model was called without input_ids, by which its pictures are counted"
             )
-        read = int((settings["input_ids"] == mark).sum()) / of_one
-        if within[0]:
+        read = int((settings["input_ids"] == mark).sum()) / image_tokens
+        if depth[0]:
             passes.within_generate += read
         else:
             passes.shared += read
         return forward(*args, **settings)
 
     def generating(*args: Any, **settings: Any) -> Any:
-        within[0] += 1
+        depth[0] += 1
         try:
             return generate(*args, **settings)
         finally:
-            within[0] -= 1
+            depth[0] -= 1
 
-    def look(_module: Any, given: Any, named: Any) -> None:
-        passes.tower += len(given[0] if given else named["pixel_values"])
+    def look(_module: Any, arguments: Any, keywords: Any) -> None:
+        passes.tower += len(arguments[0] if arguments else keywords["pixel_values"])
 
     handle = model.model.vision_tower.register_forward_pre_hook(look, with_kwargs=True)
     model.forward, model.generate = count, generating
@@ -162,8 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     questions, source = amber_questions()
     if options.images:
         rng = np.random.default_rng(2)
-        drawn = rng.choice(len(questions), min(options.images, len(questions)), replace=False)
-        questions = [questions[i] for i in sorted(drawn)]
+        indices = rng.choice(len(questions), min(options.images, len(questions)), replace=False)
+        questions = [questions[i] for i in sorted(indices)]
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         model_folder = build("llava", Path(scratch) / "model")
@@ -178,9 +182,10 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
         folder = benchmark_folder(
             Path(scratch) / "perf", len(questions), 0, sizes=((64, 48),), questions=questions
         )
-        asked = sum(map(len, questions))
+        n_questions = sum(map(len, questions))
         print(
-            f"{len(questions)} pictures, {asked} questions ({asked / len(questions):.1f} a"
+            f"{len(questions)} pictures, {n_questions} questions"
+            f" ({n_questions / len(questions):.1f} a"
             f" picture): {source}",
             flush=True,
         )
@@ -210,8 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     text = markdown(rows, source)
     print("\n" + text)
     if options.json:
-        made = [{**asdict(row), "passes_a_picture": row.a_picture} for row in rows]
-        options.json.write_text(json.dumps({"source": source, "rows": made}, indent=1) + "\n")
+        row_dicts = [{**asdict(row), "passes_a_picture": row.a_picture} for row in rows]
+        options.json.write_text(json.dumps({"source": source, "rows": row_dicts}, indent=1) + "\n")
     if options.markdown:
         options.markdown.write_text(text)
     return rows
@@ -230,10 +235,10 @@ def markdown(rows: Sequence[Row], source: str) -> str:
     ]
     lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for administrations in dict.fromkeys(row.administrations for row in rows):
-        of = {row.memory: row for row in rows if row.administrations == administrations}
+        by_memory = {row.memory: row for row in rows if row.administrations == administrations}
         texts = [
             f"{row.a_picture:.3f}" if row.a_picture <= 1.05 else f"**{row.a_picture:.3f}**"
-            for row in of.values()
+            for row in by_memory.values()
         ]
         lines.append("| " + " | ".join([f"{administrations} administrations", *texts]) + " |")
     return "\n".join([*lines, ""])

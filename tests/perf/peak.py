@@ -34,11 +34,11 @@ def synchronised(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def fastest(work: Callable[[], object], device: torch.device, least: float) -> float:
+def fastest(work: Callable[[], object], device: torch.device, min_seconds: float) -> float:
     """The seconds of one run at its best, tried for so many seconds."""
     work()
-    best, until = float("inf"), time.perf_counter() + least
-    while time.perf_counter() < until:
+    best, deadline = float("inf"), time.perf_counter() + min_seconds
+    while time.perf_counter() < deadline:
         began = synchronised(device)
         work()
         best = min(best, synchronised(device) - began)
@@ -55,17 +55,17 @@ class Peaks:
     """A second, read and written, of a copy."""
 
     @classmethod
-    def of(cls, device: torch.device, dtype: torch.dtype, least: float = 1.0) -> Peaks:
+    def measure(cls, device: torch.device, dtype: torch.dtype, min_seconds: float = 1.0) -> Peaks:
         """Measure them: the product of two matrices of 8192 x 8192 (on a CPU 1536), a copy of 2 GiB
         (on a CPU 256 MiB).
         """
         large = device.type == "cuda"
         size = 8192 if large else 1536
         a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-        product = fastest(lambda: torch.matmul(a, b), device, least)
+        product = fastest(lambda: torch.matmul(a, b), device, min_seconds)
         source = torch.zeros(2 << 30 if large else 256 << 20, dtype=torch.uint8, device=device)
         target = torch.empty_like(source)
-        copy = fastest(lambda: target.copy_(source), device, least)
+        copy = fastest(lambda: target.copy_(source), device, min_seconds)
         return cls(2 * size**3 / product, 2 * source.numel() / copy)
 
 
@@ -93,17 +93,17 @@ class Meter:
         self.spent = {kind: Spent() for kind in KINDS}
         self._within = False
         tower = next(t for t in ("vision_tower", "visual") if hasattr(model.model, t))
-        whole = sum(p.numel() * p.element_size() for p in model.parameters())
-        aside = [
+        total_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+        other_modules = [
             getattr(model.model, tower),
             model.get_input_embeddings(),
             getattr(model.model, "multi_modal_projector", None),
         ]
-        self.decoder = whole - sum(
+        self.decoder = total_bytes - sum(
             p.numel() * p.element_size()
-            for part in aside
-            if part is not None
-            for p in part.parameters()
+            for module in other_modules
+            if module is not None
+            for p in module.parameters()
         )
         """The bytes of the weights that a decoding step reads: all but the tower's and the table of
         tokens.
@@ -118,16 +118,16 @@ class Meter:
         @functools.wraps(plain)  # generate looks at the parameters
         def forward(*args: Any, **settings: Any) -> Any:
             kind = _kind(settings)
-            out = self._measured(kind, plain, args, settings)
+            output = self._measured(kind, plain, args, settings)
             if kind == "answers":
                 layers = settings["past_key_values"].layers
-                held = sum(
+                cache_bytes = sum(
                     t.numel() * t.element_size()
                     for layer in layers
                     for t in (layer.keys, layer.values)
                 )
-                self.spent[kind].bytes += self.decoder + held
-            return out
+                self.spent[kind].bytes += self.decoder + cache_bytes
+            return output
 
         @functools.wraps(look)
         def features(*args: Any, **settings: Any) -> Any:
@@ -136,7 +136,7 @@ class Meter:
         # generate lets the tower look before it calls the model
         self.model.forward, inner.get_image_features = forward, features
         try:
-            with patch.object(StepGraphs, "of", return_value=StepGraphs()):
+            with patch.object(StepGraphs, "for_model", return_value=StepGraphs()):
                 yield self
         finally:
             del self.model.forward, inner.get_image_features
@@ -150,15 +150,15 @@ class Meter:
         try:
             if self.counts:
                 with FlopCounterMode(display=False) as counter:
-                    out = call(*args, **settings)
+                    output = call(*args, **settings)
                 spent.operations += counter.get_total_flops()
             else:
                 began = synchronised(self.model.device)
-                out = call(*args, **settings)
+                output = call(*args, **settings)
                 spent.seconds += synchronised(self.model.device) - began
         finally:
             self._within = False
-        return out
+        return output
 
 
 def _kind(settings: Any) -> str:
@@ -167,5 +167,5 @@ def _kind(settings: Any) -> str:
         return "pictures"
     # HQM's step has a column for every row of a block, and keeps the scores of all
     keep = settings.get("logits_to_keep")
-    one_each = settings["input_ids"].shape[1] == 1 or (isinstance(keep, int) and keep == 0)
-    return "answers" if one_each else "questions"
+    is_decoding = settings["input_ids"].shape[1] == 1 or (isinstance(keep, int) and keep == 0)
+    return "answers" if is_decoding else "questions"

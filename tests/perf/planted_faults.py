@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.indicators import Protocol, case
-from hqm.indicators.indicator import Result, indicators_of
+from hqm.indicators.indicator import Result, family_indicators
 from hqm.lint.answer_leaks import check_leaks
 from hqm.psychometrics import (
     bias_test,
@@ -84,13 +84,14 @@ class World:
     ablest: float = 2.0
     guessing: float = 0.0
     families: int = 0
-    together: float = 0.0
+    family_sd: float = 0.0
     types: int = 1
     abilities: int = 1
-    """The types draw on so many in turn; the others differ from the first by `apart` (sd)."""
+    """The types draw on so many in turn; the others differ from the first by
+    `ability_offset_sd`."""
     hidden: float = 0.0
     """A share of the items, whatever their type, that draws on an ability of its own."""
-    apart: float = 0.6
+    ability_offset_sd: float = 0.6
     against: float = 0.0
     """In the first type abilities run the other way, as steeply as this."""
     lean: float = 0.0
@@ -102,29 +103,31 @@ class World:
 
     def layout(self, items: int) -> tuple[Numbers, Numbers]:
         """(items,) each: the type, and whether the key is the first answer."""
-        place = np.arange(items)
-        return place % self.types, (place // self.types) % self.options
+        index = np.arange(items)
+        return index % self.types, (index // self.types) % self.options
 
 
 WORLDS = {
     "plain": World(),
     "guessing": World(-1.0, 1.5, 0.4),
-    "families": World(families=4, together=0.8),
+    "families": World(families=4, family_sd=0.8),
 }
 _TYPED = World(types=5)
 SHARED = {
     "one ability": _TYPED,
     "two abilities": replace(_TYPED, abilities=2),
-    "three abilities": replace(_TYPED, abilities=3, apart=1.0),
-    "a second ability in a quarter of all items": replace(_TYPED, hidden=0.25, apart=1.0),
+    "three abilities": replace(_TYPED, abilities=3, ability_offset_sd=1.0),
+    "a second ability in a quarter of all items": replace(
+        _TYPED, hidden=0.25, ability_offset_sd=1.0
+    ),
     "a type against the others": replace(_TYPED, against=0.7),
     "lean to yes": replace(_TYPED, lean=0.6),
     "lean to yes, the abler less": replace(_TYPED, lean=0.3, by_ability=0.8),
     "a type at chance": replace(_TYPED, at_chance=True),
     "four options, a type at chance": replace(_TYPED, at_chance=True, options=4),
-    "five families": replace(_TYPED, families=5, together=0.8),
+    "five families": replace(_TYPED, families=5, family_sd=0.8),
     "families, three abilities, lean": replace(
-        _TYPED, families=5, together=0.5, abilities=3, lean=0.4
+        _TYPED, families=5, family_sd=0.5, abilities=3, lean=0.4
     ),
 }
 
@@ -135,16 +138,16 @@ def chances(world: World, respondents: int, rng: np.random.Generator, items: int
         0, 0.05, respondents
     )
     difficulty, slope = rng.normal(0, 0.9, items), np.exp(rng.normal(0, 0.3, items))
-    own = (
+    interaction = (
         rng.normal(0, 0.3, (respondents, items))
         + rng.normal(0, 0.3, items // 4 + 1)[np.arange(items) // 4]
     )
     if world.families:
         member = rng.permutation(np.arange(respondents) % world.families)
-        own += rng.normal(0, world.together, (world.families, items))[member]
+        interaction += rng.normal(0, world.family_sd, (world.families, items))[member]
     from scipy.special import ndtr, ndtri
 
-    p = ndtr(slope * (shared_abilities(world, ability, items, rng) - difficulty) + own)
+    p = ndtr(slope * (shared_abilities(world, ability, items, rng) - difficulty) + interaction)
     p = p * 0.98 + (1 - p) * (world.guessing if world.options == 2 else 1 / world.options)
     kind, first = world.layout(items)
     if world.at_chance:
@@ -160,21 +163,21 @@ def chances(world: World, respondents: int, rng: np.random.Generator, items: int
 def shared_abilities(world: World, ability: Array, items: int, rng: np.random.Generator) -> Array:
     """(respondents, items): the ability that each item draws on."""
     kind, _ = world.layout(items)
-    each = np.tile(ability[:, None], (1, items))
+    item_abilities = np.tile(ability[:, None], (1, items))
     if world.abilities > 1:
-        others = rng.normal(0, world.apart, (len(ability), world.abilities))
-        others[:, 0] = 0
-        each += others[:, kind % world.abilities]
+        offsets = rng.normal(0, world.ability_offset_sd, (len(ability), world.abilities))
+        offsets[:, 0] = 0
+        item_abilities += offsets[:, kind % world.abilities]
     if world.hidden:
-        own = rng.normal(0, world.apart, len(ability))
-        each += np.where(rng.random(items) < world.hidden, own[:, None], 0)
+        hidden_ability = rng.normal(0, world.ability_offset_sd, len(ability))
+        item_abilities += np.where(rng.random(items) < world.hidden, hidden_ability[:, None], 0)
     if world.against:
-        turned = ability.mean() - world.against * (ability - ability.mean())
-        each = np.where(kind == 0, turned[:, None], each)
-    return each
+        reversed_ability = ability.mean() - world.against * (ability - ability.mean())
+        item_abilities = np.where(kind == 0, reversed_ability[:, None], item_abilities)
+    return item_abilities
 
 
-def drawn(p: Array, rng: np.random.Generator) -> Array:
+def draw_scores(p: Array, rng: np.random.Generator) -> Array:
     return (rng.random(p.shape) < p).astype(np.float64)
 
 
@@ -208,7 +211,7 @@ def planted(
     if kind == "trap":
         # the respondents stand in the order of their abilities
         p[:, faults] = np.sort(p[:, faults], axis=0)[::-1]
-    x = drawn(p, rng)
+    x = draw_scores(p, rng)
     if kind == "wrong key":
         x[:, faults] = with_wrong_keys(x[:, faults], rng=rng, hit=1 / (world.options - 1))
     return p, x, set(faults.tolist())
@@ -244,9 +247,11 @@ def indicators(x: Array, families: Sequence[str] = ()) -> dict[str, Result]:
         Protocol("simulated@1", "b2:0", "official"),
         n_effective=effective,
     )
-    wanted = ("negative_items", "label_errors", "reading_list")
-    answers = {i.name: answer(study, i) for i in indicators_of("items") if i.name in wanted}
-    return {name: given for name, given in answers.items() if given is not None}
+    indicator_names = ("negative_items", "label_errors", "reading_list")
+    answers = {
+        i.name: answer(study, i) for i in family_indicators("items") if i.name in indicator_names
+    }
+    return {name: result for name, result in answers.items() if result is not None}
 
 
 def family_flag(
@@ -260,38 +265,40 @@ def family_flag(
 
 
 @dataclass(frozen=True)
-class Searched:
+class Detections:
     """One study: what was named, and what the report says that it would find."""
 
     planted: int
-    named: int
+    n_named: int
     true: int
     stated: float
     status: str
 
 
-def searched(x: Array, faults: set[int]) -> dict[str, Searched]:
+def run_detectors(x: Array, faults: set[int]) -> dict[str, Detections]:
     """Detector -> what it made of one study; of the reading list, as many items as there are
     faults.
     """
-    out = {}
-    for name, given in indicators(x).items():
-        detail, status = given.detail, given.coefficient.status
+    detections = {}
+    for name, result in indicators(x).items():
+        detail, status = result.detail, result.coefficient.status
         if name == "reading_list":
-            named = [int(row["item"][1:]) for row in detail.get("reading_list", ())[: len(faults)]]
+            named_items = [
+                int(row["item"][1:]) for row in detail.get("reading_list", ())[: len(faults)]
+            ]
             stated = detail.get("power", {}).get("true_among_first")
         else:
             rows = detail.get("items") or [row["item"] for row in detail.get("candidates", ())]
-            named = [int(item[1:]) for item in rows]
+            named_items = [int(item[1:]) for item in rows]
             stated = detail.get("power", {}).get("found")
-        out[name] = Searched(
+        detections[name] = Detections(
             len(faults),
-            len(named),
-            len(set(named) & faults),
+            len(named_items),
+            len(set(named_items) & faults),
             float("nan") if stated is None else stated,
             status,
         )
-    return out
+    return detections
 
 
 def best_hits(x: Array, faults: set[int], world: World, rng: np.random.Generator) -> float:
@@ -310,8 +317,8 @@ def best_hits(x: Array, faults: set[int], world: World, rng: np.random.Generator
     from scipy.special import ndtr
 
     # what a respondent and an item have between them has variance .09 and flattens the curve
-    known = ndtr((slope * (ability[:, None] - difficulty) + picture) / np.sqrt(1.09))
-    p = np.clip(known * 0.98 + (1 - known) * world.guessing, 1e-9, 1 - 1e-9)
+    p_knows = ndtr((slope * (ability[:, None] - difficulty) + picture) / np.sqrt(1.09))
+    p = np.clip(p_knows * 0.98 + (1 - p_knows) * world.guessing, 1e-9, 1 - 1e-9)
     right, wrong = (
         np.exp(y.T @ np.log(p) + (1 - y).T @ np.log(1 - p)).mean(axis=1) for y in (x, 1 - x)
     )
@@ -349,7 +356,9 @@ def bounds_table(
             hits = []
             for _ in range(replicates):
                 p, x, faults = planted("wrong key", share, WORLDS[name], respondents, rng)
-                listed = {row.item for row in reading_list(x, rng=rng, most=len(faults)).items}
+                listed = {
+                    row.item for row in reading_list(x, rng=rng, max_listed=len(faults)).items
+                }
                 best = best_hits(x, faults, WORLDS[name], rng)
                 hits.append(
                     (len(listed & faults) / len(faults), best, hits_of_chances(p, x, faults))
@@ -381,22 +390,22 @@ def items_table(
     for m in respondents:
         rng = np.random.default_rng(m)
         clean = [with_faults("none", 0.0, world, m, rng)[0] for _ in range(5 * replicates)]
-        named = np.mean([accused(x, rng) for x in clean], axis=0)
-        some = [searched(x, set()) for x in clean[: max(1, replicates // 2)]]
+        accusation_rates = np.mean([accused(x, rng) for x in clean], axis=0)
+        clean_detections = [run_detectors(x, set()) for x in clean[: max(1, replicates // 2)]]
         stated = [
-            _mean(study[name].stated for study in some)
+            _mean(study[name].stated for study in clean_detections)
             for name in ("label_errors", "negative_items", "reading_list")
         ]
         yield (
-            f"| none: studies accused | {m} | **{named[0]:.3f}** | {stated[0]:.2f} |"
-            f" **{named[1]:.3f}** | {stated[1]:.2f} | | {stated[2]:.2f} | |"
+            f"| none: studies accused | {m} | **{accusation_rates[0]:.3f}** | {stated[0]:.2f} |"
+            f" **{accusation_rates[1]:.3f}** | {stated[1]:.2f} | | {stated[2]:.2f} | |"
         )
         for kind, share in (*(("wrong key", share) for share in shares), ("trap", 0.02)):
-            made = [with_faults(kind, share, world, m, rng) for _ in range(replicates)]
-            studies = [searched(*study) for study in made]
+            datasets = [with_faults(kind, share, world, m, rng) for _ in range(replicates)]
+            studies = [run_detectors(*study) for study in datasets]
             best = ""
             if kind == "wrong key" and not world.families:
-                best = f"{np.mean([best_hits(*study, world, rng) for study in made]):.2f}"
+                best = f"{np.mean([best_hits(*study, world, rng) for study in datasets]):.2f}"
             cells = []
             for name in ("label_errors", "negative_items", "reading_list"):
                 share_named = sum(s[name].true for s in studies) / sum(
@@ -407,8 +416,8 @@ def items_table(
 
 
 def _mean(values: Iterator[float]) -> float:
-    known = [value for value in values if np.isfinite(value)]
-    return float(np.mean(known)) if known else float("nan")
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean(finite)) if finite else float("nan")
 
 
 def calibration(
@@ -418,20 +427,20 @@ def calibration(
     said, true share, items.
     """
     rng = np.random.default_rng(100 + respondents)
-    said, true = [], []
+    expected, true = [], []
     for share in shares:
         for _ in range(replicates):
             x, faults = with_faults("wrong key", share, world, respondents, rng)
-            for row in reading_list(x, rng=rng, most=ITEMS).items:
-                said.append(row.expected)
+            for row in reading_list(x, rng=rng, max_listed=ITEMS).items:
+                expected.append(row.expected)
                 true.append(row.item in faults)
-    p, y = np.array(said), np.array(true)
+    p, y = np.array(expected), np.array(true)
     rows = []
     for low in (0.1, 0.3, 0.5, 0.65, 0.8, 0.9):
         high = {0.1: 0.3, 0.3: 0.5, 0.5: 0.65, 0.65: 0.8, 0.8: 0.9, 0.9: 1.01}[low]
-        inside = (p >= low) & (p < high)
-        if inside.sum() >= 20:
-            rows.append((float(p[inside].mean()), float(y[inside].mean()), int(inside.sum())))
+        in_bin = (p >= low) & (p < high)
+        if in_bin.sum() >= 20:
+            rows.append((float(p[in_bin].mean()), float(y[in_bin].mean()), int(in_bin.sum())))
     return rows
 
 
@@ -439,31 +448,40 @@ def calibration(
 
 
 @dataclass(frozen=True)
-class Read:
+class StudyReading:
     """What the list and the count make of one study of a world with types."""
 
-    named: int
-    true_named: int
-    said: float
+    n_named: int
+    n_true_named: int
+    expected_faults: float
     """Wrong keys to be expected, a thousand items; NaN where that is not said."""
     true: float
     """Share of wrong keys among as many items from the top."""
     stated: float
 
 
-def read(world: World, share: float, respondents: int, rng: np.random.Generator) -> Read:
+def read_study(
+    world: World, share: float, respondents: int, rng: np.random.Generator
+) -> StudyReading:
     """Draw a study of 800 items and read it as an audit does."""
     x, faults = with_faults("wrong key", share, world, respondents, rng, 800)
     kind, first = (labels.tolist() for labels in world.layout(800))
     listed = reading_list(
-        x, rng=rng, hit=1 / (world.options - 1), types=kind, sides=first, most=max(len(faults), 1)
+        x,
+        rng=rng,
+        hit=1 / (world.options - 1),
+        types=kind,
+        sides=first,
+        max_listed=max(len(faults), 1),
     )
     tested = label_error_candidates(x, rng=rng, groups=list(zip(kind, first, strict=True)))
-    named = {row.item for row in listed.named}
+    named_items = {row.item for row in listed.named}
     if not listed.doubt:
-        named |= {row.item for row in tested.candidates}
+        named_items |= {row.item for row in tested.candidates}
     true = sum(row.item in faults for row in listed.items) / max(len(faults), 1)
-    return Read(len(named), len(named & faults), listed.faults / 0.8, true, listed.power)
+    return StudyReading(
+        len(named_items), len(named_items & faults), listed.faults / 0.8, true, listed.power
+    )
 
 
 def shared_table(replicates: int, respondents: Sequence[int]) -> Iterator[str]:
@@ -477,25 +495,31 @@ def shared_table(replicates: int, respondents: Sequence[int]) -> Iterator[str]:
     for name, world in SHARED.items():
         for m in respondents:
             rng = np.random.default_rng([m, len(name)])
-            sound = [read(world, 0.0, m, rng) for _ in range(2 * replicates)]
-            said = [study.said for study in sound if np.isfinite(study.said)]
+            sound = [read_study(world, 0.0, m, rng) for _ in range(2 * replicates)]
+            expected = [
+                study.expected_faults for study in sound if np.isfinite(study.expected_faults)
+            ]
             cells = [
-                f"**{np.mean([study.named > 0 for study in sound]):.3f}**",
-                f"{len(said) / len(sound):.2f}",
-                f"**{max(said, default=0.0):.1f}**",
+                f"**{np.mean([study.n_named > 0 for study in sound]):.3f}**",
+                f"{len(expected) / len(sound):.2f}",
+                f"**{max(expected, default=0.0):.1f}**",
             ]
             for share in (0.01, 0.02):
-                made = [read(world, share, m, rng) for _ in range(replicates)]
-                stated = [study.said for study in made if np.isfinite(study.said)]
-                cells += [
-                    f"{np.mean([study.true for study in made]):.2f}",
-                    f"{np.mean([study.stated for study in made]):.2f}",
-                    f"{np.mean(stated):.1f} in {len(stated) / len(made):.2f}" if stated else "none",
+                studies = [read_study(world, share, m, rng) for _ in range(replicates)]
+                stated = [
+                    study.expected_faults for study in studies if np.isfinite(study.expected_faults)
                 ]
-            named = sum(study.named for study in made)
+                cells += [
+                    f"{np.mean([study.true for study in studies]):.2f}",
+                    f"{np.mean([study.stated for study in studies]):.2f}",
+                    f"{np.mean(stated):.1f} in {len(stated) / len(studies):.2f}"
+                    if stated
+                    else "none",
+                ]
+            n_named = sum(study.n_named for study in studies)
             cells += [
-                f"{named / len(made):.1f}",
-                f"{sum(study.true_named for study in made) / named:.2f}" if named else "",
+                f"{n_named / len(studies):.1f}",
+                f"{sum(study.n_true_named for study in studies) / n_named:.2f}" if n_named else "",
             ]
             yield f"| {name} | {m} | {' | '.join(cells)} |"
 
@@ -513,12 +537,12 @@ def repope_table(data: Path, part: str = "adversarial") -> Iterator[str]:
     """Rows: side of POPE's key, how many of LLaVA-1.5 7B and 13B fail; of these items, how many
     have a wrong or an ambiguous key by RePOPE.
     """
-    asked = {
+    question_ids = {
         (row["image"], row["text"].split("\n")[0]): row["question_id"]
         for row in _lines(data / "logs/llava/llava_pope_test.jsonl")
         if row["category"] == part
     }
-    said = [
+    yes_answers = [
         {row["question_id"]: row["text"].strip().lower().startswith("yes") for row in _lines(path)}
         for path in (
             data / "logs/llava/llava-v1.5-7b_pope.jsonl",
@@ -531,11 +555,15 @@ def repope_table(data: Path, part: str = "adversarial") -> Iterator[str]:
     }
     cells: dict[tuple[str, int], list[str]] = {}
     for row in _lines(data / f"pope/coco_pope_{part}.json"):
-        place, key = (row["image"], row["text"]), row["label"]
-        if all(asked.get(place) in answers for answers in said):
-            fails = sum(answers[asked[place]] != (key == "yes") for answers in said)
-            now = corrected.get(place, "ambiguous")
-            cells.setdefault((key, fails), []).append("right" if now == key else now)
+        question, key = (row["image"], row["text"]), row["label"]
+        if all(question_ids.get(question) in answers for answers in yes_answers):
+            fails = sum(
+                answers[question_ids[question]] != (key == "yes") for answers in yes_answers
+            )
+            corrected_key = corrected.get(question, "ambiguous")
+            cells.setdefault((key, fails), []).append(
+                "right" if corrected_key == key else corrected_key
+            )
     yield "| key | failed by | items | wrong key | ambiguous |"
     yield "|---|---|---|---|---|"
     for (key, fails), truth in sorted(cells.items(), reverse=True):
@@ -565,15 +593,15 @@ def judged(
     all answers.
     """
     p = chances(WORLDS["plain"], respondents, rng, labels)
-    truth = drawn(p, rng)
+    truth = draw_scores(p, rng)
     hard = rng.normal(0, 0.5, labels)
     from scipy.special import ndtr, ndtri
 
-    def verdicts(more: float) -> Array:
-        missed = np.tile(ndtr(ndtri(0.08) + hard), (respondents, 1)) + more
+    def verdicts(shift: float) -> Array:
+        missed = np.tile(ndtr(ndtri(0.08) + hard), (respondents, 1)) + shift
         missed[0] += bias
-        passed = ndtr(ndtri(0.15) + hard) - more
-        return drawn(np.where(truth == 1, 1 - missed, passed).clip(0, 1), rng)
+        passed = ndtr(ndtri(0.15) + hard) - shift
+        return draw_scores(np.where(truth == 1, 1 - missed, passed).clip(0, 1), rng)
 
     first, second = verdicts(0.0), verdicts(drift)
     moved = bias_test(np.stack([first.mean(axis=1), second.mean(axis=1)], axis=1))
@@ -588,15 +616,15 @@ def questions(leak: str, strength: float, rng: np.random.Generator, items: int =
     the items.
     """
     label = rng.permutation(np.arange(items) % 2)
-    out = []
+    drawn_items = []
     for i in range(items):
-        word, place = (
+        word, position = (
             WORDS[rng.integers(len(WORDS))],
             rng.choice(["left", "right", "middle", "front"]),
         )
         yes = bool(label[i])
         cued = yes if rng.random() < strength else bool(rng.integers(2))
-        prompt = f"Is there a {word} on the {place} of the picture?"
+        prompt = f"Is there a {word} on the {position} of the picture?"
         number = int(rng.integers(10**6))
         if leak == "position":
             yes = i % 2 == 0 if rng.random() < strength else yes
@@ -606,7 +634,7 @@ def questions(leak: str, strength: float, rng: np.random.Generator, items: int =
             prompt = prompt.replace("Is there a", "Is there any" if cued else "Is there a")
         if leak == "id":
             number = number // 2 * 2 + int(cued)
-        out.append(
+        drawn_items.append(
             Item(
                 f"q{number}",
                 prompt,
@@ -617,21 +645,21 @@ def questions(leak: str, strength: float, rng: np.random.Generator, items: int =
                 cluster=f"{i // 2}",
             )
         )
-    return out
+    return drawn_items
 
 
 def leaks(items: Sequence[Item], rng: np.random.Generator) -> tuple[bool, bool, bool]:
     """Whether the cues, the blind guesser and the linter speak."""
-    labels, asked = [str(item.target) for item in items], [item.prompt for item in items]
+    labels, prompts = [str(item.target) for item in items], [item.prompt for item in items]
     clusters = [item.cluster or item.id for item in items]
     cues = leakage_cues(
         labels,
         rng=rng,
-        questions=asked,
+        questions=prompts,
         ids=[item.id for item in items],
         clusters=clusters,
     )
-    blind = blind_solvability(asked, labels, rng=rng, clusters=clusters, folds=5)
+    blind = blind_solvability(prompts, labels, rng=rng, clusters=clusters, folds=5)
     return (
         bool(cues.leaks),
         blind.status == "ok" and blind.p < 0.05,
@@ -667,7 +695,7 @@ PARTS = ("items", "shared", "judges", "leaks", "lean", "relatives")
 def main() -> None:
     """Print the tables."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    chosen = [word for word in sys.argv[1:] if not word.isdigit()] or list(PARTS)
+    sections = [word for word in sys.argv[1:] if not word.isdigit()] or list(PARTS)
     replicates, respondents = numbers[0] if numbers else 20, numbers[1:] or list(RESPONDENTS)
     makers = {
         "items": items_part,
@@ -679,8 +707,8 @@ def main() -> None:
         "lean": lean_part,
         "relatives": relatives_part,
     }
-    for part in chosen:
-        makers[part](replicates, respondents)
+    for section in sections:
+        makers[section](replicates, respondents)
 
 
 def items_part(replicates: int, respondents: Sequence[int]) -> None:
@@ -713,18 +741,20 @@ def show_bounds(replicates: int) -> None:
 
 
 def judges_part(replicates: int, respondents: Sequence[int]) -> None:
-    many = 10 * replicates
-    print(f"\n## Judges, 100 labels a respondent, {many} studies a row\n")
+    n_studies = 10 * replicates
+    print(f"\n## Judges, 100 labels a respondent, {n_studies} studies a row\n")
     print(
         "| respondents | biased against one by .15 | by .30 | clean | second judging fails .05 more"
         " | clean |\n|---|---|---|---|---|---|"
     )
     for m in respondents:
         cells = [
-            share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], many, m) for b in (0.15, 0.30, 0.0)
+            share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], n_studies, m)
+            for b in (0.15, 0.30, 0.0)
         ]
         cells += [
-            share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], many, 50 + m) for d in (0.05, 0.0)
+            share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], n_studies, 50 + m)
+            for d in (0.05, 0.0)
         ]
         print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
 
@@ -736,38 +766,43 @@ def leaks_part(replicates: int, _: Sequence[int]) -> None:
         ("none", 0.0),
         *((k, s) for k in ("position", "length", "wording", "id") for s in (0.15, 0.3)),
     ):
-        shown = []
+        detected = []
         for k in range(3 * replicates):
             rng = np.random.default_rng([7, k])
-            shown.append(leaks(questions(leak, strength, rng), rng))
+            detected.append(leaks(questions(leak, strength, rng), rng))
         print(
             f"| {leak} | {strength:.2f} | "
-            + " | ".join(f"{c:.3f}" for c in np.mean(shown, axis=0))
+            + " | ".join(f"{c:.3f}" for c in np.mean(detected, axis=0))
             + " |",
             flush=True,
         )
 
 
 def lean_part(replicates: int, _: Sequence[int]) -> None:
-    many = 10 * replicates
+    n_studies = 10 * replicates
     print(
-        f"\n## A lean towards the first of four options, 400 answers, {many} studies\n\n| lean |"
+        f"\n## A lean towards the first of four options, 400 answers, {n_studies} studies"
+        "\n\n| lean |"
         " speaks |\n|---|---|"
     )
     for lean in (0.0, 0.05, 0.10):
         print(
-            f"| {lean:.2f} | {share(lambda r, lean=lean: chosen_positions(lean, r), many, 3):.3f} |"
+            f"| {lean:.2f} |"
+            f" {share(lambda r, lean=lean: chosen_positions(lean, r), n_studies, 3):.3f} |"
         )
 
 
 def relatives_part(replicates: int, respondents: Sequence[int]) -> None:
-    many = 10 * replicates
+    n_studies = 10 * replicates
     print(
-        f"\n## Relatives, families of four, {many} studies\n\n| respondents | correlation .7 | .3 |"
+        f"\n## Relatives, families of four, {n_studies} studies"
+        "\n\n| respondents | correlation .7 | .3 |"
         " unrelated |\n|---|---|---|---|"
     )
     for m in (m for m in respondents if m >= 8):
-        cells = [share(lambda r, c=c, m=m: relatives(c, m, r), many, m) for c in (0.7, 0.3, 0.0)]
+        cells = [
+            share(lambda r, c=c, m=m: relatives(c, m, r), n_studies, m) for c in (0.7, 0.3, 0.0)
+        ]
         print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
 
 

@@ -45,7 +45,7 @@ the local engine are one beside the driver's."""
 
 def is_worker(process: Any) -> bool:
     """Whether a process answers: a worker process of the local engine, or an actor."""
-    lines = [" ".join(each.cmdline()) for each in (process, process.parent())]
+    lines = [" ".join(candidate.cmdline()) for candidate in (process, process.parent())]
     # workers are forked from a server process, and have its command line
     return "ray::Actor" in lines[0] or all("forkserver" in line for line in lines)
 
@@ -74,7 +74,7 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     benchmark = hqm.load("shapes_caption")
     benchmark.prepare_images(benchmark.original)
     form = hqm.Form("original", benchmark.original.items[:items])
-    seen: list[tuple[float, int]] = []
+    progress: list[tuple[float, int]] = []
     killed: list[int] = []
     me = psutil.Process()
     spent_at: dict[float, tuple[float, float]] = {}
@@ -87,34 +87,37 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
         total = sum(len(job.todo) for job in jobs)
 
         def note(_job: Any, count: int) -> None:
-            done = (seen[-1][1] if seen else 0) + count
-            seen.append((time.perf_counter(), done))
-            if kill and not killed and done > total // 2:
+            n_done = (progress[-1][1] if progress else 0) + count
+            progress.append((time.perf_counter(), n_done))
+            if kill and not killed and n_done > total // 2:
                 actors = [process for process in me.children(recursive=True) if is_worker(process)]
                 killed.append(len(actors))
                 os.kill(actors[0].pid, signal.SIGKILL)
-            for part in (0.25, 0.75, 1.0):
-                if done >= total * part and part not in spent_at:
+            for share in (0.25, 0.75, 1.0):
+                if n_done >= total * share and share not in spent_at:
                     processes = me.children(recursive=True)
                     workers = spent([process for process in processes if is_worker(process)])
-                    spent_at[part] = workers, spent([me, *processes])
+                    spent_at[share] = workers, spent([me, *processes])
 
-        made = (
+        job_engine = (
             make_engine("local", workers=2)
             if engine == "local"
             else make_engine("ray", workers=2, cpus=1)
         )
-        outcome = hqm.administer(opened, jobs, note, engine=made)
+        outcome = hqm.administer(opened, jobs, note, engine=job_engine)
     if cluster is not None:
         import ray
 
         ray.shutdown()
-    at = [next(when for when, done in seen if done >= total * part) for part in (0.25, 0.75)]
+    share_times = [
+        next(moment for moment, n_done in progress if n_done >= total * share)
+        for share in (0.25, 0.75)
+    ]
     return {
         "asked": outcome.asked,
         "errors": outcome.errors,
-        "whole": seen[-1][0] - began,
-        "answering": at[1] - at[0],
+        "whole": progress[-1][0] - began,
+        "answering": share_times[1] - share_times[0],
         "killed": killed,
         "total": total,
         "processor of the workers": spent_at[1.0][0],
@@ -125,7 +128,7 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
 
 
 def take_turn(
-    engine: str, given: argparse.Namespace, store: Path, kill: bool = False
+    engine: str, options: argparse.Namespace, store: Path, kill: bool = False
 ) -> dict[str, Any]:
     """The same in a process of its own."""
     command = [
@@ -134,18 +137,20 @@ def take_turn(
         "--turn",
         engine,
         "--runs",
-        str(given.runs),
+        str(options.runs),
         "--items",
-        str(given.items),
+        str(options.items),
     ]
     command += ["--store", str(store), *(["--kill"] if kill else [])]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "sitecustomize.py").write_text(OWN_SESSION, encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": folder}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+        process = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        )
+    if process.returncode:
+        raise SystemExit(process.stderr)
+    return dict(json.loads(process.stdout.splitlines()[-1]))
 
 
 def rows(path: Path) -> list[tuple[Any, ...]]:
@@ -166,47 +171,51 @@ def main() -> None:
     parser.add_argument("--turn", choices=("local", "ray", "joined"), help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kill", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if given.turn:
-        print(json.dumps(turn(given.turn, given.runs, given.items, given.store, given.kill)))
+    if options.turn:
+        print(
+            json.dumps(turn(options.turn, options.runs, options.items, options.store, options.kill))
+        )
         return
-    engines, taken = ("local", "ray", "joined"), {}
+    engines, results = ("local", "ray", "joined"), {}
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
-        for number in range(given.rounds):
+        for number in range(options.rounds):
             for engine in engines[number % 3 :] + engines[: number % 3]:
-                made = take_turn(engine, given, folder / f"{engine}-{number}.sqlite")
-                assert made["errors"] == 0
-                assert made["asked"] == made["total"]
-                taken.setdefault(engine, []).append(made)
-                print(f"{engine} {json.dumps(made)}", file=sys.stderr, flush=True)
-        killed = take_turn("joined", given, folder / "killed.sqlite", kill=True)
+                result = take_turn(engine, options, folder / f"{engine}-{number}.sqlite")
+                assert result["errors"] == 0
+                assert result["asked"] == result["total"]
+                results.setdefault(engine, []).append(result)
+                print(f"{engine} {json.dumps(result)}", file=sys.stderr, flush=True)
+        killed = take_turn("joined", options, folder / "killed.sqlite", kill=True)
         reference = rows(folder / "local-0.sqlite")
-        same = [rows(path) == reference for path in sorted(folder.glob("*.sqlite"))]
+        equal_stores = [rows(path) == reference for path in sorted(folder.glob("*.sqlite"))]
         once = len(rows(folder / "killed.sqlite")) == killed["total"]
         alike = rows(folder / "killed.sqlite") == reference
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(
-        f"{taken['local'][0]['total']:,} captions by {MODEL}, {given.rounds} rounds, load {load}\n"
+        f"{results['local'][0]['total']:,} captions by {MODEL}, {options.rounds} rounds,"
+        f" load {load}\n"
     )
     print(
         "| medians, seconds | local engine, 2 processes | Ray, 2 actors | ratio | Ray, cluster"
         " running | ratio |\n|" + "---|" * 6
     )
-    for what in (
+    for measure in (
         "whole",
         "answering",
-        *(what for what in taken["local"][0] if "processor" in what),
+        *(measure for measure in results["local"][0] if "processor" in measure),
     ):
-        local, own, joined = (
-            statistics.median(made[what] for made in taken[engine]) for engine in engines
+        local, ray_median, joined = (
+            statistics.median(result[measure] for result in results[engine]) for engine in engines
         )
         print(
-            f"| {what} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} |"
+            f"| {measure} | {local:.1f} | {ray_median:.1f} | {ray_median / local:.2f} |"
+            f" {joined:.1f} |"
             f" {joined / local:.2f} |"
         )
-    print(f"\nequal answers in all {len(same)} stores: {all(same)}")
+    print(f"\nequal answers in all {len(equal_stores)} stores: {all(equal_stores)}")
     print(
         f"an actor of {killed['killed']} killed in the middle: {killed['asked']} asked,"
         f" {killed['errors']} errors, each of {killed['total']} stored once: {once}, the same"

@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 
-SAME = 1e-10
+TOLERANCE = 1e-10
 """Sums in another order differ in their last digits."""
-THINGS = "dog cat car bench tree bottle cup chair table boat".split()
+OBJECT_NAMES = "dog cat car bench tree bottle cup chair table boat".split()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
         {
             "id": f"q{i}",
             "prompt": (
-                f"Is there a {THINGS[i % 10]} by the {THINGS[(i // 10 + i) % 10]} {i} in the image?"
+                f"Is there a {OBJECT_NAMES[i % 10]} by the"
+                f" {OBJECT_NAMES[(i // 10 + i) % 10]} {i} in the image?"
             ),
             "target": "yes" if truth else "no",
             "cluster": f"c{i // 6}",
@@ -82,13 +83,15 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
     difficulty = rng.normal(0, 1.5, size.items)
     if stored:
         _store(
-            folder, size, (_said(rng, truths, difficulty, size) for _ in range(size.respondents))
+            folder,
+            size,
+            (_draw_answers(rng, truths, difficulty, size) for _ in range(size.respondents)),
         )
         return
     (folder / "answers").mkdir()
     for r in range(size.respondents):
         lines = []
-        for run, texts in enumerate(_said(rng, truths, difficulty, size)):
+        for run, texts in enumerate(_draw_answers(rng, truths, difficulty, size)):
             for i, text in enumerate(texts):
                 lines.append(
                     json.dumps(
@@ -98,17 +101,21 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
         (folder / "answers" / f"model{r}.jsonl").write_text("\n".join(lines))
 
 
-def _said(rng: np.random.Generator, truths: Any, difficulty: Any, size: Size) -> list[list[str]]:
+def _draw_answers(
+    rng: np.random.Generator, truths: Any, difficulty: Any, size: Size
+) -> list[list[str]]:
     """One respondent's answers, run by run."""
     chance = 1 / (1 + np.exp(difficulty - rng.normal(1, 0.7)))
     runs = []
     for _ in range(size.runs):
-        said = (rng.random(size.items) < chance) == truths
+        says_yes = (rng.random(size.items) < chance) == truths
         sentence = rng.random(size.items) < 1 / 3
         runs.append(
             [
-                ("Yes" if yes else "No") + (f", as object {i % 50} shows." if long else "")
-                for i, (yes, long) in enumerate(zip(said.tolist(), sentence.tolist(), strict=True))
+                ("Yes" if yes else "No") + (f", as object {i % 50} shows." if is_sentence else "")
+                for i, (yes, is_sentence) in enumerate(
+                    zip(says_yes.tolist(), sentence.tolist(), strict=True)
+                )
             ]
         )
     return runs
@@ -121,16 +128,20 @@ def _store(folder: Path, size: Size, answers: Iterable[list[list[str]]]) -> None
     benchmark = hqm.load(str(folder))
     form, responses = benchmark.original, dict[str, hqm.Response]()
     with hqm.Store(folder / "store.sqlite") as store:
-        asks = hqm.Asks(store).of(benchmark, form, False)
+        asks = hqm.Asks(store).questions(benchmark, form, False)
         for r, runs in enumerate(answers):
-            who = store.respondent(f"recorded/model{r}", {"kind": "recorded", "answers": str(r)})
+            respondent = store.respondent(
+                f"recorded/model{r}", {"kind": "recorded", "answers": str(r)}
+            )
             for run, texts in enumerate(runs):
-                store.administered(who, benchmark.name, form=form.name, digest=form.digest, run=run)
-                given = [responses.setdefault(text, hqm.Response(text)) for text in texts]
-                store.append(who, run, list(zip(asks, given, strict=True)))
+                store.record_administration(
+                    respondent, benchmark.name, form=form.name, digest=form.digest, run=run
+                )
+                replies = [responses.setdefault(text, hqm.Response(text)) for text in texts]
+                store.append(respondent, run, list(zip(asks, replies, strict=True)))
 
 
-def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Measured:
+def measure(python: str, folder: Path, out_dir: Path, *, stored: bool = False) -> Measured:
     """Audit in a process of its own."""
     command = [
         python,
@@ -141,13 +152,13 @@ def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Me
         "--forms",
         "original",
         "--out",
-        str(out),
+        str(out_dir),
         "--quiet",
     ]
     if stored:
         command += ["--offline", "--store", str(folder / "store.sqlite")]
     else:
-        command += ["--recorded", str(folder / "answers"), "--store", str(out / "store.sqlite")]
+        command += ["--recorded", str(folder / "answers"), "--store", str(out_dir / "store.sqlite")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL)
@@ -155,23 +166,23 @@ def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Me
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"the audit by {python} ended with {process.returncode}")
-    audit = json.loads((out / "audit.json").read_text())
+    audit = json.loads((out_dir / "audit.json").read_text())
     estimates = [of_benchmark["estimates"] for of_benchmark in audit["audits"]]
     wall = time.perf_counter() - began
     return Measured(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, estimates)
 
 
-def difference(ours: Any, other: Any) -> float:
+def difference(ours: Any, theirs: Any) -> float:
     """The largest difference of two numbers at the same place, relative above 1; infinite where
     anything else differs.
     """
-    if isinstance(ours, float) and isinstance(other, float):
-        return abs(ours - other) / max(1.0, abs(ours))
-    if isinstance(ours, dict) and isinstance(other, dict) and ours.keys() == other.keys():
-        return max((difference(ours[key], other[key]) for key in ours), default=0.0)
-    if isinstance(ours, list) and isinstance(other, list) and len(ours) == len(other):
-        return max(map(difference, ours, other), default=0.0)
-    return 0.0 if ours == other and type(ours) is type(other) else float("inf")
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return abs(ours - theirs) / max(1.0, abs(ours))
+    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
+        return max((difference(ours[key], theirs[key]) for key in ours), default=0.0)
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return max(map(difference, ours, theirs), default=0.0)
+    return 0.0 if ours == theirs and type(ours) is type(theirs) else float("inf")
 
 
 def audited(size: Size, before: str | None, stored: bool) -> tuple[Measured, Measured | None]:
@@ -200,38 +211,40 @@ def main() -> None:
     parser.add_argument(
         "--stored", action="store_true", help="audit a store of these answers, offline"
     )
-    given = parser.parse_args()
-    base = Size(given.respondents, given.items, given.runs)
+    options = parser.parse_args()
+    base = Size(options.respondents, options.items, options.runs)
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    for factor in (1, 4, 16) if given.grow else (1,):
+    for factor in (1, 4, 16) if options.grow else (1,):
         size = Size(
             **{
                 **vars(base),
-                **({given.grow: vars(base)[given.grow] * factor} if given.grow else {}),
+                **({options.grow: vars(base)[options.grow] * factor} if options.grow else {}),
             }
         )
-        ours, other = audited(size, given.before, given.stored)
-        what = (
+        ours, earlier = audited(size, options.before, options.stored)
+        title = (
             f"{size.respondents} respondents x {size.items:,} items x {size.runs} runs ="
             f" {size.answers:,} answers"
         )
         print(
-            f"{what}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak"
+            f"{title}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak"
             f" {ours.mib:.0f} MiB",
             flush=True,
         )
-        if other is not None:
-            apart = difference(ours.all_estimates, other.all_estimates)
-            if not apart <= SAME:
+        if earlier is not None:
+            max_difference = difference(ours.estimates, earlier.estimates)
+            if not max_difference <= TOLERANCE:
                 sys.exit(
-                    f"the two versions do not give the same estimates: they differ by {apart:.1g}"
+                    "the two versions do not give the same estimates: they differ by"
+                    f" {max_difference:.1g}"
                 )
             print(
-                f"before: {other.seconds:.1f} s, peak {other.mib:.0f} MiB; estimates differ by at"
-                f" most {apart:.1g}; ",
+                f"before: {earlier.seconds:.1f} s, peak {earlier.mib:.0f} MiB;"
+                " estimates differ by at"
+                f" most {max_difference:.1g}; ",
                 end="",
             )
-            print(f"ratio {other.seconds / ours.seconds:.2f}", flush=True)
+            print(f"ratio {earlier.seconds / ours.seconds:.2f}", flush=True)
 
 
 if __name__ == "__main__":

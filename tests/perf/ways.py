@@ -21,7 +21,7 @@ from hqm.respondents.hf import TransformersRespondent
 from hqm.respondents.hf_loading import Loaded
 from hqm.text import storable
 
-THINGS = (
+OBJECT_NAMES = (
     "dog cat car bus person chair table cup bottle book clock phone bird horse sheep cow bear kite"
     " boat train".split()
 )
@@ -84,10 +84,10 @@ def benchmark_folder(
                 }
             )
             continue
-        made = [
-            f"Is there a {thing} in the image?" for thing in rng.permutation(THINGS)[:per_image]
+        default_questions = [
+            f"Is there a {noun} in the image?" for noun in rng.permutation(OBJECT_NAMES)[:per_image]
         ]
-        for j, prompt in enumerate(questions[i] if questions else made):
+        for j, prompt in enumerate(questions[i] if questions else default_questions):
             rows.append(
                 {
                     "id": f"{i}-{j}",
@@ -122,15 +122,15 @@ class Clock:
                 if settings.get("pixel_values") is not None
                 else ("questions" if settings["input_ids"].shape[1] > 1 else "answers")
             )
-            began = self.now()
-            out = plain(*args, **settings)
-            self.spent[kind] = self.spent.get(kind, 0.0) + self.now() - began
+            began = self.read()
+            output = plain(*args, **settings)
+            self.spent[kind] = self.spent.get(kind, 0.0) + self.read() - began
             self.calls += 1
-            return out
+            return output
 
         model.forward = forward
 
-    def now(self) -> float:
+    def read(self) -> float:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         return time.perf_counter()
@@ -141,7 +141,7 @@ def prompt_of(loaded: Loaded) -> Callable[[str], str]:
     form.
     """
     if loaded.form:
-        return loaded.family.asked
+        return loaded.family.fill_form
     mark = "QUESTION"
     content = [{"type": "image"}, {"type": "text", "text": mark}]
     turn = [{"role": "user", "content": content}]
@@ -267,10 +267,10 @@ def administered(
 
 def answers_of(respondent: TransformersRespondent, requests: Sequence[Any]) -> list[str]:
     """HQM's greedy answers to these requests, in their order."""
-    asked = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
+    greedy_requests = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
     replies: Mapping[int, str] = {
         id(request): response.text
-        for batch in respondent.answer(asked)
+        for batch in respondent.answer(greedy_requests)
         for request, response in batch
     }
-    return [replies[id(request)] for request in asked]
+    return [replies[id(request)] for request in greedy_requests]

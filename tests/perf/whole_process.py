@@ -77,14 +77,16 @@ def timed(command: list[str], folder: Path) -> tuple[float, float]:
     began = time.perf_counter()
     worked: dict[int, float] = {}
     with (folder / "log").open("wb") as log:
-        known = {**os.environ, **OFFLINE, "HF_HOME": str(folder / "hub")}
-        process = psutil.Popen(command, cwd=folder, env=known, stdout=log, stderr=subprocess.STDOUT)
+        environment = {**os.environ, **OFFLINE, "HF_HOME": str(folder / "hub")}
+        process = psutil.Popen(
+            command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
         while True:
             with contextlib.suppress(psutil.NoSuchProcess):
-                for each in (process, *process.children(recursive=True)):
+                for member in (process, *process.children(recursive=True)):
                     with contextlib.suppress(psutil.NoSuchProcess):
-                        times = each.cpu_times()
-                        worked[each.pid] = times.user + times.system
+                        times = member.cpu_times()
+                        worked[member.pid] = times.user + times.system
             with contextlib.suppress(psutil.TimeoutExpired):
                 status = process.wait(timeout=0.05)
                 break
@@ -115,9 +117,9 @@ def of_hqm(items: int, folder: Path) -> Run:
     benchmark = hqm.load(BENCHMARK)
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
-        (who,) = hqm.respondents_in(asks, benchmark)
-        given = hqm.Answers(asks).responses(benchmark, benchmark.original, who, 0)
-    return Run(*took, [response.text.strip() for response in given if response is not None])
+        (respondent,) = hqm.respondents_in(asks, benchmark)
+        responses = hqm.Answers(asks).responses(benchmark, benchmark.original, respondent, 0)
+    return Run(*took, [response.text.strip() for response in responses if response is not None])
 
 
 def of_lmms_eval(python: str, tasks: Path, folder: Path) -> Run:
@@ -156,9 +158,11 @@ def of_lmms_eval(python: str, tasks: Path, folder: Path) -> Run:
 def of_plain(items: int, size: int, folder: Path) -> Run:
     """A script that does nothing but load, ask and write."""
     benchmark = hqm.load(BENCHMARK)
-    asked = benchmark.original.items[:items]
+    sampled_items = benchmark.original.items[:items]
     benchmark.prepare_images(benchmark.original)
-    questions = [[str(benchmark.pictures.path(item.image or "")), item.prompt] for item in asked]
+    questions = [
+        [str(benchmark.pictures.path(item.image or "")), item.prompt] for item in sampled_items
+    ]
     (folder / "questions.json").write_text(json.dumps(questions))
     (folder / "plain.py").write_text(PLAIN)
     model = str(find_model(MODEL))
@@ -181,12 +185,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--markdown", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     runs: dict[str, list[Run]] = {}
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        if given.environment:
+        if options.environment:
             words = [
                 "export",
                 BENCHMARK,
@@ -195,26 +199,26 @@ def main() -> None:
                 "--out",
                 str(home / "tasks"),
                 "--limit",
-                str(given.items),
+                str(options.items),
             ]
             subprocess.run(
                 [sys.executable, "-m", "hqm", *words], check=True, stdout=subprocess.DEVNULL
             )
-        for number in range(given.rounds):
+        for number in range(options.rounds):
 
-            def place(way: str, number: int = number) -> Path:
-                folder = home / f"{way}-{number}"
+            def run_folder(method: str, number: int = number) -> Path:
+                folder = home / f"{method}-{number}"
                 folder.mkdir()
                 return folder
 
-            runs.setdefault("HQM", []).append(of_hqm(given.items, place("hqm")))
-            for size in given.batches:
+            runs.setdefault("HQM", []).append(of_hqm(options.items, run_folder("hqm")))
+            for size in options.batches:
                 runs.setdefault(f"plain `generate`, batch {size}", []).append(
-                    of_plain(given.items, size, place(f"plain{size}"))
+                    of_plain(options.items, size, run_folder(f"plain{size}"))
                 )
-            if given.environment:
+            if options.environment:
                 runs.setdefault("lmms-eval, batch 1", []).append(
-                    of_lmms_eval(given.environment, home / "tasks", place("lmms"))
+                    of_lmms_eval(options.environment, home / "tasks", run_folder("lmms"))
                 )
     ours = runs["HQM"]
     wall, processor = (
@@ -222,8 +226,8 @@ def main() -> None:
     )
     lines = [
         (
-            f"{given.items} yes/no questions, greedy, {os.cpu_count()} processors, load"
-            f" {before:.1f} before and {os.getloadavg()[0]:.1f} after; medians of {given.rounds}."
+            f"{options.items} yes/no questions, greedy, {os.cpu_count()} processors, load"
+            f" {before:.1f} before and {os.getloadavg()[0]:.1f} after; medians of {options.rounds}."
         ),
         "",
         (
@@ -232,20 +236,20 @@ def main() -> None:
         ),
         "|---|---|---|---|---|---|",
     ]
-    for way, done in runs.items():
-        seconds = statistics.median(run.wall for run in done)
-        worked = statistics.median(run.processor for run in done)
-        equal = sum(a == b for a, b in zip(done[0].answers, ours[0].answers, strict=True))
+    for method, method_runs in runs.items():
+        seconds = statistics.median(run.wall for run in method_runs)
+        worked = statistics.median(run.processor for run in method_runs)
+        equal = sum(a == b for a, b in zip(method_runs[0].answers, ours[0].answers, strict=True))
         times, times_worked = (
-            ("", "") if way == "HQM" else (f"{seconds / wall:.2f}", f"{worked / processor:.2f}")
+            ("", "") if method == "HQM" else (f"{seconds / wall:.2f}", f"{worked / processor:.2f}")
         )
         lines.append(
-            f"| {way} | {seconds:.1f} | {times} | {worked:.1f} | {times_worked} | {equal} of"
-            f" {given.items} |"
+            f"| {method} | {seconds:.1f} | {times} | {worked:.1f} | {times_worked} | {equal} of"
+            f" {options.items} |"
         )
     print("\n".join(lines))
-    if given.markdown:
-        given.markdown.write_text("\n".join(lines) + "\n")
+    if options.markdown:
+        options.markdown.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

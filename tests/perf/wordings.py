@@ -35,7 +35,7 @@ class World:
     respondents: int = 12
     ability: float = 0.6
     wording: float = 0.15
-    own: float = 0.1
+    interaction_sd: float = 0.1
     shape: str = "normal"
 
     def draw(self, wordings: int, rng: np.random.Generator, respondents: int = 0) -> np.ndarray:
@@ -43,18 +43,18 @@ class World:
         m = respondents or self.respondents
         ability = self.ability * shaped_abilities(self.shape, rng.normal(size=m))
         logit = ability[:, None] + 0.6 + self.wording * rng.normal(size=wordings)
-        logit = logit + self.own * rng.normal(size=(m, wordings))
+        logit = logit + self.interaction_sd * rng.normal(size=(m, wordings))
         return np.asarray(rng.binomial(ITEMS, expit(logit)) / ITEMS)
 
     def phi(self, wordings: int, rng: np.random.Generator) -> float:
         """The true Phi of a mean over so many wordings, from one very large draw."""
         x = self.draw(400, rng, 4000)
         rows, columns = x.mean(axis=1), x.mean(axis=0)
-        rest = x - rows[:, None] - columns + x.mean()
-        error = float((rest**2).sum()) / (3999 * 399)
-        between = float(rows.var(ddof=1)) - error / 400
+        residuals = x - rows[:, None] - columns + x.mean()
+        error = float((residuals**2).sum()) / (3999 * 399)
+        row_variance = float(rows.var(ddof=1)) - error / 400
         shift = float(columns.var(ddof=1)) - error / 4000
-        return between / (between + (shift + error) / wordings)
+        return row_variance / (row_variance + (shift + error) / wordings)
 
 
 WORLDS = tuple(
@@ -63,7 +63,7 @@ WORLDS = tuple(
         World("wordings shift by .15"),
         World("wordings shift by .3", wording=0.3),
         World("wordings shift by .3, skewness -2", wording=0.3, shape="skewed"),
-        World("wordings differ by respondent", own=0.3),
+        World("wordings differ by respondent", interaction_sd=0.3),
     )
     for m in (12, 20)
 )
@@ -82,19 +82,19 @@ class Followed:
 def simulate(world: World, replicates: int, rng: np.random.Generator) -> Followed:
     """Pilot studies of three wordings, and the studies that follow their advice."""
     truth = {k: world.phi(k, rng) for k in (3, 5)}
-    held = {3: 0, 5: 0}
+    n_covered = {3: 0, 5: 0}
     passed, advised = 0, 0
     for _ in range(replicates):
         pilot = world.draw(3, rng)
-        held[3] += dependability(pilot, rng, draws=2000).low <= truth[3]
-        held[5] += dependability(world.draw(5, rng), rng, draws=2000).low <= truth[5]
-        needed = wordings_needed(pilot, GOAL, rng).needed
-        if needed is not None:
+        n_covered[3] += dependability(pilot, rng, draws=2000).low <= truth[3]
+        n_covered[5] += dependability(world.draw(5, rng), rng, draws=2000).low <= truth[5]
+        n_wordings = wordings_needed(pilot, GOAL, rng).n_wordings
+        if n_wordings is not None:
             advised += 1
-            passed += dependability(world.draw(needed, rng), rng, draws=2000).low >= GOAL
+            passed += dependability(world.draw(n_wordings, rng), rng, draws=2000).low >= GOAL
     return Followed(
-        held[3] / replicates,
-        held[5] / replicates,
+        n_covered[3] / replicates,
+        n_covered[5] / replicates,
         1 - advised / replicates,
         passed / advised if advised else math.nan,
     )
@@ -107,19 +107,19 @@ def main() -> None:
     )
     parser.add_argument("--replicates", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     started = time.perf_counter()
     print(
         "| world | held, 3 wordings | held, 5 wordings | no number | passes |\n|---|---|---|---|---|"
     )
     for world in WORLDS:
-        made = simulate(world, given.replicates, np.random.default_rng(given.seed))
-        shares = (made.held_three, made.held_five, made.without_number, made.passes)
+        result = simulate(world, options.replicates, np.random.default_rng(options.seed))
+        shares = (result.held_three, result.held_five, result.without_number, result.passes)
         print(
             f"| {world.name} | " + " | ".join(f"{share:.2f}" for share in shares) + " |", flush=True
         )
     took = time.perf_counter() - started
-    print(f"\n{given.replicates} replicates a world, seed {given.seed}, {took:.0f} s")
+    print(f"\n{options.replicates} replicates a world, seed {options.seed}, {took:.0f} s")
 
 
 if __name__ == "__main__":

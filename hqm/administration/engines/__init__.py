@@ -1,8 +1,8 @@
 """Engines run the requests: processes of this machine (`local`), or a Ray cluster (`ray`).
 
-An engine takes respondents with their requests and gives batches of answers in whatever order they
-are ready. It never writes the store: the driver does, alone. Answers do not depend on the engine,
-since every request draws from its own random stream.
+An engine takes respondents with their requests and yields batches of answers as they are ready.
+Only the driver writes the store. Answers do not depend on the engine, because every request has its
+own random stream.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hqm.administration.engines.local import (
     import_ahead,
     is_movable,
     local_gpus,
-    never,
+    never_stop,
     worker_count,
 )
-from hqm.administration.engines.placement import Layout, Model, laid_out
+from hqm.administration.engines.placement import Layout, Model, plan_layouts
 from hqm.errors import check_known
 from hqm.respondents.base import Respondent
 
 Engine = Callable[[Work, Stop], Iterator[Batch]]
-"""Puts the work to the respondents until it is done, or until the second argument says to stop."""
+"""Lets respondents answer their requests, until all are answered or the second argument is true."""
 
 ENGINES = ("local", "ray")
 
@@ -40,19 +40,19 @@ def make_engine(
     cpus: float = 1,
     gpus: float | None = None,
 ) -> Engine:
-    """The engine of this name.
+    """Return the engine of this name.
 
     Parameters
     ----------
     name
         `local` or `ray`.
     workers
-        Local: processes that share the work, 0 finds a number. Ray: actors at most, 0 as many as
-        the cluster holds.
+        Local: processes that share the work; 0 chooses a number. Ray: actors at most; 0 for as many
+        as fit the cluster.
     address
         Ray: `auto` or the address of a running cluster; empty for one started on this machine.
     cpus, gpus
-        Ray: what one actor takes. Without `gpus`, one GPU each where the cluster has any.
+        Ray: the resources of one actor. Without `gpus`, they follow from the model's weights.
 
     Raises
     ------
@@ -81,19 +81,21 @@ def layouts_of(
     cpus: float,
     gpus: float | None,
 ) -> dict[str, Layout]:
-    """Where an engine would put the models that it runs, by the respondents' names; its parameters
-    are those of `make_engine`.
-    """
+    """Respondent -> the layout of its model by an engine; the parameters are `make_engine`'s."""
     movable = [respondent for respondent in respondents if is_movable(respondent)]
     if name == "ray" and movable:
         from hqm.administration.engines.ray import nodes_of
 
-        models = [Model.of(respondent, cpus, gpus) for respondent in movable]
-        return {own.model.name: own for own in laid_out(models, nodes_of(address), workers)}
+        models = [Model.from_respondent(respondent, cpus, gpus) for respondent in movable]
+        return {
+            layout.model.name: layout for layout in plan_layouts(models, nodes_of(address), workers)
+        }
     devices = local_gpus(movable)
     count = worker_count(workers, movable, devices) if devices else 1
     return {
-        r.name: Layout(Model.of(r), count, float(getattr(r, "device", "").startswith("cuda")))
+        r.name: Layout(
+            Model.from_respondent(r), count, float(getattr(r, "device", "").startswith("cuda"))
+        )
         for r in movable
     }
 
@@ -108,5 +110,5 @@ __all__ = [
     "import_ahead",
     "layouts_of",
     "make_engine",
-    "never",
+    "never_stop",
 ]

@@ -1,9 +1,9 @@
-"""Who runs the requests: this process, or several worker processes that share them by picture.
+"""Requests answered by this process, or by several worker processes that share them by picture.
 
-Only the driver writes the store. A worker is told which requests to answer and sends answers back
-batch by batch, so that a killed run loses no more than the batches in flight; what a worker that
-dies has not sent back is answered by the others. Answers do not depend on how the work was shared:
-every request draws from its own random stream. Asked to stop, everyone finishes the batch in hand.
+Only the driver writes the store. A worker gets the requests to answer and sends answers back batch
+by batch, so that a killed run loses no more than the batches in flight; requests that a dead worker
+has not answered are answered by the others. Answers do not depend on how the work was shared: every
+request draws from its own random stream. On a request to stop, each worker finishes its batch.
 """
 
 from __future__ import annotations
@@ -24,46 +24,46 @@ from typing import Any
 
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent, listening, tell
-from hqm.respondents.hf_loading import seeing, use_threads, visible_gpus
+from hqm.respondents.hf_loading import gpu_environment, use_threads, visible_gpus
 from hqm.types import Response
 
 SHARD = 4096
 """Requests a worker takes at a time; the questions about one picture stay together."""
-_FEW = 256
+_MIN_REQUESTS = 256
 """Requests below which a further process gains nothing."""
-_AHEAD = threading.Event()
+_PRELOADING = threading.Event()
 """Set when the server that workers are forked from has begun to import what they need."""
-_LOSSES = 3
+_MAX_LOSSES = 3
 """Workers that a shard may lose before its respondent is given up: the shard may be what kills
 them.
 """
-_SILENCE = 60.0
-"""Seconds after which a worker that has sent nothing is told of: it may have been stopped."""
-_TINY = 50_000_000
+_MAX_SILENCE = 60.0
+"""Seconds after which a notice about a worker that has sent nothing is printed."""
+_MAX_TINY_BYTES = 50_000_000
 """Bytes of weights below which several copies of a model may stand side by side on a CPU."""
 
 Batch = tuple[int, list[tuple[Request, Response]] | HQMError]
-"""Which respondent, and what it answered, or why it cannot go on."""
+"""The index of a respondent, with its answers, or with the error that ends it."""
 Work = Sequence[tuple[Respondent, Sequence[Request]]]
-"""Respondents, each with what it is to answer."""
+"""Respondents, each with its requests."""
 Stop = Callable[[], bool]
-"""Whether somebody asked to stop: what is in hand is finished, nothing new begun."""
+"""Whether somebody asked to stop: batches in progress are finished, and no other is begun."""
 
 
-def never() -> bool:
-    """Nobody asks to stop."""
+def never_stop() -> bool:
+    """Return False: no request to stop."""
     return False
 
 
-def always(_respondent: Respondent) -> bool:
-    """Every respondent is closed when it has answered."""
+def always_close(_respondent: Respondent) -> bool:
+    """Return True: every respondent is closed when it has answered."""
     return True
 
 
 def is_tiny(respondent: Respondent) -> bool:
     """Return whether several copies of a respondent fit on a CPU at once."""
     size = getattr(respondent, "weight_bytes", None)
-    return size is not None and bool(size < _TINY)
+    return size is not None and bool(size < _MAX_TINY_BYTES)
 
 
 def is_light(respondent: Respondent) -> bool:
@@ -76,14 +76,18 @@ def is_movable(respondent: Respondent) -> bool:
     return bool(getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False))
 
 
-def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
+def worker_count(
+    requested: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()
+) -> int:
     """Return the number of worker processes; 0 means one a GPU, or one a core for tiny models."""
     if gpus:
-        return min(wanted or len(gpus), len(gpus))
-    if wanted:
-        return wanted
-    tiny = bool(respondents) and all(map(is_tiny, respondents))
-    return min(len(os.sched_getaffinity(0)), 8) if tiny and hasattr(os, "sched_getaffinity") else 1
+        return min(requested or len(gpus), len(gpus))
+    if requested:
+        return requested
+    are_tiny = bool(respondents) and all(map(is_tiny, respondents))
+    if are_tiny and hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), 8)
+    return 1
 
 
 def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ def import_ahead() -> None:
         from multiprocessing.forkserver import ensure_running
 
         ensure_running()
-        _AHEAD.set()
+        _PRELOADING.set()
 
 
 def _context() -> Any:
@@ -126,35 +130,41 @@ def _context() -> Any:
     return context
 
 
-def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[Batch]:
+def answer_all(work: Work, stop: Stop = never_stop, *, workers: int = 0) -> Iterator[Batch]:
     """Put every respondent's requests to it; batches come in whatever order they are ready."""
-    here = [
+    local_indices = [
         i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)
     ]
-    away = [i for i in range(len(work)) if i not in here and work[i][1]]
-    gpus = local_gpus([work[i][0] for i in away])
-    count = worker_count(workers, [work[i][0] for i in away], gpus)
-    asked = sum(len(work[i][1]) for i in away)
-    size = shard_size(asked, count, even=bool(gpus) or workers > 1)
-    shards = tapered([(i, shard) for i in away for shard in shards_of(work[i][1], size)], count)
-    count = min(count, len(shards))
-    # to import torch takes longer than a few hundred answers: let the process that has begun to do
-    # it
-    begun = (
-        workers == 0
-        and _AHEAD.is_set()
-        and "torch" not in sys.modules
-        and all(is_tiny(work[i][0]) for i in away)
+    movable_indices = [i for i in range(len(work)) if i not in local_indices and work[i][1]]
+    gpus = local_gpus([work[i][0] for i in movable_indices])
+    count = worker_count(workers, [work[i][0] for i in movable_indices], gpus)
+    n_requests = sum(len(work[i][1]) for i in movable_indices)
+    size = shard_size(n_requests, count, even=bool(gpus) or workers > 1)
+    shards = taper(
+        [(i, shard) for i in movable_indices for shard in shards_of(work[i][1], size)], count
     )
-    if count < 2 and not begun:
-        here, shards = list(range(len(work))), []
+    count = min(count, len(shards))
+    # importing torch takes longer than a few hundred answers: one worker that was forked from the
+    # preloaded server is faster than this process
+    is_preloaded = (
+        workers == 0
+        and _PRELOADING.is_set()
+        and "torch" not in sys.modules
+        and all(is_tiny(work[i][0]) for i in movable_indices)
+    )
+    if count < 2 and not is_preloaded:
+        local_indices = list(range(len(work)))
+        shards = []
     if shards:
-        yield from _spread(work, shards, count, stop, gpus)
-    yield from answer_here(work, here, stop)
+        yield from _answer_on_workers(work, shards, count, stop, gpus)
+    yield from answer_here(work, local_indices, stop)
 
 
 def answer_here(
-    work: Work, which: Sequence[int], stop: Stop, close: Callable[[Respondent], bool] = always
+    work: Work,
+    indices: Sequence[int],
+    stop: Stop,
+    close: Callable[[Respondent], bool] = always_close,
 ) -> Iterator[Batch]:
     """Ask respondents one after another in this process.
 
@@ -162,7 +172,7 @@ def answer_here(
     new, and what is in flight still comes. `close` says whether a respondent is closed when it has
     answered; who asks it again soon closes it later.
     """
-    for i in which:
+    for i in indices:
         respondent, requests = work[i]
         if stop():
             return
@@ -170,7 +180,7 @@ def answer_here(
             if requests:
                 for batch in respondent.answer(requests):
                     yield i, batch
-                    if stop() and not _told_to_finish(respondent):
+                    if stop() and not _ask_to_finish(respondent):
                         break
         except RespondentError as error:
             yield i, error
@@ -179,7 +189,7 @@ def answer_here(
                 respondent.close()
 
 
-def _told_to_finish(respondent: Respondent) -> bool:
+def _ask_to_finish(respondent: Respondent) -> bool:
     """Ask a respondent to begin nothing new. Return False if it cannot be asked."""
     finish = getattr(respondent, "finish", None)
     if finish is not None:
@@ -187,20 +197,21 @@ def _told_to_finish(respondent: Respondent) -> bool:
     return finish is not None
 
 
-def shard_size(asked: int, count: int, *, even: bool) -> int:
-    """How many requests a worker takes at a time.
+def shard_size(n_requests: int, count: int, *, even: bool) -> int:
+    """The number of requests that a worker takes at a time.
 
-    Workers that somebody asked for all get something to do (`even`), and a GPU must not wait for
-    the last shard of another. Several workers on processors share what there is, unless it is
-    little.
+    Workers whose number the user set all get requests (`even`), and a GPU must not wait for the
+    last shard of another. Several workers on a CPU share all requests, unless there are few.
 
     >>> shard_size(600, 2, even=False), shard_size(100_000, 2, even=False)
     (300, 4096)
     >>> shard_size(600, 2, even=True)
     75
     """
-    least = max(64, asked // (4 * count)) if even else max(_FEW, -(-asked // count))
-    return min(SHARD, least)
+    size = (
+        max(64, n_requests // (4 * count)) if even else max(_MIN_REQUESTS, -(-n_requests // count))
+    )
+    return min(SHARD, size)
 
 
 def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[Request]]:
@@ -215,7 +226,7 @@ def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[R
         start = end
 
 
-def tapered(
+def taper(
     shards: Sequence[tuple[int, list[Request]]], count: int
 ) -> list[tuple[int, list[Request]]]:
     """Cut the last large shards into quarters, so that no worker waits long for another's last one.
@@ -223,166 +234,214 @@ def tapered(
     >>> from pathlib import Path
     >>> from hqm import Request, Sampling
     >>> many = [Request("Is there a dog?", Path(f"{n}.png"), Sampling(), n) for n in range(4096)]
-    >>> [len(shard) for _, shard in tapered([(0, many), (1, many), (2, many[:300])], 2)]
+    >>> [len(shard) for _, shard in taper([(0, many), (1, many), (2, many[:300])], 2)]
     [4096, 1024, 1024, 1024, 1024, 300]
     """
-    last = len(shards) - count if count > 1 else len(shards)
-    return [
-        (i, part)
-        for index, (i, shard) in enumerate(shards)
-        for part in (
-            shards_of(shard, len(shard) // 4)
-            if index >= last and len(shard) > 4 * _FEW
-            else [shard]
-        )
-    ]
+    first_cut = len(shards) - count if count > 1 else len(shards)
+    pieces: list[tuple[int, list[Request]]] = []
+    for index, (i, shard) in enumerate(shards):
+        if index >= first_cut and len(shard) > 4 * _MIN_REQUESTS:
+            pieces += [(i, piece) for piece in shards_of(shard, len(shard) // 4)]
+        else:
+            pieces.append((i, shard))
+    return pieces
+
+
+@dataclass
+class _Shard:
+    """Some requests to one respondent, and how often a worker was lost over them."""
+
+    index: int
+    """The index of the respondent."""
+    requests: list[Request]
+    losses: int = 0
 
 
 @dataclass
 class _Worker:
-    """A worker process as the driver sees it: its pipe, its shard, and what is unanswered."""
+    """A worker process as the driver sees it: its pipe, its shard, and the unanswered requests."""
 
     process: Any
     pipe: Any
-    shard: int = -1
+    shard: _Shard | None = None
     left: set[int] = field(default_factory=set)
     waits: list[str] = field(default_factory=list)
     """What the worker waits for, such as a model that it loads."""
-    heard: float = 0.0
-    """When it was last given something, or sent something."""
-    silent: str = ""
-    """What was told of its silence."""
+    last_message: float = 0.0
+    """When it was last sent a shard, or sent a message."""
+    silence_notice: str = ""
+    """The notice about its silence that was printed."""
 
-    def hear(self) -> None:
-        """Note that it lives."""
-        self.heard = time.monotonic()
-        if self.silent:
-            tell(self.silent, False)
-            self.silent = ""
+    def send(self, task: Any) -> None:
+        """Send a task, or None to end the worker."""
+        with suppress(OSError):  # a dead worker is noticed when its pipe is read
+            self.pipe.send(task)
 
-    def miss(self) -> None:
-        """Tell of a worker that is at work and has sent nothing for long."""
-        late = time.monotonic() - self.heard > _SILENCE
-        if late and self.shard >= 0 and not self.waits and not self.silent:
+    def note_message(self) -> None:
+        """Note that the worker lives."""
+        self.last_message = time.monotonic()
+        if self.silence_notice:
+            tell(self.silence_notice, False)
+            self.silence_notice = ""
+
+    def report_silence(self) -> None:
+        """Print a notice if the worker has a shard and has sent nothing for long."""
+        is_late = time.monotonic() - self.last_message > _MAX_SILENCE
+        if is_late and self.shard is not None and not self.waits and not self.silence_notice:
             number = self.process.pid
-            self.silent = (
-                f"waiting for process {number}, which has sent nothing for {_SILENCE:g} s"
+            self.silence_notice = (
+                f"waiting for process {number}, which has sent nothing for {_MAX_SILENCE:g} s"
                 f" (`kill -CONT {number}` continues one that was stopped)"
             )
-            tell(self.silent, True)
+            tell(self.silence_notice, True)
+
+    def end(self) -> None:
+        """End the process, even one that was stopped."""
+        self.process.kill()
+        self.process.join()
+        self.note_message()
+        for activity in self.waits:
+            tell(activity, False)
+        self.waits.clear()
 
 
-def _spread(
+class _Driver:
+    """Distributes shards to worker processes, and collects their answers."""
+
+    def __init__(
+        self,
+        work: Work,
+        shards: Sequence[tuple[int, list[Request]]],
+        count: int,
+        stop: Stop,
+        gpus: Sequence[str],
+    ) -> None:
+        self._work = work
+        self._stop = stop
+        self._stopping = False
+        self._waiting = deque(_Shard(index, list(requests)) for index, requests in shards)
+        self._workers = _start_workers(count, gpus)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the answers as they come."""
+        try:
+            while self._workers:
+                if self._stop() and not self._stopping:
+                    self._tell_to_stop()
+                for worker in self._workers:
+                    if worker.shard is None and self._waiting:
+                        self._send_shard(worker, self._waiting.popleft())
+                    worker.report_silence()
+                if not any(worker.shard is not None for worker in self._workers):
+                    return
+                for pipe in wait([worker.pipe for worker in self._workers], timeout=0.5):
+                    worker = next(worker for worker in self._workers if worker.pipe is pipe)
+                    yield from self._receive(worker)
+            for index in sorted({shard.index for shard in self._waiting}):
+                yield index, _death_error(None)
+        finally:
+            for worker in self._workers:
+                worker.end()
+
+    def _tell_to_stop(self) -> None:
+        """Let every worker finish its batch; end those that have none, because they wait."""
+        self._stopping = True
+        self._waiting.clear()
+        for worker in list(self._workers):
+            worker.send(None)
+            if worker.waits:
+                worker.end()
+                self._workers.remove(worker)
+
+    def _send_shard(self, worker: _Worker, shard: _Shard) -> None:
+        worker.shard = shard
+        worker.left = set(range(len(shard.requests)))
+        worker.note_message()
+        worker.send((self._work[shard.index][0], shard.requests))
+
+    def _receive(self, worker: _Worker) -> Iterator[Batch]:
+        """Handle one message of a worker, or its death."""
+        worker.note_message()
+        kind: str
+        payload: Any
+        try:
+            kind, payload = worker.pipe.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            yield from self._replace_dead(worker)
+            return
+        shard = worker.shard
+        if kind == "wait":
+            activity, begins = payload
+            (worker.waits.append if begins else worker.waits.remove)(activity)
+            tell(activity, begins)
+        elif shard is None:
+            return
+        elif kind == "batch":
+            worker.left -= {position for position, _ in payload}
+            answers = [(shard.requests[position], response) for position, response in payload]
+            yield shard.index, answers
+        else:
+            worker.shard = None
+            if payload is not None:
+                yield shard.index, payload
+
+    def _replace_dead(self, worker: _Worker) -> Iterator[Batch]:
+        """Put back the requests that a dead worker has not answered, unless it ended on request."""
+        self._workers.remove(worker)
+        worker.end()
+        shard = worker.shard
+        if shard is None or self._stopping:
+            return
+        unanswered = [shard.requests[position] for position in sorted(worker.left)]
+        if shard.losses + 1 >= _MAX_LOSSES:
+            yield shard.index, _death_error(worker.process.exitcode)
+        elif unanswered:
+            self._waiting.appendleft(_Shard(shard.index, unanswered, shard.losses + 1))
+
+
+def _answer_on_workers(
     work: Work,
     shards: Sequence[tuple[int, list[Request]]],
     count: int,
     stop: Stop,
     gpus: Sequence[str] = (),
 ) -> Iterator[Batch]:
+    """Answer shards on so many worker processes."""
+    yield from _Driver(work, shards, count, stop, gpus).batches()
+
+
+def _start_workers(count: int, gpus: Sequence[str]) -> list[_Worker]:
+    """Start worker processes, each with its share of the cores, and with its own GPU if named."""
     context = _context()
-    threads = (
-        max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
-    )
-    crew: list[_Worker] = []
-    for k in range(count):
+    threads = 1
+    if hasattr(os, "sched_getaffinity"):
+        threads = max(1, len(os.sched_getaffinity(0)) // count)
+    workers = []
+    for number in range(count):
         # a pipe for each: a worker that is killed holds no lock that the others wait for
-        ours, theirs = context.Pipe()
-        # each sees its own GPU alone: none keeps memory on another's
-        environment = {**os.environ, **(seeing(gpus[k]) if gpus else {})}
-        process = context.Process(target=_work, args=(theirs, threads, environment), daemon=True)
+        driver_end, worker_end = context.Pipe()
+        environment = dict(os.environ)
+        if gpus:
+            # a worker that sees one GPU reserves no memory on the others
+            environment |= gpu_environment(gpus[number])
+        process = context.Process(
+            target=_run_worker, args=(worker_end, threads, environment), daemon=True
+        )
         process.start()
-        theirs.close()
-        crew.append(_Worker(process, ours))
-    pieces: list[tuple[int, list[Request], int]] = [(i, list(shard), 0) for i, shard in shards]
-    waiting = deque(range(len(pieces)))
-    stopping = False
-    try:
-        while crew:
-            if stop() and not stopping:
-                stopping = True
-                waiting.clear()
-                for worker in list(crew):
-                    _send(worker, None)
-                    if worker.waits:  # it has no batch to finish
-                        _end(worker)
-                        crew.remove(worker)
-            for worker in crew:
-                if worker.shard < 0 and waiting:
-                    number = worker.shard = waiting.popleft()
-                    i, requests, _ = pieces[number]
-                    worker.left = set(range(len(requests)))
-                    worker.hear()
-                    _send(worker, (work[i][0], requests))
-                worker.miss()
-            if not any(worker.shard >= 0 for worker in crew):
-                return
-            for pipe in wait([worker.pipe for worker in crew], timeout=0.5):
-                worker = next(worker for worker in crew if worker.pipe is pipe)
-                worker.hear()
-                kind: str
-                payload: Any
-                try:
-                    kind, payload = worker.pipe.recv()
-                except (EOFError, OSError, pickle.UnpicklingError):
-                    crew.remove(worker)
-                    _end(worker)
-                    if (
-                        worker.shard < 0 or stopping
-                    ):  # it had nothing to do, or ended as it was told
-                        continue
-                    i, requests, losses = pieces[worker.shard]
-                    rest = [requests[position] for position in sorted(worker.left)]
-                    if losses + 1 >= _LOSSES:
-                        worker.process.join()
-                        yield i, _died(worker.process.exitcode)
-                    elif rest:
-                        pieces.append((i, rest, losses + 1))
-                        waiting.appendleft(len(pieces) - 1)
-                    continue
-                i, requests, _ = pieces[worker.shard]
-                if kind == "batch":
-                    worker.left -= {position for position, _ in payload}
-                    yield i, [(requests[position], response) for position, response in payload]
-                elif kind == "wait":
-                    what, begins = payload
-                    (worker.waits.append if begins else worker.waits.remove)(what)
-                    tell(what, begins)
-                else:
-                    worker.shard = -1
-                    if payload is not None:
-                        yield i, payload
-        for i in sorted({pieces[number][0] for number in waiting}):
-            yield i, _died(None)
-    finally:
-        for worker in crew:
-            _end(worker)
+        worker_end.close()
+        workers.append(_Worker(process, driver_end))
+    return workers
 
 
-def _end(worker: _Worker) -> None:
-    """End a worker, even one that was stopped."""
-    worker.process.kill()
-    worker.process.join()
-    worker.hear()
-    for what in worker.waits:
-        tell(what, False)
-    worker.waits.clear()
+def _death_error(code: int | None) -> RespondentError:
+    """The error about a dead worker, or, without an exit status, about all of them."""
+    message = "all worker processes died"
+    if code is not None:
+        message = f"a worker process died (exit status {code})"
+    return RespondentError(message, remedy="Run the same command again: what was answered is kept.")
 
 
-def _send(worker: _Worker, task: Any) -> None:
-    with suppress(OSError):  # it is dead, which its pipe will say
-        worker.pipe.send(task)
-
-
-def _died(code: int | None) -> RespondentError:
-    what = (
-        "all worker processes died"
-        if code is None
-        else f"a worker process died (exit status {code})"
-    )
-    return RespondentError(what, remedy="Run the same command again: what was answered is kept.")
-
-
-def _follow() -> None:
+def _end_with_driver() -> None:
     """End this worker when its driver is killed, because it would wait for ever with its model."""
     parent = mp.parent_process()
     if parent is not None:
@@ -390,16 +449,15 @@ def _follow() -> None:
         os._exit(1)
 
 
-def _work(pipe: Any, threads: int, environment: Mapping[str, str]) -> None:
+def _run_worker(pipe: Any, threads: int, environment: Mapping[str, str]) -> None:
     """A worker: answer shards until it is told to stop."""
-    os.environ.update(
-        environment
-    )  # the server that it was forked from has that of its own beginning
+    # a forked worker has the environment that the fork server started with
+    os.environ.update(environment)
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow, daemon=True).start()
+    threading.Thread(target=_end_with_driver, daemon=True).start()
     use_threads(threads)
-    with listening(lambda what, begins: pipe.send(("wait", (what, begins)))):
+    with listening(lambda activity, begins: pipe.send(("wait", (activity, begins)))):
         _answer_shards(pipe)
 
 
@@ -411,15 +469,14 @@ def _answer_shards(pipe: Any) -> None:
             if current is not None:
                 current.close()
             current = respondent
-        index = {id(request): position for position, request in enumerate(shard)}
+        positions = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:
             for batch in current.answer(shard):
-                pipe.send(
-                    ("batch", [(index[id(request)], response) for request, response in batch])
-                )
-                # while a shard is answered, nothing comes but the word to stop
-                if pipe.poll() and not _told_to_finish(current):
+                answers = [(positions[id(request)], response) for request, response in batch]
+                pipe.send(("batch", answers))
+                # while a shard is answered, the only message is the request to stop
+                if pipe.poll() and not _ask_to_finish(current):
                     return
         except RespondentError as error:
             failure = error

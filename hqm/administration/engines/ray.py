@@ -1,13 +1,12 @@
-"""The requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on
-so many CPUs; each takes a shard of pictures at a time.
+"""Requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on CPUs.
 
-The driver hands out shards, collects batches as they are ready, and alone writes the store. An
-actor that is lost, with its process or its node, costs nothing but time: what it had not sent back
-is put into the queue again and another actor redoes it, with the same answers, since every request
-carries its own seed. A node that joins gets actors of its own within seconds.
+The driver sends shards of requests to the actors, collects batches as they are ready, and alone
+writes the store. A lost actor costs only time: its unanswered requests return to the queue and
+another actor answers them, with the same answers, because every request has its own seed. A node
+that joins gets actors within seconds.
 
-HQM of the same version must be installed on every node. The pictures need not be there: an actor on
-another node that does not see a picture's file, or sees other bytes, is sent them.
+HQM of the same version must be installed on every node. The pictures need not: an actor on another
+node that does not have a picture's file, or has other bytes, is sent them.
 """
 
 from __future__ import annotations
@@ -32,31 +31,31 @@ from hqm.administration.engines.local import (
     Work,
     answer_here,
     is_movable,
-    never,
+    never_stop,
     shards_of,
 )
-from hqm.administration.engines.placement import Model, Node, Place, places
+from hqm.administration.engines.placement import Allocation, Model, Node, allocate_all
 from hqm.errors import HQMError, RespondentError
-from hqm.files.cache import keep
+from hqm.files.cache import cache_picture
 from hqm.respondents.base import Request, Respondent
 from hqm.respondents.hf_loading import gpu_memory, use_threads
 from hqm.signature import digest_file
 from hqm.types import Response
 from hqm.version import __version__
 
-# What a Ray actor does: hold one respondent at a time, and answer a shard batch by batch.
+# A Ray actor holds one respondent at a time, and answers a shard batch by batch.
 
 Message = tuple[str, Any]
 """`batch` with (place, response) pairs, `lacks` with paths, `end`, or `failed` with an error."""
 
 
 class Actor:
-    """Takes a shard, then gives its answers as it is asked for more.
+    """Begins a shard, and returns its answers call by call.
 
     Parameters
     ----------
     threads, gpus
-        How many threads, and GPUs, a model here may use.
+        The threads and GPUs that a model of this actor may use.
     """
 
     def __init__(self, threads: int, gpus: int) -> None:
@@ -64,18 +63,18 @@ class Actor:
         self._gpus = gpus
         self._respondent: Respondent | None = None
         self._requests: list[Request] = []
-        self._place: dict[int, int] = {}
+        self._index: dict[int, int] = {}
         self._batches: Iterator[list[tuple[Request, Response]]] | None = None
         self._files: dict[str, Path] = {}
         self._lacks: dict[Path, str] = {}
 
-    def where(self) -> tuple[str, str]:
+    def describe_node(self) -> tuple[str, str]:
         """The node, and the version of HQM on it."""
         import ray
 
         return ray.get_runtime_context().get_node_id(), __version__
 
-    def take(
+    def begin(
         self, respondent: Respondent, requests: Sequence[Request], pictures: Mapping[Path, str]
     ) -> Message:
         """Begin a shard; `pictures` are the hashes to check on a node that is not the driver's."""
@@ -85,28 +84,31 @@ class Actor:
             self._respondent = respondent
             if self._gpus > 1:
                 respondent.gpus = self._gpus  # type: ignore[attr-defined]
-        self._requests, self._batches = list(requests), None
+        self._requests = list(requests)
+        self._batches = None
         self._lacks = {
             path: key
             for path, key in pictures.items()
             if key not in self._files and not (path.is_file() and digest_file(path) == key)
         }
-        self._requests = [self._placed(request, pictures) for request in self._requests]
+        self._requests = [self._with_local_picture(request, pictures) for request in self._requests]
         return ("lacks", list(self._lacks)) if self._lacks else ("batch", [])
 
-    def _placed(self, request: Request, pictures: Mapping[Path, str]) -> Request:
+    def _with_local_picture(self, request: Request, pictures: Mapping[Path, str]) -> Request:
         key = pictures.get(request.image) if request.image is not None else None
         return replace(request, image=self._files[key]) if key in self._files else request
 
-    def put(self, contents: Mapping[Path, bytes]) -> Message:
-        """Keep the pictures that this node lacks."""
+    def receive(self, contents: Mapping[Path, bytes]) -> Message:
+        """Store the pictures that this node lacks."""
         for path, content in contents.items():
-            self._files[self._lacks[path]] = keep(io.BytesIO(content), str(path))
-        self._requests = [self._placed(request, self._lacks) for request in self._requests]
+            self._files[self._lacks[path]] = cache_picture(io.BytesIO(content), str(path))
+        self._requests = [
+            self._with_local_picture(request, self._lacks) for request in self._requests
+        ]
         self._lacks = {}
         return "batch", []
 
-    def more(self) -> Message:
+    def next_batch(self) -> Message:
         """The next batch, or the end."""
         if self._lacks:
             return "batch", []
@@ -114,7 +116,7 @@ class Actor:
             return "end", None
         try:
             if self._batches is None:
-                self._place = {id(request): index for index, request in enumerate(self._requests)}
+                self._index = {id(request): index for index, request in enumerate(self._requests)}
                 self._batches = iter(self._respondent.answer(self._requests))
             batch = next(self._batches, None)
         except RespondentError as error:
@@ -125,25 +127,25 @@ class Actor:
             )
         if batch is None:
             return "end", None
-        return "batch", [(self._place[id(request)], response) for request, response in batch]
+        return "batch", [(self._index[id(request)], response) for request, response in batch]
 
 
-_LARGEST = 1024
-"""Requests a shard at most: small enough that a lost one is soon redone, large enough that loading
-is worth it.
+_MAX_SHARD = 1024
+"""Requests of a shard at most: few enough that a lost one is soon repeated, enough to be worth
+loading a model.
 """
-_LOSSES = 3
+_MAX_LOSSES = 3
 """Workers that a shard may lose before its respondent is given up: the shard may be what kills
 them.
 """
-_LOOK = 2.0
-"""Seconds between two looks at what the cluster holds."""
-_PATIENCE = 30.0
-"""Seconds without any actor after which it is said what is being waited for."""
-_CROWD = 1024
-"""Actors at most that are made where nobody says how many."""
-_AHEAD = 2
-"""Calls that wait at an actor, so that it need not wait for the driver."""
+_POLL_INTERVAL = 2.0
+"""Seconds between two queries of the cluster's resources."""
+_MAX_WAIT = 30.0
+"""Seconds without any actor after which a notice says what is missing."""
+_MAX_ACTORS = 1024
+"""Actors at most where their number is not set."""
+_CALLS_AHEAD = 2
+"""Calls that are queued at an actor, so that it need not wait for the driver."""
 
 
 @dataclass
@@ -161,23 +163,23 @@ class _Worker:
 
     actor: Any
     ready: Any
-    """The call that says on which node it is; None once it is there."""
-    place: Place
-    holds: int
-    """The respondent that it has, or was made for."""
-    carries: float
-    """The bytes of the largest weights that it has room for."""
-    far: bool = False
+    """The call that returns its node; None once it has returned."""
+    allocation: Allocation
+    model_index: int
+    """The index of the respondent that it has, or was started for."""
+    max_weights: float
+    """The bytes of the largest weights that fit."""
+    is_remote: bool = False
     """Whether it is on another node than the driver."""
     shard: _Shard | None = None
     left: set[int] = field(default_factory=set)
-    """The places in the shard that it has not answered."""
+    """The indices of the shard's unanswered requests."""
     calls: deque[Any] = field(default_factory=deque)
 
 
 def answer_on_ray(
     work: Work,
-    stop: Stop = never,
+    stop: Stop = never_stop,
     *,
     workers: int = 0,
     address: str = "",
@@ -206,19 +208,19 @@ def answer_on_ray(
     HQMError
         Ray is not installed, or there is no such cluster.
     """
-    away = [
+    movable = [
         i for i, (respondent, requests) in enumerate(work) if requests and is_movable(respondent)
     ]
-    if away:
+    if movable:
         started = connect(address)
         try:
-            yield from _Cluster(work, away, stop, workers, cpus, gpus).run()
+            yield from _Cluster(work, movable, stop, workers, cpus, gpus).run()
         finally:
             if started:
                 import ray
 
                 ray.shutdown()
-    yield from answer_here(work, [i for i in range(len(work)) if i not in away], stop)
+    yield from answer_here(work, [i for i in range(len(work)) if i not in movable], stop)
 
 
 def connect(address: str) -> bool:
@@ -233,28 +235,28 @@ def connect(address: str) -> bool:
         ) from error
     if ray.is_initialized():
         return False
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         local: dict[str, Any] = {} if address else {"include_dashboard": False}
         ray.init(address=address or "local", log_to_driver=False, logging_level="error", **local)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        what = f"there is no Ray cluster to join: {' '.join(str(error).split())[:200]}"
+        message = f"there is no Ray cluster to join: {' '.join(str(error).split())[:200]}"
         raise RespondentError(
-            what,
+            message,
             location=address,
             remedy="Start one with `ray start --head`, or correct the address.",
         ) from error
     if threading.current_thread() is threading.main_thread():
-        for number, handler in before.items():  # Ray puts its own in their place
+        for number, handler in handlers.items():  # Ray replaces them
             signal.signal(number, handler)
     return True
 
 
 def cluster_nodes() -> list[Node]:
-    """The machines of the cluster that was joined, as if nothing ran on them."""
+    """The machines of the joined cluster, with all their resources."""
     import ray
 
-    return [Node.of(node) for node in ray.nodes() if node["Alive"]]
+    return [Node.from_ray(node) for node in ray.nodes() if node["Alive"]]
 
 
 def nodes_of(address: str) -> list[Node]:
@@ -267,12 +269,12 @@ def nodes_of(address: str) -> list[Node]:
 
 
 class _Cluster:
-    """One run on a cluster: the queue of shards, and the actors that take them."""
+    """One run on a cluster: the queue of shards, and the actors that answer them."""
 
     def __init__(
         self,
         work: Work,
-        away: Sequence[int],
+        movable: Sequence[int],
         stop: Stop,
         workers: int,
         cpus: float,
@@ -280,30 +282,35 @@ class _Cluster:
     ) -> None:
         import ray
 
-        self.ray, self.work, self.stop, self.most = ray, work, stop, workers
-        self.models = {i: Model.of(work[i][0], cpus, gpus) for i in away}
+        self.ray = ray
+        self.work = work
+        self.stop = stop
+        self.max_actors = workers
+        self.models = {i: Model.from_respondent(work[i][0], cpus, gpus) for i in movable}
         self.crew: list[_Worker] = []
         self.failed: set[int] = set()
-        self.here = ray.get_runtime_context().get_node_id()
-        self._looked = 0.0
-        self._patient_until = time.monotonic() + _PATIENCE
-        # some shards for each actor, so that the last one does not keep all waiting
+        self.driver_node = ray.get_runtime_context().get_node_id()
+        self._polled_at = 0.0
+        self._notice_at = time.monotonic() + _MAX_WAIT
+        # several shards for each actor, so that not all wait for the last one
         smallest = min(self.models.values(), key=lambda model: model.weights)
-        room = len(list(places([smallest] * _CROWD, self._nodes())))
-        asked = sum(len(work[i][1]) for i in away)
-        size = max(16, min(_LARGEST, asked // (4 * max(1, self.most or room))))
-        shards = [[_Shard(i, shard) for shard in shards_of(work[i][1], size)] for i in away]
+        n_fitting = len(list(allocate_all([smallest] * _MAX_ACTORS, self._nodes())))
+        n_requests = sum(len(work[i][1]) for i in movable)
+        size = max(16, min(_MAX_SHARD, n_requests // (4 * max(1, self.max_actors or n_fitting))))
+        shards = [[_Shard(i, shard) for shard in shards_of(work[i][1], size)] for i in movable]
         # the largest first, and all in turn: every model stands somewhere, and none is loaded twice
-        shards.sort(key=lambda own: -self.models[own[0].i].weights)
+        shards.sort(key=lambda model_shards: -self.models[model_shards[0].i].weights)
         turns = zip_longest(*shards)
         self.queue = deque(shard for turn in turns for shard in turn if shard is not None)
 
     def _nodes(self) -> list[Node]:
-        """The machines, with what this run leaves free on them."""
+        """The machines, with the resources that this run leaves free."""
         nodes = {node.name: node for node in cluster_nodes()}
         for worker in self.crew:
-            if worker.place.node in nodes:
-                nodes[worker.place.node] = nodes[worker.place.node].used(worker.place)
+            if worker.allocation.node in nodes:
+                nodes[worker.allocation.node] = nodes[worker.allocation.node].subtract(
+                    worker.allocation
+                )
         return list(nodes.values())
 
     def run(self) -> Iterator[Batch]:
@@ -312,10 +319,10 @@ class _Cluster:
                 if not self.stop():
                     self._recruit()
                     yield from self._make_room()
-                    self._say_what_is_missing()
+                    self._report_waiting()
                     for worker in self.crew:
                         if worker.shard is None and worker.ready is None:
-                            self._give(worker)
+                            self._send_shard(worker)
                 calls = [worker.calls[0] if worker.calls else worker.ready for worker in self.crew]
                 calls = [call for call in calls if call is not None]
                 busy = any(worker.shard for worker in self.crew)
@@ -324,71 +331,76 @@ class _Cluster:
                 if not calls:
                     time.sleep(0.1)
                     continue
-                done, _ = self.ray.wait(calls, num_returns=1, timeout=1.0)
-                for call in done:
-                    yield from self._hear(call)
+                finished, _ = self.ray.wait(calls, num_returns=1, timeout=1.0)
+                for call in finished:
+                    yield from self._handle(call)
         finally:
             for worker in self.crew:
                 self.ray.kill(worker.actor)
 
     def _recruit(self) -> None:
-        """Make actors up to what is wanted and useful: at the start, when one was lost, and when
-        the cluster grew.
-        """
-        if time.monotonic() - self._looked < _LOOK and self.crew:
+        """Start as many actors as are useful: at first, after a loss, and when the cluster grew."""
+        if time.monotonic() - self._polled_at < _POLL_INTERVAL and self.crew:
             return
-        self._looked = time.monotonic()
+        self._polled_at = time.monotonic()
         waiting = [shard.i for shard in self.queue]
         for worker in self.crew:
             if worker.shard is None and (i := self._next(worker, waiting)) is not None:
                 waiting.remove(i)
-        free = (self.most or _CROWD) - len(self.crew)
-        wanted = [self.models[i] for i in waiting[:free]]
-        for number, place in places(wanted, self._nodes()):
-            self._hire(waiting[number], place)
-        for i in waiting[: max(0, self.most - len(self.crew))]:  # an autoscaler brings their nodes
-            self._hire(i, Place("", wanted[0].cpus, wanted[0].gpus or 0.0))
+        free = (self.max_actors or _MAX_ACTORS) - len(self.crew)
+        models = [self.models[i] for i in waiting[:free]]
+        for number, allocation in allocate_all(models, self._nodes()):
+            self._start_actor(waiting[number], allocation)
+        for i in waiting[
+            : max(0, self.max_actors - len(self.crew))
+        ]:  # an autoscaler brings their nodes
+            self._start_actor(i, Allocation("", models[0].cpus, models[0].gpus or 0.0))
 
-    def _hire(self, i: int, place: Place) -> None:
-        """Make an actor at a place; without a node, wherever Ray finds one."""
+    def _start_actor(self, i: int, allocation: Allocation) -> None:
+        """Start an actor with an allocation; without a node, wherever Ray finds one."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        there = NodeAffinitySchedulingStrategy(place.node, soft=False) if place.node else "DEFAULT"
+        strategy = (
+            NodeAffinitySchedulingStrategy(allocation.node, soft=False)
+            if allocation.node
+            else "DEFAULT"
+        )
         remote = self.ray.remote(
-            num_cpus=place.cpus, num_gpus=place.gpus, max_restarts=0, scheduling_strategy=there
+            num_cpus=allocation.cpus,
+            num_gpus=allocation.gpus,
+            max_restarts=0,
+            scheduling_strategy=strategy,
         )(Actor)
-        actor = remote.remote(int(max(1, place.cpus)), int(place.gpus))
-        carries = self.models[i].weights if place.gpus else math.inf
-        self.crew.append(_Worker(actor, actor.where.remote(), place, i, carries))
+        actor = remote.remote(int(max(1, allocation.cpus)), int(allocation.gpus))
+        carries = self.models[i].weights if allocation.gpus else math.inf
+        self.crew.append(_Worker(actor, actor.describe_node.remote(), allocation, i, carries))
 
     def _next(self, worker: _Worker, waiting: Sequence[int]) -> int | None:
-        """Of the respondents that wait, the one that a worker takes: its own, else the largest that
-        is not larger.
-        """
-        fitting = [i for i in waiting if self.models[i].weights <= worker.carries]
-        if worker.holds in fitting:
-            return worker.holds
+        """The next respondent for a worker: the one that it holds, else the largest that fits."""
+        fitting = [i for i in waiting if self.models[i].weights <= worker.max_weights]
+        if worker.model_index in fitting:
+            return worker.model_index
         return max(fitting, key=lambda i: self.models[i].weights, default=None)
 
     def _make_room(self) -> Iterator[Batch]:
-        """End actors for which nothing waits while others wait; give up what fits nowhere."""
+        """End actors that fit no waiting respondent; give up respondents that fit nowhere."""
         waiting = [shard.i for shard in self.queue]
         for worker in [w for w in self.crew if w.shard is None and w.ready is None]:
             if waiting and self._next(worker, waiting) is None:
                 self.crew.remove(worker)
                 self.ray.kill(worker.actor)
-                self._looked = 0.0
-        if not self.crew and not self.most:
+                self._polled_at = 0.0
+        if not self.crew and not self.max_actors:
             nodes = cluster_nodes()
             for i in dict.fromkeys(waiting):
-                if self.models[i].place(nodes) is None:
+                if self.models[i].allocate(nodes) is None:
                     yield i, self._give_up(i, self.models[i].misfit(nodes))
 
-    def _say_what_is_missing(self) -> None:
+    def _report_waiting(self) -> None:
         if any(worker.ready is None for worker in self.crew):
-            self._patient_until = float("inf")
-        elif time.monotonic() > self._patient_until:
-            self._patient_until = float("inf")
+            self._notice_at = float("inf")
+        elif time.monotonic() > self._notice_at:
+            self._notice_at = float("inf")
             total = self.ray.cluster_resources()
             holds = ", ".join(f"{total.get(kind, 0):g} {kind}" for kind in ("CPU", "GPU"))
             takes = f"{next(iter(self.models.values())).cpus:g} CPU"
@@ -398,61 +410,67 @@ class _Cluster:
                 flush=True,
             )
 
-    def _give(self, worker: _Worker) -> None:
-        """The next shard, and the first calls for its batches."""
+    def _send_shard(self, worker: _Worker) -> None:
+        """Send the next shard, and the first calls for its batches."""
         i = self._next(worker, [shard.i for shard in self.queue])
         if i is None:
             return
         shard = next(shard for shard in self.queue if shard.i == i)
         self.queue.remove(shard)
-        worker.shard, worker.holds = shard, shard.i
+        worker.shard = shard
+        worker.model_index = shard.i
         worker.left = set(range(len(shard.requests)))
         respondent = self.work[shard.i][0]
         pictures = {}
-        if worker.far:
+        if worker.is_remote:
             paths = {request.image for request in shard.requests if request.image is not None}
             pictures = {path: digest_file(path) for path in paths if path.is_file()}
-        worker.calls.append(worker.actor.take.remote(respondent, shard.requests, pictures))
-        worker.calls.extend(worker.actor.more.remote() for _ in range(_AHEAD))
+        worker.calls.append(worker.actor.begin.remote(respondent, shard.requests, pictures))
+        worker.calls.extend(worker.actor.next_batch.remote() for _ in range(_CALLS_AHEAD))
 
-    def _hear(self, call: Any) -> Iterator[Batch]:
-        """What came of a call: a batch, the end of a shard, a failure, or the loss of the actor."""
+    def _handle(self, call: Any) -> Iterator[Batch]:
+        """Handle a finished call: a batch, the end of a shard, a failure, or a lost actor."""
         worker = next(w for w in self.crew if call is w.ready or (w.calls and call is w.calls[0]))
         try:
             result = self.ray.get(call)
         except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
-            yield from self._lost(worker, error)
+            yield from self._replace_lost(worker, error)
             return
         except self.ray.exceptions.RayError as error:
-            yield from self._lost(worker, error, fatal=True)
+            yield from self._replace_lost(worker, error, fatal=True)
             return
         if call is worker.ready:
-            worker.ready = None
-            node, version = result
-            worker.far = node != self.here
-            worker.place = replace(worker.place, node=node)
-            if version != __version__:
-                remedy = "Install the same version of hqm-audit on every node."
-                raise RespondentError(
-                    f"a node has HQM {version}, this one {__version__}",
-                    location=node,
-                    remedy=remedy,
-                )
+            self._note_ready(worker, *result)
             return
         worker.calls.popleft()
-        shard = worker.shard
-        if shard is None:
-            return
-        kind, payload = result
+        if worker.shard is not None:
+            yield from self._handle_message(worker, worker.shard, *result)
+
+    def _note_ready(self, worker: _Worker, node: str, version: str) -> None:
+        """Note the node of a new actor, whose version of HQM must be the driver's."""
+        worker.ready = None
+        worker.is_remote = node != self.driver_node
+        worker.allocation = replace(worker.allocation, node=node)
+        if version != __version__:
+            raise RespondentError(
+                f"a node has HQM {version}, this one {__version__}",
+                location=node,
+                remedy="Install the same version of hqm-audit on every node.",
+            )
+
+    def _handle_message(
+        self, worker: _Worker, shard: _Shard, kind: str, payload: Any
+    ) -> Iterator[Batch]:
+        """Handle what an actor returned: missing pictures, a batch, the end, or a failure."""
         if kind == "lacks":
-            wanted = {path: path.read_bytes() for path in payload}
-            # what waits in line would ask before the pictures are there
-            worker.calls.appendleft(worker.actor.put.remote(wanted))
+            contents = {path: path.read_bytes() for path in payload}
+            # the calls that wait already would be executed before the pictures are there
+            worker.calls.appendleft(worker.actor.receive.remote(contents))
         elif kind == "batch":
             worker.left -= {index for index, _ in payload}
             stopping = self.stop()
             if not stopping:
-                worker.calls.append(worker.actor.more.remote())
+                worker.calls.append(worker.actor.next_batch.remote())
             if payload:
                 yield shard.i, [(shard.requests[index], response) for index, response in payload]
             if stopping and not worker.calls:
@@ -464,30 +482,30 @@ class _Cluster:
                 yield shard.i, self._give_up(shard.i, payload)
 
     def _give_up(self, i: int, error: HQMError) -> HQMError:
-        """Ask a respondent nothing more."""
+        """Drop all shards of a respondent."""
         self.failed.add(i)
         self.queue = deque(shard for shard in self.queue if shard.i != i)
         return error
 
-    def _lost(self, worker: _Worker, error: Exception, *, fatal: bool = False) -> Iterator[Batch]:
-        """Put back what a lost actor had not answered; give its respondent up when that keeps
-        happening.
-        """
+    def _replace_lost(
+        self, worker: _Worker, error: Exception, *, fatal: bool = False
+    ) -> Iterator[Batch]:
+        """Put back the unanswered requests of a lost actor; give up after several losses."""
         self.crew.remove(worker)
-        self._looked = 0.0
+        self._polled_at = 0.0
         shard = worker.shard
         if shard is None:
             if fatal:
-                raise _given_up(error)
+                raise _loss_error(error)
             return
-        rest = [shard.requests[index] for index in sorted(worker.left)]
-        if fatal or shard.losses + 1 >= _LOSSES:
+        unanswered = [shard.requests[index] for index in sorted(worker.left)]
+        if fatal or shard.losses + 1 >= _MAX_LOSSES:
             if shard.i not in self.failed:
-                yield shard.i, self._give_up(shard.i, _given_up(error))
-        elif rest:
-            self.queue.appendleft(replace(shard, requests=rest, losses=shard.losses + 1))
+                yield shard.i, self._give_up(shard.i, _loss_error(error))
+        elif unanswered:
+            self.queue.appendleft(replace(shard, requests=unanswered, losses=shard.losses + 1))
 
 
-def _given_up(error: Exception) -> HQMError:
-    what = f"its Ray worker was lost: {' '.join(str(error).split())[:300]}"
-    return RespondentError(what, remedy="Run the same command again: what was answered is kept.")
+def _loss_error(error: Exception) -> HQMError:
+    message = f"its Ray worker was lost: {' '.join(str(error).split())[:300]}"
+    return RespondentError(message, remedy="Run the same command again: what was answered is kept.")

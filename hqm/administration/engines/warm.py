@@ -1,8 +1,7 @@
-"""What worker processes import before they are given anything to do.
+"""Imports of worker processes.
 
-On Linux, workers are forked from one server process that has imported this module: what takes most
-of their start is done once, and while the driver still plans what to ask. It is imported nowhere
-else.
+On Linux, workers are forked from one server process that has imported this module, so that the slow
+imports are done once, while the driver still plans the requests. It is imported nowhere else.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
         os._exit(1)
 
 
-gc.disable()  # what is imported stays: to search it for circles of values is a quarter of the time
+gc.disable()  # collecting garbage while importing is a quarter of the time, and finds nothing
 _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
-with suppress(Exception):  # whatever it is, a worker meets it again, and says it
+with suppress(Exception):  # a worker meets the same error again, and reports it
     _distributed: Any = importlib.import_module("torch.distributed")
     # a worker is alone: transformers leaves out what spreads a model over several, as where torch
     # is built without

@@ -9,6 +9,7 @@ state how a thing looks; what is neither ("Is the sea rolling waves?") is left o
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -38,23 +39,23 @@ _NAMES = {
     "tap": "faucet",
     "court": "sports court",
 }
-"""What AMBER's release misspells, or names as nobody does."""
+"""Misspelt or unusual names of AMBER's release -> the usual ones."""
 _NO_NAMES = frozenset(
     "hot baconic doghole showerpuff core support sound tennis line signal holder pulp cable cream"
     " sailing note pad spray alarm file sheet goal bar opener drain lounge bath can rugby"
     " earphone cowpea".split()
 )
-"""Names of the release that leave open what is meant, such as half of a name."""
+"""Ambiguous names of the release, such as half of a name."""
 _SWITCHES = frozenset(
     "streetlamp lamp light faucet phone television monitor computer motorcycle car socket".split()
 )
 _SWITCHED = {"open": "turned on", "closed": "turned off", "close": "turned off"}
-"""What the release calls open and closed of things that are switched."""
+"""The release's words for the states of switches -> the usual ones."""
 _CITATION = "Wang et al. (2023), AMBER (arXiv 2311.07397)"
 _ACTION = re.compile(r"^Does the (?P<name>\w+) (?P<value>.+) in this image\?$")
 _STATE = re.compile(r"^Is the (?P<both>.+) in this image\?$")
 _NUMBER = re.compile(r"^(?:Are|Is) there (?P<number>\w+) (?P<name>.+) in this image\?$")
-_THERE = re.compile(r"^Is there an? (?P<name>.+) in this image\?$")
+_EXISTENCE = re.compile(r"^Is there an? (?P<name>.+) in this image\?$")
 _CONTACT = re.compile(
     r"^Is there direct contact between the (?P<a>.+) and (?:the )?(?P<b>.+?)(?: in this image)?\?$"
 )
@@ -62,32 +63,34 @@ _CONTACT = re.compile(
 
 @dataclass
 class _Facts:
-    """What the questions and annotations say of one picture."""
+    """The facts about one picture in the questions and annotations."""
 
     present: list[str] = field(default_factory=list)
-    made_up: set[str] = field(default_factory=set)
+    hallucinated: set[str] = field(default_factory=set)
     attributes: dict[str, dict[str, Attribute]] = field(default_factory=lambda: defaultdict(dict))
     denied: set[tuple[str, str]] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     contact: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def note(self, name: str, words: str, holds: bool, *, state: bool) -> None:
-        """Take a state or an action of an object, where the words are either."""
-        words = _SWITCHED.get(words, words) if name in _SWITCHES else words
-        doing = participle(words)
-        if state and doing.partition(" ")[0] not in POSTURES:
-            doing = ""
-        if not name or not (doing or is_state(words) or words in _SWITCHED.values()):
+        """Record a state or an action of an object; words that are neither are ignored."""
+        if name in _SWITCHES:
+            words = _SWITCHED.get(words, words)
+        action = participle(words)
+        if state and action.partition(" ")[0] not in POSTURES:
+            action = ""
+        if not name or not (action or is_state(words) or words in _SWITCHED.values()):
             return
-        value, kind = doing or words, "action" if doing else kind_of_attribute(words) or "state"
+        value = action or words
         if holds:
+            kind = "action" if action else kind_of_attribute(words) or "state"
             self.attributes[name][value] = Attribute(value=value, kind=kind)
         else:
             self.denied.add((name, value))
 
 
-def _named(word: str) -> str:
-    """An object's name as people spell it; empty where it leaves open what is meant."""
+def _object_name(word: str) -> str:
+    """An object's usual name; empty where the release's name is ambiguous."""
     return "" if word in _NO_NAMES else _NAMES.get(word, word)
 
 
@@ -99,15 +102,13 @@ def is_amber(path: Path) -> bool:
 def read_amber(path: Path) -> Source:
     """A scene graph for each picture of the release."""
     files = [path / "annotations.json", path / "query" / "query_all.json"]
-    truth, asked = (rows(read_json(file), file.name, file) for file in files)
+    truth, queries = (rows(read_json(file), file.name, file) for file in files)
     answers = {text(row, "id", "an annotation", files[0]): row for row in truth}
     facts: dict[str, _Facts] = defaultdict(_Facts)
-    for row in asked:
+    for row in queries:
         key = text(row, "id", "a query", files[1])
-        image, query = (
-            text(row, "image", "a query", files[1]),
-            text(row, "query", "a query", files[1]),
-        )
+        image = text(row, "image", "a query", files[1])
+        query = text(row, "query", "a query", files[1])
         if key not in answers:
             raise DataError(
                 f"the query {key} has no annotation",
@@ -116,73 +117,67 @@ def read_amber(path: Path) -> Source:
             )
         answer = answers[key]
         if answer.get("type") == "generative":
-            true, made_up = (
+            true, hallucinated = (
                 words(answer.get(name), f"{name} of the annotation {key} is", files[0])
                 for name in ("truth", "hallu")
             )
-            facts[image].present += filter(None, map(_named, true))
-            facts[image].made_up |= set(filter(None, map(_named, made_up)))
+            facts[image].present += filter(None, map(_object_name, true))
+            facts[image].hallucinated |= set(filter(None, map(_object_name, hallucinated)))
             continue
-        answered = str(answer.get("truth")).lower()
-        if answered not in ("yes", "no"):
+        truth_value = str(answer.get("truth")).lower()
+        if truth_value not in ("yes", "no"):
             raise DataError(
                 f"the truth of the annotation {key} is {answer.get('truth')!r:.40}",
                 location=str(files[0]),
                 remedy="Write yes or no.",
             )
-        _note(facts[image], query, answered == "yes", str(answer.get("type")))
+        _record_answer(facts[image], query, truth_value == "yes", str(answer.get("type")))
     return Source(
         name=str(path),
         reader="amber",
         digest=digest_of(files),
-        graphs=tuple(_graph(image, held) for image, held in facts.items()),
+        graphs=tuple(_graph(image, image_facts) for image, image_facts in facts.items()),
         licence="Apache-2.0 (annotations)",
         citation=_CITATION,
     )
 
 
-def _note(held: _Facts, query: str, holds: bool, kind: str) -> None:
-    if (answered := _CONTACT.match(query)) is not None:
-        a, b = _named(answered["a"]), _named(answered["b"])
+def _record_answer(facts: _Facts, query: str, holds: bool, kind: str) -> None:
+    if (match := _CONTACT.match(query)) is not None:
+        a, b = _object_name(match["a"]), _object_name(match["b"])
         if a and b and a != b:
-            held.contact[a, b] = holds
-    elif (answered := _THERE.match(query)) is not None:
-        name = _named(answered["name"])
+            facts.contact[a, b] = holds
+    elif (match := _EXISTENCE.match(query)) is not None:
+        name = _object_name(match["name"])
         if name and not holds:
-            held.made_up.add(name)
-    elif (answered := _NUMBER.match(query)) is not None and answered["number"] in NUMBERS:
-        name = _named(singular(answered["name"]))
+            facts.hallucinated.add(name)
+    elif (match := _NUMBER.match(query)) is not None and match["number"] in NUMBERS:
+        name = _object_name(singular(match["name"]))
         if name and holds:
-            held.numbers[name] = NUMBERS.index(answered["number"])
-    elif (answered := _ACTION.match(query)) is not None:
-        held.note(_named(answered["name"]), answered["value"], holds, state=False)
-    elif (answered := _STATE.match(query)) is not None and "state" in kind:
-        # the object is the longest name that is known to be there
-        known = [name for name in held.present if answered["both"].startswith(f"{name} ")]
-        word = max(known, key=len, default=answered["both"].partition(" ")[0])
-        if value := answered["both"].removeprefix(word).strip():
-            held.note(_named(word), value, holds, state=True)
+            facts.numbers[name] = NUMBERS.index(match["number"])
+    elif (match := _ACTION.match(query)) is not None:
+        facts.note(_object_name(match["name"]), match["value"], holds, state=False)
+    elif (match := _STATE.match(query)) is not None and "state" in kind:
+        # "the green traffic light red": the object is the longest present name that fits
+        present_names = [name for name in facts.present if match["both"].startswith(f"{name} ")]
+        word = max(present_names, key=len, default=match["both"].partition(" ")[0])
+        if value := match["both"].removeprefix(word).strip():
+            facts.note(_object_name(word), value, holds, state=True)
 
 
-def _graph(image: str, held: _Facts) -> SceneGraph:
-    names = dict.fromkeys(
-        [
-            *held.present,
-            *held.attributes,
-            *held.numbers,
-            *(n for pair in held.contact for n in pair),
-        ]
-    )
+def _graph(image: str, facts: _Facts) -> SceneGraph:
+    contact_names = itertools.chain.from_iterable(facts.contact)
+    names = dict.fromkeys([*facts.present, *facts.attributes, *facts.numbers, *contact_names])
     names.pop("", None)
-    doubtful = held.made_up & set(names)
+    doubtful = facts.hallucinated & set(names)
     objects = [
         Object(
             id=f"{name}-{i}",
             names=(name,),
-            attributes=tuple(held.attributes.get(name, {}).values()),
+            attributes=tuple(facts.attributes.get(name, {}).values()),
         )
         for name in names
-        for i in range(max(held.numbers.get(name, 1), 1))
+        for i in range(max(facts.numbers.get(name, 1), 1))
     ]
     relations = [
         Relation(
@@ -193,19 +188,19 @@ def _graph(image: str, held: _Facts) -> SceneGraph:
             symmetric=True,
             holds=holds,
         )
-        for (a, b), holds in held.contact.items()
+        for (a, b), holds in facts.contact.items()
     ]
     return SceneGraph(
         image=Image(
             id=image,
             file=image,
-            exhaustive=frozenset({*names, *held.made_up} - doubtful),
+            exhaustive=frozenset({*names, *facts.hallucinated} - doubtful),
             doubtful=frozenset(doubtful),
-            counted=frozenset(held.numbers),
+            counted=frozenset(facts.numbers),
         ),
         objects=tuple(objects),
         relations=tuple(relations),
-        denied=frozenset(held.denied),
+        denied=frozenset(facts.denied),
     )
 
 

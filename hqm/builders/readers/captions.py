@@ -19,16 +19,16 @@ from pathlib import Path, PurePosixPath
 
 from hqm.builders.graph import Box, Image, SceneGraph
 from hqm.builders.lexicon import noun_pairs
-from hqm.builders.phrases import described
+from hqm.builders.phrases import read_phrases
 from hqm.builders.source import Reader, Source, digest_of, first_value, rows, table, text
 from hqm.files.records import read_json
 
 _LINE = re.compile(r"\s*X:\s*(-?\d+)\s*Y:\s*(-?\d+)\s*Width:\s*(\d+)\s*Height:\s*\d+\s*")
 _COCO = "http://images.cocodataset.org"
-_OFTEN = 50
+MIN_COMMON_CAPTIONS = 50
 """A word in so many captions is rarely a slip."""
-_OF_HQH = "Yan et al. (2024), HQH (arXiv 2406.17115); regions of Visual Genome"
-_OF_HAL_EVAL = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
+_HQH_CITATION = "Yan et al. (2024), HQH (arXiv 2406.17115); regions of Visual Genome"
+_HAL_EVAL_CITATION = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
 
 
 def is_regions(path: Path) -> bool:
@@ -43,30 +43,31 @@ def read_regions(path: Path) -> Source:
     """
     graphs = []
     for key, row in table(read_json(path), "the file", path).items():
-        what = f"the picture {key}"
-        record = table(row, what, path)
-        caption = text(record, "caption", what, path)
-        pieces = _LINE.split(text(record, "image_information", what, path))
+        subject = f"the picture {key}"
+        record = table(row, subject, path)
+        caption = text(record, "caption", subject, path)
+        pieces = _LINE.split(text(record, "image_information", subject, path))
         regions: list[tuple[str, Box | None]] = []
+        # split by the pattern: phrase, x, y, width, phrase, ...
         for phrase, *numbers in zip(*(pieces[i::4] for i in range(4)), strict=False):
             x, y, width = map(int, numbers)
             if phrase.strip():
                 box = Box(x=x, y=y, width=width, height=0)
                 regions.append((" ".join(phrase.split()), box))
-        held = described(regions, caption)
+        description = read_phrases(regions, caption)
         graphs.append(
             SceneGraph(
                 image=Image(
                     id=key,
                     file=f"{key}.jpg",
-                    exhaustive=held.exhaustive,
-                    counted=held.counted,
+                    exhaustive=description.exhaustive,
+                    counted=description.counted,
                 ),
                 captions=(caption, *(phrase for phrase, _ in regions)),
-                objects=held.objects,
-                relations=held.relations,
-                texts=held.texts,
-                settings=held.settings,
+                objects=description.objects,
+                relations=description.relations,
+                texts=description.texts,
+                settings=description.settings,
             )
         )
     return Source(
@@ -75,7 +76,7 @@ def read_regions(path: Path) -> Source:
         digest=digest_of([path]),
         graphs=tuple(graphs),
         licence="CC-BY-4.0 (Visual Genome)",
-        citation=_OF_HQH,
+        citation=_HQH_CITATION,
     )
 
 
@@ -96,30 +97,36 @@ def read_hal_eval(path: Path) -> Source:
     """A scene graph with the true caption of each picture."""
     graphs: dict[str, SceneGraph] = {}
     records = rows(read_json(path), "the file", path)
-    often = Counter(word for row in records for word in _words(str(row.get("caption"))))
-    side_by_side = Counter(
+    caption_counts = Counter(word for row in records for word in _words(str(row.get("caption"))))
+    pair_counts = Counter(
         pair for row in records for pair in set(noun_pairs(str(row.get("caption"))))
     )
     for i, row in enumerate(records, 1):
-        what = f"row {i}"
-        image = PurePosixPath(text(row, "image", what, path))
-        made_up = rows(row.get("hal_caption"), f"hal_caption of {what}", path)
+        subject = f"row {i}"
+        image = PurePosixPath(text(row, "image", subject, path))
+        wrong_captions = rows(row.get("hal_caption"), f"hal_caption of {subject}", path)
         key = f"{i}-{image.stem}"
-        true = text(row, "caption", what, path)
-        others = Counter(
-            word for each in made_up for word in _words(text(each, "caption", what, path))
+        caption = text(row, "caption", subject, path)
+        wrong_counts = Counter(
+            word
+            for wrong_caption in wrong_captions
+            for word in _words(text(wrong_caption, "caption", subject, path))
         )
-        least = len(made_up) - 1
-        slip = any(
-            others[word] < (least if often[word] < _OFTEN else least - 1) for word in _words(true)
-        ) or any(side_by_side[pair] < 2 for pair in noun_pairs(true))
+        # all wrong captions but one keep a word, unless the writer mended it as a slip; of a common
+        # word, one more may exchange it
+        min_wrong = len(wrong_captions) - 1
+        has_mended_word = any(
+            wrong_counts[word] < min_wrong - (caption_counts[word] >= MIN_COMMON_CAPTIONS)
+            for word in _words(caption)
+        )
+        has_odd_pair = any(pair_counts[pair] < 2 for pair in noun_pairs(caption))
         graphs[key] = SceneGraph(
             image=Image(
                 id=key,
                 file=image.name,
                 address=f"{_COCO}/{image}" if image.name.startswith("COCO_") else "",
             ),
-            captions=() if slip else (true,),
+            captions=() if has_mended_word or has_odd_pair else (caption,),
         )
     return Source(
         name=str(path),
@@ -127,7 +134,7 @@ def read_hal_eval(path: Path) -> Source:
         digest=digest_of([path]),
         graphs=tuple(graphs.values()),
         licence="Apache-2.0",
-        citation=_OF_HAL_EVAL,
+        citation=_HAL_EVAL_CITATION,
     )
 
 

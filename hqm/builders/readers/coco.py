@@ -49,13 +49,15 @@ def _is_coco_file(path: Path) -> bool:
     if path.suffix != ".json":
         return False
     with path.open("rb") as file:
+        # a file of instances has hundreds of megabytes: its beginning shows the keys
         start = file.read(1 << 16)
+    # AMBER's folder has an annotations.json too
     if path.parent.joinpath("query").is_dir():
         return False
     if b'"annotations"' not in start and b'"images"' not in start and b'"categories"' not in start:
         return False
-    held = read_json(path)
-    return isinstance(held, dict) and "annotations" in held and "images" in held
+    content = read_json(path)
+    return isinstance(content, dict) and "annotations" in content and "images" in content
 
 
 def read_coco(path: Path) -> Source:
@@ -68,19 +70,20 @@ def read_coco(path: Path) -> Source:
     classes: set[str] = set()
     complete: set[str] = set()
     for file in files:
-        held = table(read_json(file), "the file", file)
-        own = {}
-        for row in rows(held.get("images"), "images", file):
-            own[text(row, "id", "a picture", file)] = row
-        images |= {key: {**images.get(key, {}), **row} for key, row in own.items()}
+        content = table(read_json(file), "the file", file)
+        file_images = {}
+        for row in rows(content.get("images"), "images", file):
+            file_images[text(row, "id", "a picture", file)] = row
+        # instances and captions of a picture lie in two files, each with its own list of pictures
+        images |= {key: {**images.get(key, {}), **row} for key, row in file_images.items()}
         categories = {
             text(row, "id", "a category", file): text(row, "name", "a category", file)
-            for row in rows(held.get("categories", []), "categories", file)
+            for row in rows(content.get("categories", []), "categories", file)
         }
         if categories:
             classes |= set(categories.values())
-            complete |= set(own)
-        for row in rows(held.get("annotations"), "annotations", file):
+            complete |= set(file_images)
+        for row in rows(content.get("annotations"), "annotations", file):
             key = text(row, "image_id", "an annotation", file)
             if key not in images:
                 raise DataError(
@@ -117,8 +120,8 @@ def read_coco(path: Path) -> Source:
                     id=key,
                     file=str(row.get("file_name") or f"{key}.jpg"),
                     address=address_of(row.get("coco_url")),
-                    width=_pixels(row, "width", path),
-                    height=_pixels(row, "height", path),
+                    width=pixels(row, "width", path),
+                    height=pixels(row, "height", path),
                     exhaustive=exhaustive,
                     counted=exhaustive - crowded[key],
                 ),
@@ -141,22 +144,23 @@ def address_of(value: Any) -> str:
     return value if isinstance(value, str) and is_url(value) else ""
 
 
-def _pixels(row: dict[str, Any], name: str, place: Path) -> int:
-    return int(number(row, name, "a picture", place)) if row.get(name) is not None else 0
+def pixels(row: dict[str, Any], name: str, path: Path) -> int:
+    """The width or height of a picture, or 0 where it is not given."""
+    return int(number(row, name, "a picture", path)) if row.get(name) is not None else 0
 
 
-def _box(row: dict[str, Any], place: Path) -> Box | None:
+def _box(row: dict[str, Any], path: Path) -> Box | None:
     box = row.get("bbox")
     if box is None:
         return None
-    what = f"the annotation {row.get('id')!r:.40}"
+    subject = f"the annotation {row.get('id')!r:.40}"
     if not isinstance(box, list) or len(box) != 4:
         raise DataError(
-            f"the bbox of {what} is {box!r:.60}",
-            location=str(place),
+            f"the bbox of {subject} is {box!r:.60}",
+            location=str(path),
             remedy="Write [x, y, width, height].",
         )
-    x, y, width, height = (number({"bbox": side}, "bbox", what, place) for side in box)
+    x, y, width, height = (number({"bbox": side}, "bbox", subject, path) for side in box)
     return Box(x=x, y=y, width=width, height=height)
 
 
@@ -174,22 +178,22 @@ def is_object_sets(path: Path) -> bool:
 
 def read_object_sets(path: Path) -> Source:
     """A scene graph for each picture; every class of the file is known to be there or not."""
-    held = {
+    names_by_image = {
         key: dict.fromkeys(words(names, f"the objects of the picture {key!r:.40} are", path))
         for key, names in table(read_json(path), "the file", path).items()
     }
-    classes = frozenset(name for names in held.values() for name in names)
+    classes = frozenset().union(*names_by_image.values())
     graphs = []
-    for key, names in held.items():
+    for key, names in names_by_image.items():
         # the ids of COCO 2014 are its pictures' numbers
-        of_coco = key.isascii() and key.isdecimal() and len(key) <= 12
-        file = f"COCO_val2014_{int(key):012}.jpg" if of_coco else f"{key}.jpg"
+        has_coco_id = key.isascii() and key.isdecimal() and len(key) <= 12
+        file = f"COCO_val2014_{int(key):012}.jpg" if has_coco_id else f"{key}.jpg"
         graphs.append(
             SceneGraph(
                 image=Image(
                     id=key,
                     file=file,
-                    address=f"http://images.cocodataset.org/val2014/{file}" if of_coco else "",
+                    address=f"http://images.cocodataset.org/val2014/{file}" if has_coco_id else "",
                     exhaustive=classes,
                 ),
                 objects=tuple(Object(id=name, names=(name,)) for name in names),

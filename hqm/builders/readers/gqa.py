@@ -50,34 +50,38 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
     records = table(row.get("objects"), f"objects of the picture {key}", file)
     objects, relations = [], []
     for name, record in records.items():
-        what = f"the object {name} of the picture {key}"
-        thing = table(record, what, file)
-        x, y, width, height = (number(thing, side, what, file) for side in ("x", "y", "w", "h"))
-        values = thing.get("attributes") or []
+        subject = f"the object {name} of the picture {key}"
+        fields = table(record, subject, file)
+        x, y, width, height = (number(fields, side, subject, file) for side in ("x", "y", "w", "h"))
+        values = fields.get("attributes") or []
         if not isinstance(values, list):
             raise DataError(
-                f"the attributes of {what} are {values!r:.60}",
+                f"the attributes of {subject} are {values!r:.60}",
                 location=str(file),
                 remedy="Write a list.",
             )
-        plain = [text({"attributes": value}, "attributes", what, file).lower() for value in values]
+        attribute_values = [
+            text({"attributes": value}, "attributes", subject, file).lower() for value in values
+        ]
         objects.append(
             Object(
                 id=name,
-                names=(text(thing, "name", what, file).lower(),),
+                names=(text(fields, "name", subject, file).lower(),),
                 box=Box(x=x, y=y, width=width, height=height),
                 attributes=tuple(
-                    Attribute(value=v, kind=kind_of_attribute(v)) for v in dict.fromkeys(plain)
+                    Attribute(value=v, kind=kind_of_attribute(v))
+                    for v in dict.fromkeys(attribute_values)
                 ),
             )
         )
         for i, relation in enumerate(
-            rows(thing.get("relations") or [], f"the relations of {what}", file)
+            rows(fields.get("relations") or [], f"the relations of {subject}", file)
         ):
-            other = text(relation, "object", what, file)
-            if other not in records:
+            target_id = text(relation, "object", subject, file)
+            if target_id not in records:
                 raise DataError(
-                    f"{what} has a relation to {other!r:.40}, which is no object of the picture",
+                    f"{subject} has a relation to {target_id!r:.40}, which is no object of the"
+                    " picture",
                     location=str(file),
                     remedy="Correct the relation.",
                 )
@@ -85,8 +89,8 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
                 Relation(
                     id=f"{name}-{i}",
                     subject=name,
-                    predicate=text(relation, "name", what, file).lower(),
-                    object=other,
+                    predicate=text(relation, "name", subject, file).lower(),
+                    object=target_id,
                 )
             )
     width, height = (

@@ -19,19 +19,19 @@ def read_shapes(_: Path) -> Source:
     """The 252 scenes that come with HQM, with a function that draws each."""
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     path = shipped() / "shapes" / "scenes.jsonl"
-    held = {
+    scenes_by_name = {
         row["image"]: scenes.Scene.from_dict({k: v for k, v in row.items() if k != "image"})
         for row in read_records(path)
     }
 
     def draw(name: str, file: Path) -> None:
-        scenes.draw(held[name]).save(file, "PNG")
+        scenes.draw(scenes_by_name[name]).save(file, "PNG")
 
     return Source(
         name="shapes",
         reader="shapes",
         digest=digest_file(path),
-        graphs=tuple(_graph(name, scene, scenes) for name, scene in held.items()),
+        graphs=tuple(_graph(name, scene, scenes) for name, scene in scenes_by_name.items()),
         licence=card("shapes_yesno").licence,
         citation="Drawn scenes that come with hqm-audit (https://pypi.org/project/hqm-audit/)",
         draw=draw,
@@ -53,15 +53,15 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
     objects = [
         Object(
             id=f"thing-{i}",
-            names=(thing.shape,),
+            names=(figure.shape,),
             # as drawn: 13 pixels from the middle, or 7
-            box=_box(thing.cell, scenes, 13 if thing.size == "large" else 7),
+            box=_box(figure.cell, scenes, 13 if figure.size == "large" else 7),
             attributes=(
-                Attribute(value=thing.color, kind="color"),
-                Attribute(value=thing.size, kind="size"),
+                Attribute(value=figure.color, kind="color"),
+                Attribute(value=figure.size, kind="size"),
             ),
         )
-        for i, thing in enumerate(scene.things)
+        for i, figure in enumerate(scene.things)
     ]
     if scene.action is not None:
         objects.append(
@@ -78,12 +78,12 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         Relation(
             id=f"relation-{i}-{j}",
             subject=f"thing-{i}",
-            predicate=scenes.DIRECTIONS[lies],
+            predicate=scenes.DIRECTIONS[direction],
             object=f"thing-{j}",
         )
         for i, a in enumerate(scene.things)
         for j, b in enumerate(scene.things)
-        if i != j and (lies := scenes.relation(a, b)) is not None
+        if i != j and (direction := scenes.relation(a, b)) is not None
     ]
     classes = frozenset((*scenes.SHAPES, "person", "sign"))
     return SceneGraph(

@@ -39,14 +39,15 @@ def is_valor(path: Path) -> bool:
 
 
 def read_valor(path: Path) -> Source:
-    """A scene graph for each picture, from all files that speak of it."""
+    """A scene graph for each picture, from all files that have it."""
     files = [file for name in _FILES if (file := _folder(path) / name).is_file()]
     objects: dict[str, list[Object]] = defaultdict(list)
     captions: dict[str, list[str]] = defaultdict(list)
     for file in files:
         if file.suffix == ".jsonl":
             for row in read_records(file):
-                key, names = text(row, "image_id", "a row", file), row.get("gt_objects")
+                key = text(row, "image_id", "a row", file)
+                names = row.get("gt_objects")
                 if not isinstance(names, list) or not all(
                     isinstance(name, str) and name.strip() for name in names
                 ):
@@ -63,17 +64,13 @@ def read_valor(path: Path) -> Source:
         for key, row in table(read_json(file), "the file", file).items():
             for number, annotation in table(row, f"the picture {key}", file).items():
                 if file.name.startswith("relation"):
-                    captions[key] += (
-                        [phrase for phrase in annotation if isinstance(phrase, str)]
-                        if isinstance(annotation, list)
-                        else []
-                    )
+                    phrases = annotation if isinstance(annotation, list) else []
+                    captions[key] += [phrase for phrase in phrases if isinstance(phrase, str)]
                 elif isinstance(annotation, dict):
-                    objects[key] += list(_person(f"person-{number}", annotation, key, file))
+                    objects[key] += _person(f"person-{number}", annotation, key, file)
                 else:
-                    objects[key] += list(
-                        _pairs(f"thing-{number}", text({"said": annotation}, "said", key, file))
-                    )
+                    pairs = text({"said": annotation}, "said", key, file)
+                    objects[key] += _pairs(f"thing-{number}", pairs)
     graphs = [
         SceneGraph(
             image=Image(id=key, file=f"{key}.jpg"),
@@ -96,28 +93,29 @@ def _pairs(name: str, annotation: str) -> list[Object]:
     return [
         Object(
             id=f"{name}-{i}",
-            names=(thing.strip().lower(),),
+            names=(noun.strip().lower(),),
             attributes=(
                 Attribute(
                     value=value.strip().lower(), kind=kind_of_attribute(value.strip().lower())
                 ),
             ),
         )
-        for i, (value, thing) in enumerate(_PAIR.findall(annotation))
-        if value.strip() and thing.strip()
+        for i, (value, noun) in enumerate(_PAIR.findall(annotation))
+        if value.strip() and noun.strip()
     ]
 
 
 def _person(name: str, annotation: dict[str, Any], key: str, file: Path) -> list[Object]:
-    who = text(
+    # some records of the release have `perosn`
+    wearer = text(
         annotation, "person" if "person" in annotation else "perosn", f"the picture {key}", file
     ).lower()
-    said = str(annotation.get("action") or "").lower().split(",")
-    actions = [doing for part in said if part.strip() and (doing := participle(part.strip()))]
+    phrases = map(str.strip, str(annotation.get("action") or "").lower().split(","))
+    actions = filter(None, map(participle, filter(None, phrases)))
     return [
         Object(
             id=name,
-            names=(who,),
+            names=(wearer,),
             attributes=tuple(
                 Attribute(value=value, kind="action") for value in dict.fromkeys(actions)
             ),

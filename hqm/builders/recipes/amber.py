@@ -8,31 +8,31 @@ pictures, or with its two objects exchanged, with opposite answers.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from hqm.builders.balance import balanced, shares, with_matches
+from hqm.builders.balance import add_matches, balance_answers, split_items
 from hqm.builders.graph import (
-    Chosen,
     Draft,
     Object,
     Promise,
     Question,
     SceneGraph,
+    SelectedQuestion,
     Values,
     phrase_for,
     share_of_picture,
     values_of,
     wrong_values,
 )
-from hqm.builders.lexicon import NUMBERS, be, is_mass, plural, singular
+from hqm.builders.lexicon import NUMBERS, is_mass, plural, singular, verb_for
 from hqm.builders.measuring import Measured, words_alone
 from hqm.builders.recipes.pope import (
     LIMIT,
     WORDS_ALONE,
     absent_names,
-    asked_about,
-    co_occurrence,
+    count_co_occurrences,
+    presence_question,
     present_objects,
     wordings,
 )
@@ -61,7 +61,7 @@ _CONTACT = (
     "Do the {a} and the {b} touch in this image?",
     "In this image, are the {a} and the {b} in direct contact?",
 )
-OPPOSITE = {
+OPPOSITES = {
     "to the left of": "to the right of",
     "to the right of": "to the left of",
     "above": "below",
@@ -69,42 +69,47 @@ OPPOSITE = {
 }
 
 
-def alone(graph: SceneGraph) -> list[Object]:
+def unique_objects(graph: SceneGraph) -> list[Object]:
     """Return the objects that are the only one of their class; AMBER's plurals count as one."""
     return [
-        thing
-        for thing in graph.objects
-        if graph.only(thing.name) is thing and thing.name not in graph.image.doubtful
+        obj
+        for obj in graph.objects
+        if graph.unique_object(obj.name) is obj and obj.name not in graph.image.doubtful
     ]
 
 
 def _attributes(graphs: tuple[SceneGraph, ...], values: Values, part: str) -> Iterator[Question]:
     kinds = ("action",) if part == "action" else _STATES
     for graph in graphs:
-        for thing in alone(graph):
+        for obj in unique_objects(graph):
             for kind in kinds:
-                own = thing.values(kind)
-                if not own:
+                object_values = obj.values(kind)
+                if not object_values:
                     continue
-                others = values.get((thing.name, kind), {})
-                competing = tuple(sorted(value for value in others if value not in own))
-                wrong = wrong_values(graph, thing, kind, others)
-                for value, answer in [*((v, "yes") for v in own), *((v, "no") for v in wrong)]:
+                value_counts = values.get((obj.name, kind), {})
+                competing = tuple(
+                    sorted(value for value in value_counts if value not in object_values)
+                )
+                wrong = wrong_values(graph, obj, kind, value_counts)
+                for value, answer in [
+                    *((v, "yes") for v in object_values),
+                    *((v, "no") for v in wrong),
+                ]:
                     yield _attribute(
                         graph,
-                        thing,
+                        obj,
                         value,
                         answer,
                         part,
                         kind,
-                        others.get(value, 0) / len(graphs),
+                        value_counts.get(value, 0) / len(graphs),
                         competing,
                     )
 
 
 def _attribute(
     graph: SceneGraph,
-    thing: Object,
+    obj: Object,
     value: str,
     answer: str,
     part: str,
@@ -112,80 +117,85 @@ def _attribute(
     frequency: float,
     competing: tuple[str, ...],
 ) -> Question:
-    verb = be(thing.name)
+    verb = verb_for(obj.name)
     if answer == "yes":
-        rule = f"the only {thing.name} has the {kind} {value}"
-    elif (thing.name, value) in graph.denied:
-        rule = f"the annotation denies that the {thing.name} is so; other pictures have one that is"
+        rule = f"the only {obj.name} has the {kind} {value}"
+    elif (obj.name, value) in graph.denied:
+        rule = f"the annotation denies that the {obj.name} is so; other pictures have one that is"
     else:
-        rule = f"the only {thing.name} has another {kind}; other pictures have one that is {value}"
+        rule = f"the only {obj.name} has another {kind}; other pictures have one that is {value}"
     return Question(
         image=graph.image.id,
         file=graph.image.file,
         part=part,
         type="action" if part == "action" else "attribute",
         prompts=tuple(
-            text.format(Be=verb.capitalize(), be=verb, name=thing.name, value=value)
+            text.format(Be=verb.capitalize(), be=verb, name=obj.name, value=value)
             for text in _STATE
         ),
         target=answer,
-        key=f"{thing.name}: {value}",
+        key=f"{obj.name}: {value}",
         rule=rule,
         statistic="share of pictures with such an object",
         value=frequency,
-        objects=(thing.id,),
+        objects=(obj.id,),
         competing=competing,
         frequency=frequency,
-        size=share_of_picture(graph, thing),
+        size=share_of_picture(graph, obj),
     )
 
 
 def _numbers(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
-    seen: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    picture_counts: dict[str, Counter[int]] = defaultdict(Counter)
     for graph in graphs:
         for name in graph.image.counted:
-            seen[name][graph.counts.get(name, 0)] += 1
+            picture_counts[name][graph.counts.get(name, 0)] += 1
     for graph in graphs:
         for name in sorted(graph.image.counted):
             number = graph.counts.get(name, 0)
             if not 1 <= number <= 6 or is_mass(name) or crowded(graph, name):
                 continue
             wrong = [
-                other
-                for other in (number - 1, number + 1)
-                if 1 <= other <= 6 and other in seen[name]
+                count
+                for count in (number - 1, number + 1)
+                if 1 <= count <= 6 and count in picture_counts[name]
             ]
-            for count, answer in [(number, "yes"), *((other, "no") for other in wrong)]:
-                base = singular(name)
-                counted = f"{NUMBERS[count]} {base if count == 1 else plural(base)}"
-                share = seen[name][count] / len(graphs)
-                yield Question(
-                    image=graph.image.id,
-                    file=graph.image.file,
-                    part="number",
-                    type="counting",
-                    prompts=tuple(
-                        t.format(
-                            Are="Is" if count == 1 else "Are",
-                            are="is" if count == 1 else "are",
-                            count=counted,
-                        )
-                        for t in _NUMBER
-                    ),
-                    target=answer,
-                    key=f"{name}: {count}",
-                    rule=f"every {base} is annotated, and there are {number}",
-                    statistic="share of pictures with this number",
-                    value=share,
-                    frequency=share,
-                    objects=tuple(thing.id for thing in graph.objects if thing.name == name),
-                    competing=tuple(str(other) for other in wrong if other != count),
-                )
+            for count in (number, *wrong):
+                share = picture_counts[name][count] / len(graphs)
+                yield _number_question(graph, name, count, share, wrong)
+
+
+def _number_question(
+    graph: SceneGraph, name: str, count: int, share: float, wrong: list[int]
+) -> Question:
+    """The question whether a class has a number of objects, and no other."""
+    noun = singular(name)
+    number = graph.counts.get(name, 0)
+    verb = "is" if count == 1 else "are"
+    counted_noun = f"{NUMBERS[count]} {noun if count == 1 else plural(noun)}"
+    return Question(
+        image=graph.image.id,
+        file=graph.image.file,
+        part="number",
+        type="counting",
+        prompts=tuple(
+            wording.format(Are=verb.capitalize(), are=verb, count=counted_noun)
+            for wording in _NUMBER
+        ),
+        target="yes" if count == number else "no",
+        key=f"{name}: {count}",
+        rule=f"every {noun} is annotated, and there are {number}",
+        statistic="share of pictures with this number",
+        value=share,
+        frequency=share,
+        objects=tuple(obj.id for obj in graph.objects if obj.name == name),
+        competing=tuple(str(alternative) for alternative in wrong if alternative != count),
+    )
 
 
 def crowded(graph: SceneGraph, name: str) -> bool:
     """Whether two objects of a class overlap so much that they may be counted as one."""
-    boxes = [thing.box for thing in graph.objects if thing.name == name and thing.box is not None]
+    boxes = [obj.box for obj in graph.objects if obj.name == name and obj.box is not None]
     return any(a.overlap(b) >= _OVERLAP for i, a in enumerate(boxes) for b in boxes[:i])
 
 
@@ -197,6 +207,7 @@ def _relations(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
             if not first or not second or first == second:
                 continue
             if relation.symmetric:
+                # contact has no direction: one key for both orders of the names
                 low, high = sorted((first, second))
                 yield Question(
                     image=graph.image.id,
@@ -213,7 +224,8 @@ def _relations(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
                         f" {relation.predicate} each other"
                     ),
                 )
-            elif relation.predicate in OPPOSITE and relation.holds:
+            elif relation.predicate in OPPOSITES and relation.holds:
+                # both orders of the names are asked, one answered yes and one no
                 names = " and ".join(sorted((first, second)))
                 for x, y, answer in ((first, second, "yes"), (second, first, "no")):
                     yield Question(
@@ -230,15 +242,15 @@ def _relations(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
                         relations=(relation.id,),
                         objects=(a.id, b.id),
                         rule=f"the {first} is {relation.predicate} the {second}, by the annotation",
-                        competing=(OPPOSITE[relation.predicate],),
+                        competing=(OPPOSITES[relation.predicate],),
                     )
 
 
 def _existence(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
-    seen = co_occurrence(graphs)
+    co_occurrences = count_co_occurrences(graphs)
     for graph in graphs:
-        for name, there in present_objects(graph).items():
-            yield asked_about(graph, name, seen, "existence", there)
+        for name, object_ids in present_objects(graph).items():
+            yield presence_question(graph, name, co_occurrences, "existence", object_ids)
         for name in absent_names(graph):
             yield Question(
                 image=graph.image.id,
@@ -249,9 +261,9 @@ def _existence(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
                 target="no",
                 key=name,
                 rule="the annotation says that it is not there",
-                frequency=seen.frequency(name),
+                frequency=co_occurrences.frequency(name),
                 statistic="share of pictures with it",
-                value=seen.frequency(name),
+                value=co_occurrences.frequency(name),
             )
 
 
@@ -266,21 +278,21 @@ def draft(order: Order) -> Draft:
         "action": list(_attributes(graphs, values, "action")),
         "relation": list(_relations(graphs)),
     }
-    there = [
+    filled_parts = [
         part for part in PARTS if {question.target for question in pools[part]} == {"yes", "no"}
     ]
     notes = [
         f"{part}: no item, the annotations have no questions with both answers"
         for part in PARTS
-        if part not in there
+        if part not in filled_parts
     ]
-    chosen: list[Chosen] = []
-    wanted = shares(order.items, there or PARTS)
-    for part, number in wanted.items():
-        taken: set[tuple[str, str]] = set()
-        made = balanced(pools[part], number, order.rng, taken=taken)
-        chosen += with_matches(made, pools[part], taken)
-    return Draft(chosen=tuple(chosen), wanted=wanted, notes=tuple(notes))
+    selected: list[SelectedQuestion] = []
+    requested = split_items(order.items, filled_parts or PARTS)
+    for part, number in requested.items():
+        used_questions: set[tuple[str, str]] = set()
+        pairs = balance_answers(pools[part], number, order.rng, used_questions=used_questions)
+        selected += add_matches(pairs, pools[part], used_questions)
+    return Draft(selected=tuple(selected), requested=requested, notes=tuple(notes))
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:

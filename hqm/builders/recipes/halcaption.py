@@ -14,10 +14,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from hqm.builders.balance import balanced, shares, with_matches
+from hqm.builders.balance import add_matches, balance_answers, split_items
 from hqm.builders.caption_writers import (
     KINDS,
-    WORDS,
+    MAX_LENGTH_DIFFERENCE,
     Caption,
     Captions,
     Change,
@@ -26,14 +26,14 @@ from hqm.builders.caption_writers import (
     changes_passed,
     changes_written,
 )
-from hqm.builders.graph import Chosen, Draft, Promise, Question
+from hqm.builders.graph import Draft, Promise, Question, SelectedQuestion
 from hqm.builders.measuring import Measured, lengths, words_alone
 from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
 LIMIT = 0.55
 ASKED_AN_ITEM = 4
-"""Models are asked about so many captions for each item that is wanted, at most."""
+"""Captions for each requested item about which models are asked at most."""
 TYPES = {"object": "existence", "attribute": "attribute", "relation": "relation", "event": "action"}
 WORDINGS = (
     "Is this caption true of the image? {text}",
@@ -44,11 +44,14 @@ WORDINGS = (
 
 
 def _question(caption: Caption, change: Change, text: str, answer: str) -> Question:
-    slot, value = change.slot, change.slot.text
-    rule, start = "a true caption of the picture", slot.start
+    slot = change.slot
+    value = slot.text
+    start = slot.start
+    rule = "a true caption of the picture"
     if answer == "no":
-        rule = f"{value!r} became {change.after!r}, which the picture does not have ({slot.why})"
-        value, start = change.after, change.start
+        rule = f"{value!r} became {change.after!r}, which the picture does not have ({slot.reason})"
+        value = change.after
+        start = change.start
     return Question(
         image=caption.image,
         file=caption.file,
@@ -56,10 +59,10 @@ def _question(caption: Caption, change: Change, text: str, answer: str) -> Quest
         type=TYPES[slot.kind],
         prompts=tuple(wording.format(text=text) for wording in WORDINGS),
         target=answer,
-        key=f"{slot.kind}: {slot.about} {value.lower()}",
+        key=f"{slot.kind}: {slot.subject} {value.lower()}",
         rule=rule,
         objects=slot.objects,
-        competing=slot.others,
+        competing=slot.alternatives,
         frequency=1.0,
         extra={"span": [start, start + len(value)]},
     )
@@ -67,83 +70,71 @@ def _question(caption: Caption, change: Change, text: str, answer: str) -> Quest
 
 def _candidates(captions: Captions, part: str) -> Iterator[Question]:
     for caption, changes in captions:
-        of_kind = [change for change in changes if change.slot.kind == part]
-        for span in {change.slot: change for change in of_kind}.values():
+        part_changes = [change for change in changes if change.slot.kind == part]
+        for span in {change.slot: change for change in part_changes}.values():
             yield _question(caption, span, caption.text, "yes")
-        for change in of_kind:
+        for change in part_changes:
             yield _question(caption, change, change.text, "no")
 
 
 def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
-    """Return captions with their changes, by rules or models, and notes on what was left out."""
+    """Return captions with their changes, by rules or models, and notes on rejected changes."""
     captions: Captions = [
         (caption, changes_of(caption)) for caption in captions_of(order.source.graphs)
     ]
     if order.roles is None:
         return captions, ()
-    most = order.items * ASKED_AN_ITEM
-    if len(captions) > most:
-        drawn = sorted(order.rng.choice(len(captions), most, replace=False))
-        captions = [captions[int(i)] for i in drawn]
-    written, left_out = changes_written(captions, order.roles)
-    passed, dropped = changes_passed(written, order.roles)
-    return passed, (*left_out, *dropped)
+    max_captions = order.items * ASKED_AN_ITEM
+    if len(captions) > max_captions:
+        sample = sorted(order.rng.choice(len(captions), max_captions, replace=False))
+        captions = [captions[int(i)] for i in sample]
+    changed, writer_notes = changes_written(captions, order.roles)
+    passed, filter_notes = changes_passed(changed, order.roles)
+    return passed, (*writer_notes, *filter_notes)
 
 
 def draft(order: Order) -> Draft:
     """Four parts, one for each kind of change, each with as many true captions as wrong ones."""
     captions, remarks = _captions(order)
-    there = [
-        kind
-        for kind in KINDS
-        if any(change.slot.kind == kind for _, changes in captions for change in changes)
-    ]
-    if not there:
+    slot_kinds = {change.slot.kind for _, changes in captions for change in changes}
+    present_kinds = [kind for kind in KINDS if kind in slot_kinds]
+    if not present_kinds:
         raise DataError(
             "no caption has a span that can be exchanged",
             location=order.source.name,
             remedy="Take annotations with captions, or with attributes and relations.",
         )
-    notes = (
-        *remarks,
-        *(
-            f"{kind}: no item, no caption has one to exchange"
-            for kind in KINDS
-            if kind not in there
-        ),
-    )
-    chosen: list[Chosen] = []
-    taken: set[tuple[str, str]] = set()
-    wanted = shares(order.items, there)
-    for part, number in wanted.items():
+    missing = [kind for kind in KINDS if kind not in slot_kinds]
+    notes = [*remarks, *(f"{kind}: no item, no caption has one to exchange" for kind in missing)]
+    selected: list[SelectedQuestion] = []
+    used_questions: set[tuple[str, str]] = set()
+    requested = split_items(order.items, present_kinds)
+    for part, number in requested.items():
         pool = list(_candidates(captions, part))
-        made = balanced(
+        pairs = balance_answers(
             pool,
             number,
             order.rng,
-            taken=taken,
+            used_questions=used_questions,
             length=lambda question: len(question.prompts[0].split()),
         )
-        chosen += with_matches(made, pool, taken)
+        selected += add_matches(pairs, pool, used_questions)
     lines = [
         json.dumps(_record(caption, changes), ensure_ascii=False)
         for caption, changes in captions
         if changes
     ]
-    apart = max(
-        (
-            abs(len(c.text.split()) - len(q.text.split()))
-            for q, changes in captions
-            for c in changes
-        ),
-        default=0,
-    )
+    differences = [
+        abs(len(change.text.split()) - len(caption.text.split()))
+        for caption, changes in captions
+        for change in changes
+    ]
     return Draft(
-        chosen=tuple(chosen),
-        wanted=wanted,
-        notes=notes,
+        selected=tuple(selected),
+        requested=requested,
+        notes=tuple(notes),
         files={"captions.jsonl": "\n".join(lines) + "\n"},
-        measures={"words apart": float(apart)},
+        measures={"words apart": float(max(differences, default=0))},
     )
 
 
@@ -156,7 +147,7 @@ def _record(caption: Caption, changes: tuple[Change, ...]) -> dict[str, object]:
             "span": [change.start, change.start + len(change.after)],
             "before": change.slot.text,
             "after": change.after,
-            "why": change.slot.why,
+            "why": change.slot.reason,
         }
         for kind, change in sorted(first.items())
     ]
@@ -167,15 +158,16 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
     """No length threshold over .55 in any kind, and no wrong caption more than two words longer or
     shorter.
     """
-    apart = measured.draft.measures["words apart"]
+    max_difference = measured.draft.measures["words apart"]
     words = Promise(
         name="words apart",
         sentence=(
-            f"a wrong caption is at most {apart:.0f} words longer or shorter than the true one"
+            f"a wrong caption is at most {max_difference:.0f} words longer or shorter than the true"
+            " one"
         ),
-        value=apart,
-        limit=WORDS,
-        kept=apart <= WORDS,
+        value=max_difference,
+        limit=MAX_LENGTH_DIFFERENCE,
+        kept=max_difference <= MAX_LENGTH_DIFFERENCE,
     )
     return (*words_alone(measured, LIMIT), *lengths(measured, LIMIT), words)
 

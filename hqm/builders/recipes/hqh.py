@@ -23,21 +23,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from hqm.builders.balance import spread, with_open_matches
+from hqm.builders.balance import add_open_matches, select_diverse
 from hqm.builders.graph import (
     Box,
-    Chosen,
     Draft,
     Object,
     Promise,
     Question,
     SceneGraph,
+    SelectedQuestion,
     phrase_for,
     share_of_picture,
 )
-from hqm.builders.lexicon import NUMBERS, be, plural, singular
+from hqm.builders.lexicon import NUMBERS, plural, singular, verb_for
 from hqm.builders.measuring import Measured
-from hqm.builders.recipes.amber import alone, crowded
+from hqm.builders.recipes.amber import crowded, unique_objects
 from hqm.builders.recipes.pope import absent_names, present_objects
 from hqm.builders.source import Order, Recipe
 from hqm.types import HALLUCINATION_TYPES
@@ -53,18 +53,18 @@ _WIDER = (
     "Which takes up more of the image's width, the {x} or the {y}?",
     "Which covers more of the width of the image, the {x} or the {y}?",
 )
-MOST = 6
+MAX_COUNT = 6
 _SHORT = {
     "to the left of": "to the left",
     "to the right of": "to the right",
     "above": "above",
     "below": "below",
 }
-_ACTS = frozenset(
+_TRANSITIVE_VERBS = frozenset(
     "riding holding eating carrying pulling pushing throwing catching hitting reading cutting"
     " drinking".split()
 )
-_PLACES = frozenset(
+_POSITIONS = frozenset(
     ("on", "on top of", "in", "under", "behind", "beside", "next to", "in front of")
 )
 _ENVIRONMENT = {
@@ -89,7 +89,7 @@ _ENVIRONMENT = {
         "Does the image show a place indoors or outdoors?",
     ),
 }
-_LONGEST = 60
+_MAX_RIVALS = 60
 """More answers than this are not listed as rivals."""
 
 
@@ -101,13 +101,13 @@ def _question(
     key: str,
     rule: str,
     objects: Sequence[Object] = (),
-    **more: object,
+    **details: object,
 ) -> Question:
-    size = min((share_of_picture(graph, thing) for thing in objects), default=0.0)
-    about: dict[str, object] = {
-        "objects": tuple(thing.id for thing in objects),
+    size = min((share_of_picture(graph, obj) for obj in objects), default=0.0)
+    fields: dict[str, object] = {
+        "objects": tuple(obj.id for obj in objects),
         "size": size,
-        **more,
+        **details,
     }
     return Question(
         image=graph.image.id,
@@ -118,20 +118,20 @@ def _question(
         target=target,
         key=key,
         rule=rule,
-        **about,  # type: ignore[arg-type]
+        **fields,  # type: ignore[arg-type]
     )
 
 
 def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     colors = sorted(
-        {value for graph in graphs for thing in graph.objects for value in thing.values("color")}
+        {value for graph in graphs for obj in graph.objects for value in obj.values("color")}
     )
     for graph in graphs:
-        for thing in alone(graph):
-            own = thing.values("color")
-            if len(own) == 1:
-                name = thing.name
-                verb = be(name)
+        for obj in unique_objects(graph):
+            object_colors = obj.values("color")
+            if len(object_colors) == 1:
+                name = obj.name
+                verb = verb_for(name)
                 yield _question(
                     graph,
                     "attribute",
@@ -140,10 +140,10 @@ def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                         f"What is the color of the {name}?",
                         f"In the image, what color {verb} the {name}?",
                     ),
-                    target=own[0],
+                    target=object_colors[0],
                     key=name,
                     rule=f"the only {name} of the picture has one color",
-                    objects=[thing],
+                    objects=[obj],
                     rivals=tuple(colors),
                     competing=tuple(colors),
                 )
@@ -152,28 +152,28 @@ def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
 def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         for name in sorted(graph.image.counted):
-            things = [thing for thing in graph.objects if name in thing.names]
+            objects = [obj for obj in graph.objects if name in obj.names]
             if (
-                len(things) > MOST
+                len(objects) > MAX_COUNT
                 or crowded(graph, name)
-                or (not things and name not in absent_names(graph))
+                or (not objects and name not in absent_names(graph))
             ):
                 continue
-            many = plural(singular(name))
+            plural_name = plural(singular(name))
             yield _question(
                 graph,
                 "counting",
                 prompts=(
-                    f"How many {many} are there in the image?",
-                    f"What is the number of {many} in the image?",
-                    f"How many {many} are in the image?",
+                    f"How many {plural_name} are there in the image?",
+                    f"What is the number of {plural_name} in the image?",
+                    f"How many {plural_name} are in the image?",
                 ),
-                target=NUMBERS[len(things)],
+                target=NUMBERS[len(objects)],
                 key=name,
-                rule=f"every instance is annotated: {len(things)}, no two overlapping by half",
-                objects=things,
-                rivals=NUMBERS[: MOST + 1],
-                competing=NUMBERS[: MOST + 1],
+                rule=f"every instance is annotated: {len(objects)}, no two overlapping by half",
+                objects=objects,
+                rivals=NUMBERS[: MAX_COUNT + 1],
+                competing=NUMBERS[: MAX_COUNT + 1],
                 extra={"none": NUMBERS[0]},
             )
 
@@ -185,6 +185,7 @@ def direction(a: Box, b: Box) -> str:
     'to the left of'
     """
     (ax, ay), (bx, by) = a.center, b.center
+    # side by side: the boxes share half of the height, or width, of the smaller one
     level = min(a.y + a.height, b.y + b.height) - max(a.y, b.y) >= 0.5 * min(a.height, b.height)
     upright = min(a.x + a.width, b.x + b.width) - max(a.x, b.x) >= 0.5 * min(a.width, b.width)
     if level and (a.x + a.width <= b.x or b.x + b.width <= a.x):
@@ -196,17 +197,17 @@ def direction(a: Box, b: Box) -> str:
 
 def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
-        named = [(thing, phrase) for thing in graph.objects if (phrase := phrase_for(graph, thing))]
+        phrases = [(obj, phrase) for obj in graph.objects if (phrase := phrase_for(graph, obj))]
         predicates: dict[tuple[str, str], str] = {}
         for relation in graph.relations:
             if relation.holds and relation.predicate in _SHORT:
                 predicates[relation.subject, relation.object] = relation.predicate
-        for a, first in named:
-            for b, second in named:
+        for a, first in phrases:
+            for b, second in phrases:
                 if a is b or not (a.box and b.box and a.box.area and b.box.area):
                     continue
-                lies = direction(a.box, b.box)
-                if not lies or predicates.get((a.id, b.id), lies) != lies:
+                position = direction(a.box, b.box)
+                if not position or predicates.get((a.id, b.id), position) != position:
                     continue
                 yield _question(
                     graph,
@@ -216,7 +217,7 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                         f"Where is the {first} relative to the {second} in the image?",
                         f"Where is the {first} in the image relative to the {second}?",
                     ),
-                    target=_SHORT[lies],
+                    target=_SHORT[position],
                     key=f"{first} and {second}",
                     rule=(
                         "both are the only things of their names, and the centres of their boxes"
@@ -229,48 +230,48 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                     rivals=tuple(_SHORT.values()),
                     competing=tuple(_SHORT.values()),
                 )
-        yield from _acts(graph)
+        yield from _act_questions(graph)
 
 
-def _acts(graph: SceneGraph) -> Iterator[Question]:
+def _act_questions(graph: SceneGraph) -> Iterator[Question]:
     by_act: dict[tuple[str, str], set[str]] = defaultdict(set)
     for relation in graph.relations:
         by_act[relation.subject, relation.predicate].add(relation.object)
     for relation in graph.relations:
-        subject, other = graph.by_id[relation.subject], graph.by_id[relation.object]
+        subject, target = graph.by_id[relation.subject], graph.by_id[relation.object]
         if (
-            relation.predicate not in _ACTS | _PLACES
+            relation.predicate not in _TRANSITIVE_VERBS | _POSITIONS
             or len(by_act[relation.subject, relation.predicate]) > 1
             or not relation.holds
         ):
             continue
         phrase = phrase_for(graph, subject)
-        if phrase and graph.only(other.name) is other:
-            asked = f"what {be(phrase)} the {phrase} {relation.predicate}"
+        if phrase and graph.unique_object(target.name) is target:
+            clause = f"what {verb_for(phrase)} the {phrase} {relation.predicate}"
             yield _question(
                 graph,
                 "relation",
-                prompts=(f"W{asked[1:]}?", f"In the image, {asked}?"),
-                target=other.name,
+                prompts=(f"W{clause[1:]}?", f"In the image, {clause}?"),
+                target=target.name,
                 key=f"{phrase} {relation.predicate}",
                 rule=(
                     "the subject is the only thing of its name, and the annotation has one object"
                     " of the relation"
                 ),
-                objects=[subject, other],
+                objects=[subject, target],
                 relations=(relation.id,),
             )
 
 
 def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for number, graph in enumerate(graphs):
-        named = [
-            (thing, phrase)
-            for thing in graph.objects
-            if thing.box is not None and (phrase := phrase_for(graph, thing))
+        phrases = [
+            (obj, phrase)
+            for obj in graph.objects
+            if obj.box is not None and (phrase := phrase_for(graph, obj))
         ]
-        for i, (a, first) in enumerate(named):
-            for b, second in named[i + 1 :]:
+        for i, (a, first) in enumerate(phrases):
+            for b, second in phrases[i + 1 :]:
                 # where no heights are known, the widths are compared
                 flat = not (a.box and b.box and a.box.area and b.box.area)
                 sizes = [box.width if flat else box.area for box in (a.box, b.box) if box]
@@ -282,16 +283,16 @@ def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                     continue
                 # whose turn it is to be named first does not hang on which is larger
                 x, y = (first, second) if (number + i) % 2 else (second, first)
-                texts, what = (_WIDER, "width") if flat else (_LARGER, "area")
+                texts, measure = (_WIDER, "width") if flat else (_LARGER, "area")
                 yield _question(
                     graph,
                     "comparison",
                     prompts=tuple(text.format(x=x, y=y) for text in texts),
                     target=first if sizes[0] > sizes[1] else second,
                     key=f"{first} and {second}",
-                    rule=f"the {what} of its box is much larger than that of the other",
+                    rule=f"the {measure} of its box is much larger than that of the other",
                     objects=[a, b],
-                    statistic=f"ratio of the {what}s",
+                    statistic=f"ratio of the {measure}s",
                     value=max(sizes) / min(sizes),
                     rivals=(first, second),
                     competing=(first, second),
@@ -303,22 +304,22 @@ def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
         (t.name, v) for graph in graphs for t in graph.objects for v in t.values("action")
     )
     for graph in graphs:
-        for thing in alone(graph):
-            own = thing.values("action")
-            if len(own) == 1:
-                rivals = tuple(sorted(value for name, value in values if name == thing.name))
+        for obj in unique_objects(graph):
+            actions = obj.values("action")
+            if len(actions) == 1:
+                rivals = tuple(sorted(value for name, value in values if name == obj.name))
                 yield _question(
                     graph,
                     "action",
                     prompts=(
-                        f"What {be(thing.name)} the {thing.name} doing?",
-                        f"What {be(thing.name)} the {thing.name} in the image doing?",
-                        f"Which action {be(thing.name)} the {thing.name} performing?",
+                        f"What {verb_for(obj.name)} the {obj.name} doing?",
+                        f"What {verb_for(obj.name)} the {obj.name} in the image doing?",
+                        f"Which action {verb_for(obj.name)} the {obj.name} performing?",
                     ),
-                    target=own[0],
-                    key=thing.name,
-                    rule=f"the only {thing.name} does one thing by the annotation",
-                    objects=[thing],
+                    target=actions[0],
+                    key=obj.name,
+                    rule=f"the only {obj.name} does one thing by the annotation",
+                    objects=[obj],
                     rivals=rivals,
                     competing=rivals,
                 )
@@ -347,11 +348,12 @@ def _environments(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
 
 
 def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    # a model that names another text of the source first is wrong; of many texts none is listed
     strings = sorted({text.string for graph in graphs for text in graph.texts})
-    rivals = tuple(strings) if len(strings) <= _LONGEST else ()
+    rivals = tuple(strings) if len(strings) <= _MAX_RIVALS else ()
     for graph in graphs:
         for text in graph.texts:
-            if sum(other.carrier == text.carrier for other in graph.texts) == 1:
+            if sum(second.carrier == text.carrier for second in graph.texts) == 1:
                 yield _question(
                     graph,
                     "ocr",
@@ -370,12 +372,18 @@ def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
 
 def _existences(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for number, graph in enumerate(graphs):
-        there, gone = sorted(present_objects(graph)), absent_names(graph)
-        if not there or not gone:
+        present_names = sorted(present_objects(graph))
+        absent_candidates = absent_names(graph)
+        if not present_names or not absent_candidates:
             continue
-        present = [there[(number + i) % len(there)] for i in range(min(len(there), 1 + number % 3))]
+        # one to three present classes of four, in turn: the number of right answers is no cue
+        present = [
+            present_names[(number + i) % len(present_names)]
+            for i in range(min(len(present_names), 1 + number % 3))
+        ]
         absent = [
-            gone[(number * 7 + i) % len(gone)] for i in range(min(len(gone), 4 - len(present)))
+            absent_candidates[(number * 7 + i) % len(absent_candidates)]
+            for i in range(min(len(absent_candidates), 4 - len(present)))
         ]
         listed = sorted({*present, *absent})
         if len(listed) < 2:
@@ -411,16 +419,16 @@ _KINDS: dict[str, Callable[[Sequence[SceneGraph]], Iterator[Question]]] = {
 
 
 def draft(order: Order) -> Draft:
-    """Each type has an eighth of the items, or as many as the annotations allow, which is said."""
+    """Each type has an eighth of the items; a note names those for which there are fewer."""
     graphs = order.source.graphs
-    chosen: list[Chosen] = []
-    wanted = {
+    selected: list[SelectedQuestion] = []
+    requested = {
         kind: order.items // 8 + (i < order.items % 8) for i, kind in enumerate(HALLUCINATION_TYPES)
     }
-    for kind, number in wanted.items():
+    for kind, number in requested.items():
         pool = list(_KINDS[kind](graphs))
-        chosen += with_open_matches(spread(pool, number, order.rng), pool)
-    return Draft(chosen=tuple(chosen), wanted=wanted)
+        selected += add_open_matches(select_diverse(pool, number, order.rng), pool)
+    return Draft(selected=tuple(selected), requested=requested)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
@@ -428,7 +436,7 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
     unsaid = [
         kind
         for kind in HALLUCINATION_TYPES
-        if measured.by_part.get(kind, 0) < measured.draft.wanted[kind]
+        if measured.part_counts.get(kind, 0) < measured.draft.requested[kind]
         and not any(note.startswith(f"{kind}:") for note in measured.notes)
     ]
     return (

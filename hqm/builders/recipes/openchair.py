@@ -12,8 +12,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from hqm.builders.balance import spread
-from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph
+from hqm.builders.balance import select_diverse
+from hqm.builders.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
 from hqm.builders.lexicon import near_names, singular
 from hqm.builders.measuring import Measured
 from hqm.builders.source import Order, Recipe
@@ -25,30 +25,30 @@ INSTRUCTIONS = (
     "Write a caption for the image.",
     "Tell me what you see in the image.",
 )
-_MOST_WORDS = 3
+_MAX_NAME_WORDS = 3
 
 
 def vocabulary_of(graphs: Sequence[SceneGraph]) -> frozenset[str]:
     """Every name that the source gives to an object, and every class that it is complete about."""
-    names = {name for graph in graphs for thing in graph.objects for name in thing.names}
-    names |= {name for graph in graphs for name in graph.image.exhaustive}
+    names: set[str] = set()
+    for graph in graphs:
+        names |= graph.present | graph.image.exhaustive
     return frozenset(
         singular(name)
         for name in names
-        if len(name.split()) <= _MOST_WORDS and re.fullmatch(r"[\w' -]+", name)
+        if len(name.split()) <= _MAX_NAME_WORDS and re.fullmatch(r"[\w' -]+", name)
     )
 
 
 def inventory_of(graph: SceneGraph, vocabulary: frozenset[str]) -> tuple[str, ...]:
-    """What a caption may mention: names of the picture's objects, nouns of its captions, and what
-    these may be called as well.
+    """The names that a caption may mention: those of the picture's objects, the nouns of its
+    captions, and names near to both.
     """
-    there = {singular(name) for thing in graph.objects for name in thing.names} | said_in(
-        graph.captions, vocabulary
-    )
-    return tuple(
-        sorted(there | {near for name in there for near in near_names(name) if near in vocabulary})
-    )
+    names = set(mentioned_names(graph.captions, vocabulary))
+    for obj in graph.objects:
+        names |= set(map(singular, obj.names))
+    synonyms = frozenset().union(*map(near_names, names))
+    return tuple(sorted(names | (synonyms & vocabulary)))
 
 
 def vocabulary_file(vocabulary: frozenset[str]) -> dict[str, str]:
@@ -56,14 +56,14 @@ def vocabulary_file(vocabulary: frozenset[str]) -> dict[str, str]:
     return {"vocabulary.json": json.dumps(sorted(vocabulary), ensure_ascii=False, indent=0) + "\n"}
 
 
-def said_in(captions: Sequence[str], vocabulary: frozenset[str]) -> frozenset[str]:
+def mentioned_names(captions: Sequence[str], vocabulary: frozenset[str]) -> frozenset[str]:
     """The names of the vocabulary that captions mention."""
     words = [
         singular(word) for caption in captions for word in re.findall(r"[a-z']+", caption.lower())
     ]
     runs = {
         " ".join(words[i : i + n])
-        for n in range(1, _MOST_WORDS + 1)
+        for n in range(1, _MAX_NAME_WORDS + 1)
         for i in range(len(words) - n + 1)
     }
     return frozenset(runs & vocabulary)
@@ -81,8 +81,8 @@ def draft(order: Order) -> Draft:
         )
     pool = []
     for graph in graphs:
-        there = inventory_of(graph, vocabulary)
-        if not there:
+        inventory = inventory_of(graph, vocabulary)
+        if not inventory:
             continue
         pool.append(
             Question(
@@ -91,7 +91,7 @@ def draft(order: Order) -> Draft:
                 part="",
                 type="existence",
                 prompts=INSTRUCTIONS,
-                target=list(there),
+                target=list(inventory),
                 key=graph.image.id,
                 rule="the inventory: names of its objects and nouns of its captions",
                 statistic="objects annotated",
@@ -100,10 +100,10 @@ def draft(order: Order) -> Draft:
                 extra={"references": list(graph.captions[:5])} if graph.captions else {},
             )
         )
-    chosen: list[Chosen] = spread(pool, order.items, order.rng)
+    selected: list[SelectedQuestion] = select_diverse(pool, order.items, order.rng)
     return Draft(
-        chosen=tuple(chosen),
-        wanted={"": order.items},
+        selected=tuple(selected),
+        requested={"": order.items},
         notes=(f"{len(vocabulary)} names in the vocabulary",),
         files=vocabulary_file(vocabulary),
     )

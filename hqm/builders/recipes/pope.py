@@ -12,8 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hqm.builders.balance import CoOccurrence, balanced, shares, with_matches
-from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph, share_of_picture
+from hqm.builders.balance import CoOccurrence, add_matches, balance_answers, split_items
+from hqm.builders.graph import (
+    Draft,
+    Promise,
+    Question,
+    SceneGraph,
+    SelectedQuestion,
+    share_of_picture,
+)
 from hqm.builders.lexicon import near_names, with_article
 from hqm.builders.measuring import Measured, words_alone
 from hqm.builders.source import Order, Recipe
@@ -42,38 +49,40 @@ def wordings(name: str) -> tuple[str, ...]:
     ('Is there an umbrella in the image?', 'Is the sky visible in the picture?')
     """
     a = with_article(name)
+    # "is there the sky" and "is any grass in" are no English
     unfit = {"the": "there", "any": "Is {a} in"}.get(a.partition(" ")[0])
     return tuple(text.format(a=a) for text in WORDINGS if unfit is None or unfit not in text)
 
 
 def absent_names(graph: SceneGraph) -> list[str]:
-    """The classes that are absent, without those by whose name something present, or a word of a
-    caption, may also go.
+    """The absent classes, without those whose name, or a near one, a present object or a caption
+    has.
     """
     caption_text = " ".join(graph.captions).lower()
-    doubtful = {other for name in graph.present for other in near_names(name)}
-    return [
-        name
-        for name in sorted(graph.absent - doubtful)
-        if not any(
-            re.search(rf"\b{re.escape(word)}(?:s|es)?\b", caption_text)
-            for word in (name, *near_names(name))
-            if caption_text
-        )
-    ]
+    doubtful = frozenset().union(*map(near_names, graph.present))
+    names = sorted(graph.absent - doubtful)
+    if not caption_text:
+        return names
+    return [name for name in names if not _is_mentioned(name, caption_text)]
+
+
+def _is_mentioned(name: str, text: str) -> bool:
+    """Whether a text has a name, or one near to it, in the singular or plural."""
+    words = "|".join(map(re.escape, (name, *near_names(name))))
+    return re.search(rf"\b(?:{words})(?:s|es)?\b", text) is not None
 
 
 def present_objects(graph: SceneGraph) -> dict[str, list[str]]:
     """Class -> the ids of its objects, for classes that the annotation is complete about."""
-    held: dict[str, list[str]] = {}
-    for thing in graph.objects:
-        if thing.name in graph.image.exhaustive:
-            held.setdefault(thing.name, []).append(thing.id)
-    return held
+    object_ids: dict[str, list[str]] = {}
+    for obj in graph.objects:
+        if obj.name in graph.image.exhaustive:
+            object_ids.setdefault(obj.name, []).append(obj.id)
+    return object_ids
 
 
-def asked_about(
-    graph: SceneGraph, name: str, seen: CoOccurrence, part: str, there: list[str]
+def presence_question(
+    graph: SceneGraph, name: str, co_occurrences: CoOccurrence, part: str, object_ids: list[str]
 ) -> Question:
     """The question whether a present class is there."""
     return Question(
@@ -86,23 +95,25 @@ def asked_about(
         key=name,
         rule="the annotation has an object of this class",
         statistic="share of pictures with it",
-        value=seen.frequency(name),
-        objects=tuple(there),
-        frequency=seen.frequency(name),
-        size=max((share_of_picture(graph, graph.by_id[key]) for key in there), default=0.0),
+        value=co_occurrences.frequency(name),
+        objects=tuple(object_ids),
+        frequency=co_occurrences.frequency(name),
+        size=max((share_of_picture(graph, graph.by_id[key]) for key in object_ids), default=0.0),
     )
 
 
-def absent_ranked(graph: SceneGraph, seen: CoOccurrence, part: str) -> list[tuple[float, str]]:
+def ranked_absent(
+    graph: SceneGraph, co_occurrences: CoOccurrence, part: str
+) -> list[tuple[float, str]]:
     """The absent classes of a picture with the number that they are chosen by, the likeliest
     first.
     """
     present = sorted(present_objects(graph))
     names = absent_names(graph)
     if part == "adversarial":
-        ranked = [(seen.strongest(name, present), name) for name in names]
+        ranked = [(co_occurrences.strongest(name, present), name) for name in names]
     else:
-        ranked = [(seen.frequency(name), name) for name in names]
+        ranked = [(co_occurrences.frequency(name), name) for name in names]
     ranked.sort(key=lambda pair: (-pair[0], pair[1]))
     return ranked if part == "random" else ranked[:_TOP]
 
@@ -114,15 +125,17 @@ _STATISTIC = {
 }
 
 
-def candidates(graphs: tuple[SceneGraph, ...], seen: CoOccurrence, part: str) -> Iterator[Question]:
+def candidates(
+    graphs: tuple[SceneGraph, ...], co_occurrences: CoOccurrence, part: str
+) -> Iterator[Question]:
     """Every question of one part: all present classes, and the absent ones that the part is
     about.
     """
     for graph in graphs:
-        held = present_objects(graph)
-        for name, there in held.items():
-            yield asked_about(graph, name, seen, part, there)
-        ranked = absent_ranked(graph, seen, part) if held else []
+        present = present_objects(graph)
+        for name, object_ids in present.items():
+            yield presence_question(graph, name, co_occurrences, part, object_ids)
+        ranked = ranked_absent(graph, co_occurrences, part) if present else []
         for value, name in ranked:
             yield Question(
                 image=graph.image.id,
@@ -136,16 +149,18 @@ def candidates(graphs: tuple[SceneGraph, ...], seen: CoOccurrence, part: str) ->
                 statistic=_STATISTIC[part],
                 value=value,
                 competing=tuple(
-                    f"{other} ({share:.4f})" for share, other in ranked[:_TOP] if other != name
+                    f"{candidate} ({share:.4f})"
+                    for share, candidate in ranked[:_TOP]
+                    if candidate != name
                 ),
-                frequency=seen.frequency(name),
+                frequency=co_occurrences.frequency(name),
             )
 
 
-def co_occurrence(graphs: tuple[SceneGraph, ...]) -> CoOccurrence:
+def count_co_occurrences(graphs: tuple[SceneGraph, ...]) -> CoOccurrence:
     """Frequencies of the classes over the pictures that have any."""
-    held = [sorted(present_objects(graph)) for graph in graphs]
-    return CoOccurrence.of([names for names in held if names])
+    classes = [sorted(present_objects(graph)) for graph in graphs]
+    return CoOccurrence.from_pictures([names for names in classes if names])
 
 
 def draft(order: Order) -> Draft:
@@ -158,15 +173,19 @@ def draft(order: Order) -> Draft:
             location=order.source.name,
             remedy="Take annotations that are, such as COCO's instances.",
         )
-    seen = co_occurrence(graphs)
-    taken: set[tuple[str, str]] = set()
-    made: list[tuple[list[Chosen], list[Question]]] = []
-    wanted = shares(order.items, PARTS)
-    for part, number in wanted.items():
-        pool = list(candidates(graphs, seen, part))
-        made.append((balanced(pool, number, order.rng, taken=taken), pool))
-    matched = [each for chosen, pool in made for each in with_matches(chosen, pool, taken)]
-    return Draft(chosen=tuple(matched), wanted=wanted)
+    co_occurrences = count_co_occurrences(graphs)
+    used_questions: set[tuple[str, str]] = set()
+    pools: dict[str, list[Question]] = {}
+    pairs: dict[str, list[SelectedQuestion]] = {}
+    requested = split_items(order.items, PARTS)
+    for part, number in requested.items():
+        pools[part] = list(candidates(graphs, co_occurrences, part))
+        pairs[part] = balance_answers(pools[part], number, order.rng, used_questions=used_questions)
+    # matches come last: a matched question must not be one that another part asks
+    matched: list[SelectedQuestion] = []
+    for part, part_pairs in pairs.items():
+        matched += add_matches(part_pairs, pools[part], used_questions)
+    return Draft(selected=tuple(matched), requested=requested)
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.builders.balance import SKEWS, CoOccurrence, skew
-from hqm.builders.graph import Chosen, Draft, Promise, Question, SceneGraph
+from hqm.builders.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
 from hqm.builders.measuring import Measured
 from hqm.builders.recipes.openchair import (
     INSTRUCTIONS,
@@ -29,12 +29,12 @@ from hqm.builders.recipes.openchair import (
 from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
 
-LEAST = 20
-"""An object in fewer pictures has no shares worth the name."""
+MIN_PICTURES = 20
+"""Pictures that an object needs, so that its shares are no accident."""
 FREQUENCY = "frequency"
 _SHARES = (0.0, 0.1, 0.34)
-"""Which share of an object's features are its least likely ones: none but the rarest first, more
-where pictures are wanting.
+"""Shares of an object's features that count as its least likely ones: at first only the rarest, and
+more where there are too few pictures.
 """
 ARMS = ("selected", "control")
 
@@ -46,8 +46,8 @@ class Habit:
     """
 
     object: str
-    likely: tuple[str, ...]
-    unlikely: tuple[str, ...]
+    likely_features: tuple[str, ...]
+    unlikely_features: tuple[str, ...]
     statistic: str
     value: float
     pictures: int
@@ -55,86 +55,102 @@ class Habit:
 
 def features_of(graph: SceneGraph) -> frozenset[str]:
     """What a picture has: the classes of its objects, and classes with a color."""
-    names = {thing.name for thing in graph.objects}
+    names = {obj.name for obj in graph.objects}
     return frozenset(
-        names
-        | {f"{color} {thing.name}" for thing in graph.objects for color in thing.values("color")}
+        names | {f"{color} {obj.name}" for obj in graph.objects for color in obj.values("color")}
     )
 
 
-def habits(seen: CoOccurrence, objects: Sequence[str], *, share: float = 0.0) -> tuple[Habit, ...]:
-    """The objects that features go with most, each with the statistic by which such a feature
+def find_habits(
+    co_occurrences: CoOccurrence, objects: Sequence[str], *, share: float = 0.0
+) -> tuple[Habit, ...]:
+    """The objects that features occur with most, each with the statistic by which such a feature
     stands out most.
 
     An object is chosen if a feature has its largest share of pictures, or its most pictures, with
     it. Its likeliest features are those of the largest share, its least likely ones those of the
     smallest, or the `share` of its features below the others.
     """
-    often = [name for name in objects if seen.single.get(name, 0) >= LEAST]
-    if len(often) < 2:
+    frequent = [name for name in objects if co_occurrences.single.get(name, 0) >= MIN_PICTURES]
+    if len(frequent) < 2:
         return ()
-    by_statistic: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for feature in sorted(seen.single):
-        others = [name for name in often if name != feature and not feature.endswith(f" {name}")]
-        if not others:
-            continue
-        shares = np.array([seen.share_given(feature, name) for name in others])
-        strongest = others[int(shares.argmax())]
-        for statistic, value in skew(shares).items():
-            by_statistic[statistic].append((value, strongest))
-        most = max(others, key=lambda name: seen.pairs.get(name, {}).get(feature, 0))
-        by_statistic[FREQUENCY].append((seen.frequency(most), most))
-    ranked = {
-        statistic: sorted(rows, key=lambda row: (-row[0], row[1]))
-        for statistic, rows in by_statistic.items()
-    }
-    chosen: dict[str, tuple[str, float]] = {}
-    for statistics in (SKEWS, (FREQUENCY,)):
-        for rows in zip(*(ranked.get(statistic, []) for statistic in statistics), strict=True):
-            for statistic, (value, name) in zip(statistics, rows, strict=True):
-                chosen.setdefault(name, (statistic, value))
-    made = []
-    for name, (statistic, value) in chosen.items():
-        shares_by_feature = {
-            f: seen.share_given(f, name)
-            for f in seen.pairs.get(name, {})
-            if not f.endswith(f" {name}")
-        }
-        features = sorted(shares_by_feature, key=lambda f: (shares_by_feature[f], f))
-        likely = tuple(
-            f for f in features if shares_by_feature[f] == max(shares_by_feature.values())
-        )
-        few = (
-            [f for f in features if shares_by_feature[f] == shares_by_feature[features[0]]]
-            if features
-            else []
-        )
-        unlikely = tuple(
-            f for f in features[: max(len(few), int(share * len(features)))] if f not in likely
-        )
-        if unlikely:
-            made.append(
+    habits = []
+    for name, (statistic, value) in _habitual_objects(co_occurrences, frequent).items():
+        likely_features, unlikely_features = _extreme_features(co_occurrences, name, share)
+        if unlikely_features:
+            habits.append(
                 Habit(
                     object=name,
-                    likely=likely,
-                    unlikely=unlikely,
+                    likely_features=likely_features,
+                    unlikely_features=unlikely_features,
                     statistic=statistic,
                     value=value,
-                    pictures=seen.single[name],
+                    pictures=co_occurrences.single[name],
                 )
             )
-    return tuple(made)
+    return tuple(habits)
 
 
-def habit_of(features: frozenset[str], known: Sequence[Habit]) -> Habit | None:
+def _habitual_objects(
+    co_occurrences: CoOccurrence, frequent: Sequence[str]
+) -> dict[str, tuple[str, float]]:
+    """Object -> the statistic by which it comes first for a feature, and its value."""
+    by_statistic: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for feature in sorted(co_occurrences.single):
+        # a colored object is no feature of itself
+        candidates = [
+            name for name in frequent if name != feature and not feature.endswith(f" {name}")
+        ]
+        if not candidates:
+            continue
+        shares = np.array([co_occurrences.share_given(feature, name) for name in candidates])
+        strongest = candidates[int(shares.argmax())]
+        for statistic, value in skew(shares).items():
+            by_statistic[statistic].append((value, strongest))
+        n_together = [co_occurrences.pairs.get(name, {}).get(feature, 0) for name in candidates]
+        commonest = candidates[int(np.argmax(n_together))]
+        by_statistic[FREQUENCY].append((co_occurrences.frequency(commonest), commonest))
+    for rows in by_statistic.values():
+        rows.sort(key=lambda row: (-row[0], row[1]))
+    habitual: dict[str, tuple[str, float]] = {}
+    for statistics in (SKEWS, (FREQUENCY,)):
+        # the five statistics take turns: the first object of each, then the second of each, ...
+        for ranks in zip(*(by_statistic[statistic] for statistic in statistics), strict=True):
+            for statistic, (value, name) in zip(statistics, ranks, strict=True):
+                habitual.setdefault(name, (statistic, value))
+    return habitual
+
+
+def _extreme_features(
+    co_occurrences: CoOccurrence, name: str, share: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The likeliest and the least likely features of an object."""
+    shares = {
+        feature: co_occurrences.share_given(feature, name)
+        for feature in co_occurrences.pairs.get(name, {})
+        if not feature.endswith(f" {name}")
+    }
+    if not shares:
+        return (), ()
+    features = sorted(shares, key=lambda feature: (shares[feature], feature))
+    largest = max(shares.values())
+    smallest = min(shares.values())
+    likeliest = tuple(feature for feature in features if shares[feature] == largest)
+    n_rarest = sum(value == smallest for value in shares.values())
+    n_unlikely = max(n_rarest, int(share * len(features)))
+    unlikely = tuple(feature for feature in features[:n_unlikely] if feature not in likeliest)
+    return likeliest, unlikely
+
+
+def habit_of(features: frozenset[str], habits: Sequence[Habit]) -> Habit | None:
     """The habit that a picture goes against, the most skewed one first; None where it goes against
     none.
     """
-    for habit in known:
+    for habit in habits:
         if (
             habit.object in features
-            and features & set(habit.unlikely)
-            and not features & set(habit.likely)
+            and features & set(habit.unlikely_features)
+            and not features & set(habit.likely_features)
         ):
             return habit
     return None
@@ -146,123 +162,129 @@ def matched_arm(
     """Pairs of a selected picture and a random one with as many objects; selected pictures without
     a partner are left out.
     """
-    inside = {graph.image.id for graph in selected}
-    by_number: dict[int, list[SceneGraph]] = defaultdict(list)
+    selected_ids = {graph.image.id for graph in selected}
+    by_size: dict[int, list[SceneGraph]] = defaultdict(list)
     for i in rng.permutation(len(graphs)):
         graph = graphs[int(i)]
-        if graph.image.id not in inside and graph.objects:
-            by_number[len(graph.objects)].append(graph)
-    related, control = [], []
+        if graph.image.id not in selected_ids and graph.objects:
+            by_size[len(graph.objects)].append(graph)
+    paired = []
+    control = []
     for graph in selected:
-        if by_number[len(graph.objects)]:
-            related.append(graph)
-            control.append(by_number[len(graph.objects)].pop())
-    return related, control
+        if by_size[len(graph.objects)]:
+            paired.append(graph)
+            control.append(by_size[len(graph.objects)].pop())
+    return paired, control
 
 
 def draft(order: Order) -> Draft:
     """Half of the items are selected pictures, half their controls."""
     graphs = order.source.graphs
-    objects = sorted({thing.name for graph in graphs for thing in graph.objects})
-    held = {graph.image.id: features_of(graph) for graph in graphs}
-    seen = CoOccurrence.of(features for features in held.values() if features)
-    if not habits(seen, objects):
+    objects = sorted({obj.name for graph in graphs for obj in graph.objects})
+    features = {graph.image.id: features_of(graph) for graph in graphs}
+    co_occurrences = CoOccurrence.from_pictures(filter(None, features.values()))
+    if not find_habits(co_occurrences, objects):
         raise DataError(
-            f"no two objects are in {LEAST} pictures or more",
+            f"no two objects are in {MIN_PICTURES} pictures or more",
             location=order.source.name,
             remedy="Take annotations of more pictures.",
         )
-    order_of = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]
+    shuffled = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]
     notes = []
     for share in _SHARES:
-        known = habits(seen, objects, share=share)
-        picked = {
+        candidates = find_habits(co_occurrences, objects, share=share)
+        habits = {
             graph.image.id: habit
             for graph in graphs
-            if (habit := habit_of(held[graph.image.id], known))
+            if (habit := habit_of(features[graph.image.id], candidates))
         }
-        notes.append(
-            f"{len(picked)} of {len(graphs)} pictures go against a habit of"
-            f" {len({h.object for h in picked.values()})} of {len(known)} objects, where"
-            f" {f'the least likely {share:.0%} of' if share else 'the rarest of'} an object's"
-            " features are unlikely"
-        )
-        selected, control = matched_arm(
-            graphs, [g for g in order_of if g.image.id in picked], order.rng
-        )
+        notes.append(_note(share, len(graphs), habits, len(candidates)))
+        against_habit = [graph for graph in shuffled if graph.image.id in habits]
+        selected, control = matched_arm(graphs, against_habit, order.rng)
         if 2 * len(selected) >= order.items:
             break
-    many = min(len(selected), order.items // 2)
+    n_pairs = min(len(selected), order.items // 2)
+    arms = dict(zip(ARMS, (selected[:n_pairs], control[:n_pairs]), strict=True))
     vocabulary = vocabulary_of(graphs)
-    chosen = [
-        Chosen(question=_caption(graph, arm, picked, held, vocabulary), wording=place)
-        for arm, arm_graphs in zip(ARMS, (selected[:many], control[:many]), strict=True)
-        for place, graph in enumerate(arm_graphs)
-    ]
-    numbers = [
-        float(np.mean([len(g.objects) for g in arm])) if arm else 0.0
-        for arm in (selected[:many], control[:many])
-    ]
-    pictures = [picked[graph.image.id].pictures for graph in selected[:many]]
+    questions = []
+    measures = {}
+    for arm, arm_graphs in arms.items():
+        for index, graph in enumerate(arm_graphs):
+            habit = habits.get(graph.image.id) if arm == "selected" else None
+            question = _caption(graph, arm, habit, features[graph.image.id], vocabulary)
+            questions.append(SelectedQuestion(question=question, wording=index))
+        sizes = [len(graph.objects) for graph in arm_graphs]
+        measures[f"objects in {arm} pictures"] = float(np.mean(sizes)) if sizes else 0.0
+    pictures = [habits[graph.image.id].pictures for graph in arms["selected"]]
+    measures["fewest pictures of an object"] = float(min(pictures, default=0))
     return Draft(
-        chosen=tuple(chosen),
-        wanted={"": order.items},
+        selected=tuple(questions),
+        requested={"": order.items},
         notes=tuple(notes),
         files=vocabulary_file(vocabulary),
-        measures={
-            "objects in selected pictures": numbers[0],
-            "objects in control pictures": numbers[1],
-            "fewest pictures of an object": float(min(pictures, default=0)),
-        },
+        measures=measures,
+    )
+
+
+def _note(share: float, n_pictures: int, habits: Mapping[str, Habit], n_candidates: int) -> str:
+    rarest = f"the least likely {share:.0%} of" if share else "the rarest of"
+    n_objects = len({habit.object for habit in habits.values()})
+    return (
+        f"{len(habits)} of {n_pictures} pictures go against a habit of {n_objects} of"
+        f" {n_candidates} objects, where {rarest} an object's features are unlikely"
     )
 
 
 def _caption(
     graph: SceneGraph,
     arm: str,
-    picked: Mapping[str, Habit],
-    held: Mapping[str, frozenset[str]],
+    habit: Habit | None,
+    features: frozenset[str],
     vocabulary: frozenset[str],
 ) -> Question:
-    habit = picked.get(graph.image.id) if arm == "selected" else None
-    there = inventory_of(graph, vocabulary)
     rule = "a picture drawn at random with as many objects as a selected one"
+    statistic = "number of objects"
+    value = float(len(graph.objects))
     competing: tuple[str, ...] = ()
     if habit is not None:
-        against = sorted(held[graph.image.id] & set(habit.unlikely))
+        against = sorted(features & set(habit.unlikely_features))
         rule = (
-            f"it has {habit.object} with {', '.join(against)} and without {', '.join(habit.likely)}"
+            f"it has {habit.object} with {', '.join(against)}"
+            f" and without {', '.join(habit.likely_features)}"
         )
-        competing = habit.likely
+        statistic = habit.statistic
+        value = habit.value
+        competing = habit.likely_features
     return Question(
         image=graph.image.id,
         file=graph.image.file,
         part=arm,
         type="existence",
         prompts=INSTRUCTIONS,
-        target=list(there),
+        target=list(inventory_of(graph, vocabulary)),
         key=graph.image.id,
         rule=rule,
-        statistic=habit.statistic if habit else "number of objects",
-        value=habit.value if habit else float(len(graph.objects)),
-        objects=tuple(thing.id for thing in graph.objects),
+        statistic=statistic,
+        value=value,
+        objects=tuple(obj.id for obj in graph.objects),
         competing=competing,
     )
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
     """No object in fewer than 20 pictures; the arms have as many objects."""
-    fewest = measured.draft.measures["fewest pictures of an object"]
+    min_pictures = measured.draft.measures["fewest pictures of an object"]
     a, b = (measured.draft.measures[f"objects in {arm} pictures"] for arm in ARMS)
     return (
         Promise(
             name="pictures of an object",
             sentence=(
-                f"the rarest object that pictures were selected by is in {fewest:.0f} pictures"
+                "the rarest object that pictures were selected by is in"
+                f" {min_pictures:.0f} pictures"
             ),
-            value=fewest,
-            limit=LEAST,
-            kept=fewest >= LEAST,
+            value=min_pictures,
+            limit=MIN_PICTURES,
+            kept=min_pictures >= MIN_PICTURES,
         ),
         Promise(
             name="control arm",
@@ -283,7 +305,8 @@ RECIPE = Recipe(
     ),
     task="caption",
     must_not=(
-        f"an object in fewer than {LEAST} pictures; arms that differ in their number of objects"
+        f"an object in fewer than {MIN_PICTURES} pictures; arms that differ in their number of"
+        " objects"
     ),
     needs="objects of many pictures (COCO, GQA, shapes)",
     lack="such pictures with a control of as many objects",

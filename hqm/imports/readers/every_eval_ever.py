@@ -32,9 +32,9 @@ def read_log(file: LogFile) -> Log:
         row = _row(record, f"{file.path}: record {i}")
         result = str(record.get("evaluation_result_id") or "")
         text = row.answer.text if row.answer else ""
-        same = (row.respondent, row.form, row.run, row.ids, text)
+        identity = (row.respondent, row.form, row.run, row.ids, text)
         # without the name of a result, a second row is a second answer
-        key = same if result else (*same, i)
+        key = identity if result else (*identity, i)
         first = rows.setdefault(key, row)
         rows[key] = replace(first, scores={**row.scores, **first.scores})
     return Log(
@@ -55,8 +55,8 @@ word, ended all the same.
 """
 
 
-def _row(record: Mapping[str, Any], place: str) -> Row:
-    asked, evaluation, metadata = (
+def _row(record: Mapping[str, Any], location: str) -> Row:
+    question_fields, evaluation, metadata = (
         _object(record.get(name)) for name in ("input", "evaluation", "metadata")
     )
     read = next(
@@ -72,7 +72,7 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
     score = None if metadata.get("scored") == "false" else right if graded is None else graded
     epoch = metadata.get("epoch")
     return Row(
-        place=place,
+        place=location,
         # the name that HQM stored the respondent under, else the model's id
         respondent=str(metadata.get("respondent") or record.get("model_id") or "").removeprefix(
             "recorded/"
@@ -80,16 +80,16 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
         answer=_answer(record, metadata),
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
-        question=str(asked.get("raw") or asked.get("formatted") or ""),
-        key=texts(asked.get("reference"))[0],
+        question=str(question_fields.get("raw") or question_fields.get("formatted") or ""),
+        key=texts(question_fields.get("reference"))[0],
         form=str(metadata.get("form") or ""),
         run=(
-            whole_number(metadata.get("run", 0), "run", place)
+            whole_number(metadata.get("run", 0), "run", location)
             if epoch is None
-            else max(whole_number(epoch, "epoch", place) - 1, 0)
+            else max(whole_number(epoch, "epoch", location) - 1, 0)
         ),
         task=str(record.get("evaluation_name") or ""),
-        options=options_in(asked),
+        options=options_in(question_fields),
         score=score,
         scores={} if score is None else {_score_name(record): score},
         read=str(read or ""),

@@ -31,7 +31,7 @@ from hqm.imports.row import (
 from hqm.types import Response
 
 _ZSTANDARD = 93
-_MOST = 1 << 28
+_MAX_MEMBER_BYTES = 1 << 28
 """Bytes of the largest member that is unfolded; a sample has a few thousand."""
 _HEADER = struct.Struct("<4s5H3I2H")
 
@@ -51,8 +51,8 @@ def read_log(file: LogFile) -> Log:
     if file.suffix == ".eval":
         return _read_archive(file.path)
     samples = file.document.get("samples") or []
-    named = [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)]
-    return _log(file.path, file.document, named, crashed=False)
+    located_samples = [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)]
+    return _log(file.path, file.document, located_samples, crashed=False)
 
 
 def _read_archive(path: Path) -> Log:
@@ -83,10 +83,10 @@ def _read_archive(path: Path) -> Log:
 
 
 def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
-    if info.file_size > _MOST:
+    if info.file_size > _MAX_MEMBER_BYTES:
         raise DataError(
             f"its member {info.filename} unfolds to {info.file_size >> 20:,} MiB, more than"
-            f" {_MOST >> 20}",
+            f" {_MAX_MEMBER_BYTES >> 20}",
             location=str(path),
             remedy="Take the pictures out of the log (`inspect eval --no-log-images`).",
         )
@@ -172,25 +172,25 @@ def _totals(results: Mapping[str, Any]) -> dict[str, float]:
     totals: dict[str, float] = {}
     for printed in results.get("scores") or ():
         metrics = printed.get("metrics") or {}
-        named = [metrics[name] for name in ("accuracy", "mean") if name in metrics]
-        value = number(named[0].get("value")) if named else None
+        printed_metrics = [metrics[name] for name in ("accuracy", "mean") if name in metrics]
+        value = number(printed_metrics[0].get("value")) if printed_metrics else None
         if value is not None:
             totals.setdefault(str(printed.get("name") or printed.get("scorer")), value)
     return totals
 
 
-def _rows(place: str, sample: Any, run: Row) -> Iterator[Row]:
+def _rows(location: str, sample: Any, run: Row) -> Iterator[Row]:
     """The rows of a sample, of a run that says what all its rows share: one, and one more for each
     judge.
     """
     if not isinstance(sample, Mapping) or "id" not in sample:
-        raise DataError("it is no sample: it has no id", location=place)
+        raise DataError("it is no sample: it has no id", location=location)
     metadata = sample.get("metadata") or {}
-    question, image = _asked(sample)
+    question, image = _question_and_picture(sample)
     scored = sample.get("scores") or {}
     row = replace(
         run,
-        place=place,
+        place=location,
         answer=_answer(sample),
         ids=tuple(
             str(value) for value in (metadata.get("item"), sample["id"]) if value is not None
@@ -214,55 +214,54 @@ def _answer(sample: Mapping[str, Any]) -> Response:
     output = sample.get("output") or {}
     choices = output.get("choices") or []
     first = choices[0] if choices else {}
-    text = _text(
-        (first.get("message") or {}).get("content", output.get("completion") or ""), sample
-    )
-    error = sample.get("error") or {}
-    reason = (
-        str(error.get("message") if isinstance(error, Mapping) else error)
-        if error
-        else str(output.get("error") or "")
-    )
+    message = first.get("message") or {}
+    text = _text(message.get("content", output.get("completion") or ""), sample)
+    reason = str(output.get("error") or "")
+    error = sample.get("error")
+    if error:
+        reason = str(error.get("message") if isinstance(error, Mapping) else error)
     detail = tokens_in(output.get("usage"))
     if reason or not choices:
         return Response(text, "error", reason or "the tool recorded no answer", detail)
     return stopped(text, first.get("stop_reason"), detail)
 
 
-def _asked(sample: Mapping[str, Any]) -> tuple[str, str]:
+def _question_and_picture(sample: Mapping[str, Any]) -> tuple[str, str]:
     """The text that was asked, and the name of its picture where the log has one."""
-    asked = sample.get("input")
-    if not isinstance(asked, list):
-        return str(asked or ""), ""
+    messages = sample.get("input")
+    if not isinstance(messages, list):
+        return str(messages or ""), ""
     texts, pictures = [], []
-    for message in asked:
+    for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
         if not isinstance(message, Mapping) or message.get("role") not in (None, "user"):
             continue
         texts.append(_text(content, sample))
         pictures += (
             [
-                part["image"]
-                for part in content
-                if isinstance(part, Mapping) and part.get("type") == "image"
+                segment["image"]
+                for segment in content
+                if isinstance(segment, Mapping) and segment.get("type") == "image"
             ]
             if isinstance(content, list)
             else []
         )
-    named = [
+    picture_names = [
         name
         for name in pictures
         if isinstance(name, str) and not name.startswith(("attachment://", "data:"))
     ]
-    return "\n".join(filter(None, texts)), named[0] if named else ""
+    return "\n".join(filter(None, texts)), picture_names[0] if picture_names else ""
 
 
 def _text(content: Any, sample: Mapping[str, Any]) -> str:
     if isinstance(content, list):
         parts = [
-            part for part in content if isinstance(part, Mapping) and part.get("type") == "text"
+            segment
+            for segment in content
+            if isinstance(segment, Mapping) and segment.get("type") == "text"
         ]
-        return "\n".join(_text(part.get("text", ""), sample) for part in parts)
+        return "\n".join(_text(segment.get("text", ""), sample) for segment in parts)
     text = "" if content is None else str(content)
     if text.startswith("attachment://"):
         return str((sample.get("attachments") or {}).get(text.removeprefix("attachment://"), ""))
@@ -278,10 +277,10 @@ def _scores(scored: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     for scorer, score in scored.items():
         value = score.get("value") if isinstance(score, Mapping) else None
         parts = value if isinstance(value, Mapping) else {"": value}
-        for name, part in parts.items():
-            known = number(part)
-            if known is not None:
-                scores[name or scorer] = known
+        for name, component in parts.items():
+            number_value = number(component)
+            if number_value is not None:
+                scores[name or scorer] = number_value
                 read = read or str(score.get("answer") or "")
     return scores, read
 
@@ -291,16 +290,21 @@ def _judges(scored: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     inspect keeps the conversation with the model. Two scores of one kind have one name, `grade`.
     """
-    about = {
+    metadata = {
         name: score.get("metadata") or {}
         for name, score in scored.items()
         if isinstance(score, Mapping)
     }
-    if len(about) < len(scored) or not all("grading" in each for each in about.values()):
+    if len(metadata) < len(scored) or not all(
+        "grading" in scorer_metadata for scorer_metadata in metadata.values()
+    ):
         return {}
-    named = {str(each.get("grader") or name): scored[name] for name, each in about.items()}
-    if len(named) < len(scored):
-        named = dict(scored)
-    if len(named) == 1:
-        return {judge: dict(scored) for judge in named}
-    return {judge: {"grade": score} for judge, score in named.items()}
+    scores_by_judge = {
+        str(scorer_metadata.get("grader") or name): scored[name]
+        for name, scorer_metadata in metadata.items()
+    }
+    if len(scores_by_judge) < len(scored):
+        scores_by_judge = dict(scored)
+    if len(scores_by_judge) == 1:
+        return {judge: dict(scored) for judge in scores_by_judge}
+    return {judge: {"grade": score} for judge, score in scores_by_judge.items()}

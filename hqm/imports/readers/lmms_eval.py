@@ -33,11 +33,11 @@ from hqm.types import Response
 _SAMPLES = re.compile(
     r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl"
 )
-_OWN = frozenset(
+_TOOL_FIELDS = frozenset(
     "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash"
     " target_hash token_counts input input_media".split()
 )
-_PLACES = ("category", "subcategory", "set_id", "figure_id", "question_id")
+_KEY_FIELDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
 _QUESTIONS = ("question", "text", "query", "prompt")
 
@@ -68,8 +68,8 @@ def read_log(file: LogFile) -> Log:
         return _read_old(file.path, file.document)
     path = file.path
     results, notes = _results(path)
-    named = _SAMPLES.fullmatch(path.name)
-    task = named["task"] if named else path.stem
+    name_match = _SAMPLES.fullmatch(path.name)
+    task = name_match["task"] if name_match else path.stem
     respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
     rows = [
         row
@@ -79,7 +79,7 @@ def read_log(file: LogFile) -> Log:
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
     tool = f"lmms-eval {version}" if version not in ("", "unknown") else "lmms-eval"
-    better = results.get("higher_is_better", {}).get(task, {})
+    higher_is_better = results.get("higher_is_better", {}).get(task, {})
     return Log(
         path=str(path),
         tool=tool,
@@ -89,7 +89,7 @@ def read_log(file: LogFile) -> Log:
         totals=_totals(
             results.get("results", {}).get(task, {}), {name for row in rows for name in row.scores}
         ),
-        lower=frozenset(name for name, higher in better.items() if higher is False),
+        lower=frozenset(name for name, higher in higher_is_better.items() if higher is False),
     )
 
 
@@ -136,17 +136,17 @@ def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
 def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
     """The results file of the same run: of the same date, else the only one in the folder."""
     date = path.name.partition("_samples_")[0]
-    beside = sorted(path.parent.glob("*results*.json"))
-    same = [file for file in beside if date and file.name.startswith(date)] or (
-        beside if len(beside) == 1 else []
+    results_files = sorted(path.parent.glob("*results*.json"))
+    run_files = [file for file in results_files if date and file.name.startswith(date)] or (
+        results_files if len(results_files) == 1 else []
     )
-    if not same:
+    if not run_files:
         return {}, [
-            "no results file of this run lies beside it, so the respondent is named after the"
-            " folder"
+            "no results file of this run lies beside it, so the respondent is named"
+            " after the folder"
         ]
     try:
-        results = read_json(same[0])
+        results = read_json(run_files[0])
     except HQMError as error:
         return {}, [
             f"its results file cannot be read ({error.message}), so the respondent is named after the"
@@ -162,20 +162,20 @@ def _model(results: Mapping[str, Any]) -> str:
 
 
 def _pretrained(arguments: str) -> str:
-    named = re.search(
+    model_match = re.search(
         r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments
     )
-    return named[1].strip() if named else ""
+    return model_match[1].strip() if model_match else ""
 
 
-def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> Iterator[Row]:
+def _rows(record: Mapping[str, Any], location: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
-    about = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
+    question_fields = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
     replies = record["resps"] if "resps" in record else record.get("filtered_resps")
     if _are_likelihoods(replies):
         raise AnswerError(
             "its answers are likelihoods of options, and no texts",
-            location=place,
+            location=location,
             remedy="Take the log of a task whose answers are generated.",
         )
     answers = texts(replies)
@@ -192,18 +192,18 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> 
             else Response("", "error", "the tool recorded no answer", detail)
         )
         yield Row(
-            place=place,
+            place=location,
             respondent=respondent,
             answer=answer,
-            ids=_ids(about),
-            image=first_text(about, _IMAGES),
-            question=_prompt(record) or first_text(about, _QUESTIONS),
-            parts=parts_in(str(about.get("category") or "")),
+            ids=_ids(question_fields),
+            image=first_text(question_fields, _IMAGES),
+            question=_prompt(record) or first_text(question_fields, _QUESTIONS),
+            parts=parts_in(str(question_fields.get("category") or "")),
             key=texts(record.get("target"))[0],
-            options=options_in(about),
+            options=options_in(question_fields),
             task=task,
             position=position if isinstance(position, int) else None,
-            form=str(about.get("form") or ""),
+            form=str(question_fields.get("form") or ""),
             run=run,
             score=next(iter(scores.values()), None),
             scores=scores,
@@ -223,15 +223,15 @@ def _are_likelihoods(replies: Any) -> bool:
 
 def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the metrics of a row say of the question; tasks put the question's record into them."""
-    about: dict[str, Any] = {}
+    question_fields: dict[str, Any] = {}
     for name, value in record.items():
-        if name in _OWN:
+        if name in _TOOL_FIELDS:
             continue
         if isinstance(value, str) and value.startswith("{"):
             value = parse_value(value)
         if isinstance(value, Mapping):
-            about = {**value, **about}
-    return about
+            question_fields = {**value, **question_fields}
+    return question_fields
 
 
 def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
@@ -239,31 +239,35 @@ def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
     Scores of a filter of lm-eval carry its name, as in the tool's own results.
     """
-    kept = record.get("filter")
-    behind = f",{kept}" if isinstance(kept, str) and kept not in ("", "none") else ""
+    filter_name = record.get("filter")
+    suffix = (
+        f",{filter_name}"
+        if isinstance(filter_name, str) and filter_name not in ("", "none")
+        else ""
+    )
     scores: dict[str, float] = {}
     read = ""
     for name, value in record.items():
-        if name in _OWN or (known := score_of(value)) is None:
+        if name in _TOOL_FIELDS or (score := score_of(value)) is None:
             continue
-        scores[f"{name}{behind}"] = known
+        scores[f"{name}{suffix}"] = score
         if isinstance(value, Mapping):
             read = read or str(value.get("prediction", ""))
     return scores, read
 
 
-def _ids(about: Mapping[str, Any]) -> tuple[str, ...]:
+def _ids(question_fields: Mapping[str, Any]) -> tuple[str, ...]:
     composed = (
-        "_".join(str(about[name]) for name in _PLACES)
-        if all(name in about for name in _PLACES)
+        "_".join(str(question_fields[name]) for name in _KEY_FIELDS)
+        if all(name in question_fields for name in _KEY_FIELDS)
         else ""
     )
-    alone = [
-        str(about[name])
+    single_ids = [
+        str(question_fields[name])
         for name in ("question_id", "id", "index", "image_id")
-        if isinstance(about.get(name), (str, int))
+        if isinstance(question_fields.get(name), (str, int))
     ]
-    return tuple(filter(None, [composed, *([] if composed else alone)]))
+    return tuple(filter(None, [composed, *([] if composed else single_ids)]))
 
 
 def _prompt(record: Mapping[str, Any]) -> str:

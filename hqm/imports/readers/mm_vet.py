@@ -27,19 +27,19 @@ def is_log(file: LogFile) -> bool:
 
 def read_log(file: LogFile) -> Log:
     """The rows of one file: a row a grade."""
-    named = _NAME.match(file.path.stem)
-    respondent = named["model"] if named else file.path.stem
-    beside = file.path.with_name(f"{respondent}.json")
-    answers = read_json(beside) if named and beside.is_file() else {}
+    name_match = _NAME.match(file.path.stem)
+    respondent = name_match["model"] if name_match else file.path.stem
+    answers_path = file.path.with_name(f"{respondent}.json")
+    answers = read_json(answers_path) if name_match and answers_path.is_file() else {}
     rows = []
     for question, grades in file.document.items():
-        place = f"{file.path}: {question}"
+        location = f"{file.path}: {question}"
         text = answers.get(question) if isinstance(answers, Mapping) else None
         answer = Response(text) if isinstance(text, str) else None
-        for asking, (judge, score) in enumerate(_grades(grades, place)):
+        for asking, (judge, score) in enumerate(_grades(grades, location)):
             rows.append(
                 Row(
-                    place=place,
+                    place=location,
                     ids=(question,),
                     task="mm_vet",
                     respondent=respondent,
@@ -53,14 +53,14 @@ def read_log(file: LogFile) -> Log:
     return Log(path=str(file.path), tool="MM-Vet's evaluator", rows=tuple(rows))
 
 
-def _grades(grades: Any, place: str) -> list[tuple[str, float | None]]:
+def _grades(grades: Any, location: str) -> list[tuple[str, float | None]]:
     """The judge and the score of each asking."""
     try:
         pairs = list(zip(grades["model"], grades["score"], strict=True))
     except (KeyError, TypeError, ValueError) as error:
         raise AnswerError(
             "its grades are no lists `model` and `score` of one length",
-            location=place,
+            location=location,
             remedy="Let MM-Vet's evaluator write the file again.",
         ) from error
     return [(str(judge), number(score)) for judge, score in pairs]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hqm.files.records import take
+from hqm.files.records import required_field
 from hqm.imports.row import Log, LogFile, Row, number, options_in, parts_in
 from hqm.types import Response
 
@@ -38,7 +38,7 @@ def is_log(file: LogFile) -> bool:
 def read_log(file: LogFile) -> Log:
     """The rows of one file."""
     path, records = file.path, file.records
-    respondent, dataset = _named(path, str(records[0].get("dataset") or ""))
+    respondent, dataset = _respondent_and_dataset(path, str(records[0].get("dataset") or ""))
     judged = _JUDGE.search(_SCORED.sub("", path.stem))
     judge = (judged["judge"] or "") if judged else ""  # exact matching is no judge
     shared = Row(place="", respondent=respondent, task=dataset, judge=judge)
@@ -51,7 +51,7 @@ def read_log(file: LogFile) -> Log:
     return Log(path=str(path), tool="VLMEvalKit", rows=tuple(rows), notes=tuple(notes))
 
 
-def _named(path: Path, dataset: str) -> tuple[str, str]:
+def _respondent_and_dataset(path: Path, dataset: str) -> tuple[str, str]:
     """The respondent and the dataset of `<model>_<dataset>`: the folder is named after the model;
     else what stands before the last underscore.
 
@@ -63,15 +63,17 @@ def _named(path: Path, dataset: str) -> tuple[str, str]:
         return folder, dataset or stem.removeprefix(f"{folder}_")
     if dataset and stem.endswith(f"_{dataset}"):
         return stem.removesuffix(f"_{dataset}"), dataset
-    model, _, rest = stem.rpartition("_")
-    return model or stem, dataset or rest
+    model, _, suffix = stem.rpartition("_")
+    return model or stem, dataset or suffix
 
 
-def _row(record: Mapping[str, Any], place: str, shared: Row) -> Row:
+def _row(record: Mapping[str, Any], location: str, shared: Row) -> Row:
     def cell(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
-    take(record, "prediction", place)  # an empty one is an answer, and none is a broken row
+    required_field(
+        record, "prediction", location
+    )  # an empty one is an answer, and none is a broken row
     text = cell("prediction")
     failed = _FAILED in text
     index = cell("index")
@@ -82,7 +84,7 @@ def _row(record: Mapping[str, Any], place: str, shared: Row) -> Row:
     scores = {name: score for name, score in values.items() if score is not None}
     return replace(
         shared,
-        place=place,
+        place=location,
         answer=Response("", "error", text) if failed else Response(text),
         ids=tuple(filter(None, [composed, index])),
         image=cell("image_path"),

@@ -1,6 +1,6 @@
 """Words: the nouns of a text, whether two words are alike, whether a noun is concrete.
 
-`--set words=...` chooses who answers.
+`--set words=...` chooses the components that decide.
 """
 
 from hqm.scoring.words.interfaces import Concreteness, Likeness, Noun, NounFinder, Recipe, Words

@@ -1,5 +1,5 @@
-"""Three small interfaces for what a scorer asks about words, and the value that names the parts
-that answer.
+"""Three small interfaces for what a scorer asks about words, and the recipe that names the
+components behind them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Likeness(Protocol):
     @property
     def name(self) -> str: ...
 
-    def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def alike(self, words: Sequence[str], candidates: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(words, others): whether each pair counts as the same thing."""
         ...
 
@@ -51,33 +51,35 @@ class Concreteness(Protocol):
     def __call__(self, lemma: str) -> bool: ...
 
 
-LONGEST_WORD = 64
+MAX_WORD_LETTERS = 64
 """Letters of the longest word that a tagger is given: its work grows with the cube of them.
 
 Some addresses are as long.
 """
-_SCRIPT = 4
+_MAX_SCRIPT_LETTERS = 4
 """The same for a word without a Latin letter, about which an English tagger knows nothing however
 long it is.
 """
 
 
-def capped(word: str) -> str:
-    """What a tagger is given of a word: all of it, unless it is no word of a language with spaces.
+def shorten_word(word: str) -> str:
+    """Return what a tagger is given of a word: all of it, unless it is no word of a language with
+    spaces.
 
     Chinese, Japanese and Thai are written without spaces, so that a whole sentence looks like one
     word.
 
-    >>> capped("photographs"), capped("这张图片里有一只狗吗")
+    >>> shorten_word("photographs"), shorten_word("这张图片里有一只狗吗")
     ('photographs', '这张图片')
     """
-    return word[:LONGEST_WORD] if any(c.isascii() and c.isalpha() for c in word) else word[:_SCRIPT]
+    has_latin = any(letter.isascii() and letter.isalpha() for letter in word)
+    return word[: MAX_WORD_LETTERS if has_latin else _MAX_SCRIPT_LETTERS]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The names of the parts that answer a benchmark's questions about words; empty for a question
-    it does not ask.
+    """The names of the components that decide a benchmark's questions about words; empty for a
+    question it does not ask.
 
     >>> Recipe(nouns="hanta", likeness="synonyms").label
     'nouns=hanta,likeness=synonyms'
@@ -89,17 +91,17 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """The parts as a signature has them, before their versions are known."""
-        return ",".join(
-            f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name)
-        )
+        """The components as a signature has them, before their versions are known."""
+        names = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return ",".join(f"{kind}={name}" for kind, name in names if name)
 
 
 @dataclass(frozen=True)
 class Words:
-    """The loaded parts of a recipe.
+    """The loaded components of a recipe.
 
-    A part that the recipe does not name is None; a scorer that uses it has a recipe that names it.
+    A component that the recipe does not name is None; a scorer that uses it has a recipe that names
+    it.
     """
 
     recipe: Recipe
@@ -109,9 +111,13 @@ class Words:
 
     @property
     def label(self) -> str:
-        """The parts with their versions, as a signature has them."""
-        parts = {name: getattr(self, name) for name in ("nouns", "likeness", "concreteness")}
-        return ",".join(f"{name}={part.name}" for name, part in parts.items() if part is not None)
+        """The components with their versions, as a signature has them."""
+        components = {
+            "nouns": self.nouns,
+            "likeness": self.likeness,
+            "concreteness": self.concreteness,
+        }
+        return ",".join(f"{kind}={value.name}" for kind, value in components.items() if value)
 
 
 # ----------------------------------------------------------------------
@@ -143,7 +149,7 @@ class Embedding:
     norm: float
 
 
-def cosine(first: Embedding, other: Embedding) -> float:
+def cosine(first: Embedding, second: Embedding) -> float:
     """The similarity of two texts by spaCy's definition.
 
     It is 1 for the same tokens, 0 if either text has no vector, and otherwise the cosine.
@@ -153,15 +159,15 @@ def cosine(first: Embedding, other: Embedding) -> float:
     >>> cosine(x, x), cosine(y, y), cosine(x, y)
     (1.0, 1.0, 0.0)
     """
-    if first.tokens == other.tokens:
+    if first.tokens == second.tokens:
         return 1.0
-    if first.norm == 0 or other.norm == 0:
+    if first.norm == 0 or second.norm == 0:
         return 0.0
-    return float(np.dot(first.vector, other.vector) / (first.norm * other.norm))
+    return float(np.dot(first.vector, second.vector) / (first.norm * second.norm))
 
 
 class VectorLikeness:
-    """Which words are alike by their vectors.
+    """Likeness of words by the cosine of their vectors.
 
     Parameters
     ----------
@@ -174,8 +180,8 @@ class VectorLikeness:
     --------
     >>> table = {"dog": [1.0, 0.0], "puppy": [0.96, 0.28], "car": [0.0, 1.0]}
     >>> vectors = {word: np.array(row, dtype=np.float32) for word, row in table.items()}
-    >>> made = VectorLikeness("mine", lambda w: Embedding((w,), vectors[w], 1.0))
-    >>> made.alike(["dog", "car"], ["puppy", "car"])
+    >>> likeness = VectorLikeness("mine", lambda w: Embedding((w,), vectors[w], 1.0))
+    >>> likeness.alike(["dog", "car"], ["puppy", "car"])
     array([[ True, False],
            [False,  True]])
     """
@@ -183,13 +189,16 @@ class VectorLikeness:
     def __init__(self, name: str, embedding: Callable[[str], Embedding]) -> None:
         self.name, self._embedding = name, embedding
         self._rows: dict[str, int] = {}
-        self._known: list[Embedding] = []
+        self._embeddings: list[Embedding] = []
         self._table: npt.NDArray[np.bool_] = np.zeros((0, 0), dtype=bool)
 
-    def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """(words, others): whether the similarity of each pair is above the threshold."""
-        self._learn([word for word in dict.fromkeys((*words, *others)) if word not in self._rows])
-        rows, columns = ([self._rows[word] for word in side] for side in (words, others))
+    def alike(self, words: Sequence[str], candidates: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """(words, candidates): whether the similarity of each pair is above the threshold."""
+        self._learn(
+            [word for word in dict.fromkeys((*words, *candidates)) if word not in self._rows]
+        )
+        rows = [self._rows[word] for word in words]
+        columns = [self._rows[word] for word in candidates]
         alike: npt.NDArray[np.bool_] = self._table[np.ix_(rows, columns)]
         return alike
 
@@ -197,33 +206,38 @@ class VectorLikeness:
         """Add the rows and columns of new words."""
         if not words:
             return
-        old = len(self._known)
+        n_old = len(self._embeddings)
         for word in words:
-            self._rows[word] = len(self._known)
-            self._known.append(self._embedding(word))
-        table = np.zeros((len(self._known),) * 2, dtype=bool)
-        table[:old, :old] = self._table
-        table[old:] = self._decide(self._known[old:], self._known)
-        table[:old, old:] = self._decide(self._known[:old], self._known[old:])
+            self._rows[word] = len(self._embeddings)
+            self._embeddings.append(self._embedding(word))
+        old, new = self._embeddings[:n_old], self._embeddings[n_old:]
+        table = np.zeros((len(self._embeddings),) * 2, dtype=bool)
+        table[:n_old, :n_old] = self._table
+        table[n_old:] = self._decide(new, self._embeddings)
+        table[:n_old, n_old:] = self._decide(old, new)
         self._table = table
 
     def _decide(
-        self, some: Sequence[Embedding], others: Sequence[Embedding]
+        self, left: Sequence[Embedding], right: Sequence[Embedding]
     ) -> npt.NDArray[np.bool_]:
-        if not some or not others:
-            return np.zeros((len(some), len(others)), dtype=bool)
-        left, right = (
-            np.stack([e.vector for e in side]).astype(np.float64) for side in (some, others)
-        )
-        lengths = np.outer([e.norm for e in some], [e.norm for e in others])
-        close = np.divide(left @ right.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        above: npt.NDArray[np.bool_] = close > THRESHOLD
-        doubtful = np.abs(close - THRESHOLD) < _MARGIN
-        same: dict[tuple[str, ...], list[int]] = {}
-        for j, other in enumerate(others):
-            same.setdefault(other.tokens, []).append(j)
-        for i, embedding in enumerate(some):
-            doubtful[i, same.get(embedding.tokens, [])] = True
+        """(left, right): whether each pair is alike, by the table and in doubt by definition."""
+        if not left or not right:
+            return np.zeros((len(left), len(right)), dtype=bool)
+        products = _vectors(left) @ _vectors(right).T
+        lengths = np.outer([word.norm for word in left], [word.norm for word in right])
+        similarity = np.divide(products, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        is_alike: npt.NDArray[np.bool_] = similarity > THRESHOLD
+        doubtful = np.abs(similarity - THRESHOLD) < _MARGIN
+        columns_by_tokens: dict[tuple[str, ...], list[int]] = {}
+        for j, word in enumerate(right):
+            columns_by_tokens.setdefault(word.tokens, []).append(j)
+        for i, word in enumerate(left):
+            doubtful[i, columns_by_tokens.get(word.tokens, [])] = True
         for i, j in np.argwhere(doubtful):
-            above[i, j] = cosine(some[i], others[j]) > THRESHOLD
-        return above
+            is_alike[i, j] = cosine(left[i], right[j]) > THRESHOLD
+        return is_alike
+
+
+def _vectors(embeddings: Sequence[Embedding]) -> npt.NDArray[np.float64]:
+    """(embeddings, dimensions): the vectors in double precision."""
+    return np.stack([embedding.vector for embedding in embeddings]).astype(np.float64)

@@ -1,7 +1,8 @@
-"""The parts that the releases use: NLTK, spaCy's models and the published table of concreteness.
+"""The components that the releases use: NLTK, spaCy's models and the published table of
+concreteness.
 
-HQM may ship none of their data. A part is used when it is installed; otherwise an error says in one
-sentence how to get it.
+HQM may ship none of their data. A component is used when it is installed; otherwise an error says
+in one sentence how to get it.
 """
 
 from __future__ import annotations
@@ -58,13 +59,13 @@ class NltkNouns:
     """
 
     def __init__(self) -> None:
-        get = (
+        command = (
             "pip install nltk && python -m nltk.downloader punkt_tab averaged_perceptron_tagger_eng"
             " wordnet"
         )
         if importlib.util.find_spec("nltk") is None:
             raise DataError(
-                "the words 'nltk' need NLTK, which is not installed", remedy=f"Run: {get}"
+                "the words 'nltk' need NLTK, which is not installed", remedy=f"Run: {command}"
             )
         self._nltk: Any = importlib.import_module("nltk")
         stem: Any = importlib.import_module("nltk.stem")
@@ -74,25 +75,20 @@ class NltkNouns:
             self("A dog.")
         except LookupError:
             raise DataError(
-                "NLTK's tagger, tokeniser or WordNet is not installed", remedy=f"Run: {get}"
+                "NLTK's tagger, tokeniser or WordNet is not installed", remedy=f"Run: {command}"
             ) from None
 
     def __call__(self, text: str) -> list[Noun]:
         """The nouns of a text."""
-        nouns, at = [], 0
+        nouns = []
+        end = 0
         for word, tag in self._nltk.pos_tag(self._nltk.word_tokenize(text)):
-            start = text.find(word, at)
+            start = text.find(word, end)
             if start >= 0:  # quotation marks come back in another shape and are found nowhere
-                at = start + len(word)
+                end = start + len(word)
             if tag.startswith("NN"):
-                nouns.append(
-                    Noun(
-                        word,
-                        self._lemmatizer.lemmatize(word),
-                        at - len(word),
-                        tag.startswith("NNP"),
-                    )
-                )
+                lemma = self._lemmatizer.lemmatize(word)
+                nouns.append(Noun(word, lemma, end - len(word), tag.startswith("NNP")))
         return nouns
 
 

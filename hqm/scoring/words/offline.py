@@ -1,6 +1,6 @@
-"""The parts that need nothing but installed packages.
+"""The components that need nothing but installed packages.
 
-They answer the same questions as the official parts, but not always in the same way, so every
+They answer the same questions as the official ones, but not always in the same way, so every
 signature names them. The tagger is not the one of the releases, so a few words are nouns for one
 and not for the other; `synonyms` has no vectors, so it excuses fewer words than a cosine above 0.8
 does; `rule` is not based on ratings by people.
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.scoring.words.interfaces import LONGEST_WORD, Noun, capped
+from hqm.scoring.words.interfaces import MAX_WORD_LETTERS, Noun, shorten_word
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
 # "the dog's tail" has a dog; a tagger trained on CLAWS texts expects the 's apart
-_TAIL = re.compile(r"['’](?:s|S)$")
+_GENITIVE = re.compile(r"['’](?:s|S)$")
 _NOUN_TAGS = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC"})
 
 
@@ -50,12 +50,12 @@ def noun_lemma(word: str) -> str:
     """
     from lemminflect import getLemma
 
-    if word != word.lower() or len(word) > LONGEST_WORD:
+    if word != word.lower() or len(word) > MAX_WORD_LETTERS:
         return word
     lemmas = getLemma(word, "NOUN") or (word,)
-    return next(
-        (lemma for lemma in lemmas if word.endswith("ves") and lemma.endswith("f")), str(lemmas[0])
-    )
+    if word.endswith("ves"):
+        return next((lemma for lemma in lemmas if lemma.endswith("f")), str(lemmas[0]))
+    return str(lemmas[0])
 
 
 def _lemma(word: str, tag: str) -> str:
@@ -78,16 +78,12 @@ class HantaNouns:
         """The nouns of a text, sentence by sentence."""
         nouns = []
         for sentence in _SENTENCE.finditer(text):
-            spans = [
-                (m[0], m.start()) for m in _WORD.finditer(text, sentence.start(), sentence.end())
-            ]
-            words = [_TAIL.sub("", word) for word, _ in spans]
-            tags = _tagger().tag_sent([capped(word) for word in words], taglevel=0) if words else []
-            nouns += [
-                Noun(word, _lemma(word, tag), start, tag == "NP0")
-                for word, (_, start), tag in zip(words, spans, tags, strict=True)
-                if tag in _NOUN_TAGS and word[0].isalpha()
-            ]
+            matches = list(_WORD.finditer(text, sentence.start(), sentence.end()))
+            words = [_GENITIVE.sub("", match[0]) for match in matches]
+            tags = _tagger().tag_sent(list(map(shorten_word, words)), taglevel=0) if words else []
+            for word, match, tag in zip(words, matches, tags, strict=True):
+                if tag in _NOUN_TAGS and word[0].isalpha():
+                    nouns.append(Noun(word, _lemma(word, tag), match.start(), tag == "NP0"))
         return nouns
 
 
@@ -166,19 +162,21 @@ class Synonyms:
     def __init__(self) -> None:
         self._rows = {word: i for i, row in enumerate(_SYNONYMS) for word in row}
 
-    def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """(words, others): whether the two words of each pair name the same thing."""
-        keys = [[self._rows.get(word, word) for word in side] for side in (words, others)]
-        return np.array(
-            [[key == other for other in keys[1]] for key in keys[0]], dtype=bool
-        ).reshape(len(words), len(others))
+    def alike(self, words: Sequence[str], candidates: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """(words, candidates): whether the two words of each pair name the same thing."""
+        candidate_keys = [self._rows.get(word, word) for word in candidates]
+        is_alike = np.zeros((len(words), len(candidates)), dtype=bool)
+        for i, word in enumerate(words):
+            key = self._rows.get(word, word)
+            is_alike[i] = [key == candidate for candidate in candidate_keys]
+        return is_alike
 
 
 _ABSTRACT_ENDINGS = tuple(
     "ness ity ment tion sion ism hood ance ence ancy ency dom tude ology ing ship".split()
 )
 # what these endings catch though it can be touched
-_CONCRETE_ANYWAY = frozenset(
+_CONCRETE_EXCEPTIONS = frozenset(
     (
         "ambulance apartment audience awning basement battleship building cardigan ceiling city"
         " clothing compartment crossing cushion document duckling earring electricity equipment"
@@ -226,7 +224,7 @@ class ConcreteByRule:
     def __call__(self, lemma: str) -> bool:
         """Whether the noun counts as the name of an object."""
         word = lemma.lower()
-        if word in _CONCRETE_ANYWAY:
+        if word in _CONCRETE_EXCEPTIONS:
             return True
         if word in _ABSTRACT or not word.isalpha() or len(word) < 2:
             return False

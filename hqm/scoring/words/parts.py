@@ -1,6 +1,6 @@
-"""The named parts, and the choice among them by `--set words=...`.
+"""The named components, and the choice among them by `--set words=...`.
 
-part           name            what it is
+kind           name            what it is
 nouns          hanta           HanTa's tagger and lemminflect's lemmas, whose data come with them
 nouns          nltk            NLTK's tagger and WordNet lemmatiser, which AMBER's release uses
 nouns          en_core_web_sm  spaCy's small English model, which OpenCHAIR's release uses
@@ -25,14 +25,14 @@ from hqm.scoring.words.interfaces import Concreteness, Likeness, NounFinder, Rec
 
 
 def _offline() -> Any:
-    """The module of our own parts, which few benchmarks need."""
+    """Import the module of our own components, which few benchmarks need."""
     from hqm.scoring.words import offline
 
     return offline
 
 
 def _official() -> Any:
-    """The module of the parts that releases use."""
+    """Import the module of the components that releases use."""
     from hqm.scoring.words import official
 
     return official
@@ -66,7 +66,7 @@ CONCRETENESS: Mapping[str, Callable[[Path | None], Concreteness]] = MappingProxy
 lie.
 """
 
-_PARTS: Mapping[str, Mapping[str, object]] = {
+_COMPONENTS: Mapping[str, Mapping[str, object]] = {
     "nouns": NOUNS,
     "likeness": LIKENESS,
     "concreteness": CONCRETENESS,
@@ -74,7 +74,7 @@ _PARTS: Mapping[str, Mapping[str, object]] = {
 
 
 def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -> Recipe:
-    """The recipe that a choice names: a whole recipe, single parts that replace those of the
+    """The recipe that a choice names: a whole recipe, single components that replace those of the
     default one, or both.
 
     Parameters
@@ -94,9 +94,9 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
 
     Examples
     --------
-    >>> known = {"offline": Recipe("hanta", "synonyms"),
+    >>> recipes = {"offline": Recipe("hanta", "synonyms"),
     ...     "official": Recipe("nltk", "en_core_web_lg")}
-    >>> compose("official,nouns=hanta", known, "amber_g").label
+    >>> compose("official,nouns=hanta", recipes, "amber_g").label
     'nouns=hanta,likeness=en_core_web_lg'
     """
     if not recipes:
@@ -107,51 +107,56 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
         return Recipe()
     recipe = next(iter(recipes.values()))
     for i, piece in enumerate(choice.split(",") if choice else ()):
-        part, equals, name = piece.strip().partition("=")
-        if not equals:
-            if part not in recipes or i > 0:
-                raise UsageError(
-                    f"{benchmark} has no words {piece.strip()!r}",
-                    remedy=f"It is {' or '.join(recipes)}, or part=name joined by commas.",
-                    name=part,
-                    choices=recipes,
-                )
-            recipe = recipes[part]
+        kind, equals, name = piece.strip().partition("=")
+        if equals:
+            recipe = _replace_component(recipe, kind, name, benchmark)
+        elif kind in recipes and i == 0:
+            recipe = recipes[kind]
         else:
-            asked = [f.name for f in fields(recipe) if getattr(recipe, f.name)]
-            if part not in asked:
-                raise UsageError(
-                    f"{benchmark} has no part {part!r} of words",
-                    remedy=f"It has {', '.join(asked)}.",
-                    name=part,
-                    choices=asked,
-                )
-            if name not in _PARTS[part]:
-                raise UsageError(
-                    f"there is no {part} {name!r}",
-                    remedy=f"There is {', '.join(_PARTS[part])}.",
-                    name=name,
-                    choices=_PARTS[part],
-                )
-            recipe = replace(recipe, **{part: name})
+            raise UsageError(
+                f"{benchmark} has no words {piece.strip()!r}",
+                remedy=f"It is {' or '.join(recipes)}, or part=name joined by commas.",
+                name=kind,
+                choices=recipes,
+            )
     return recipe
+
+
+def _replace_component(recipe: Recipe, kind: str, name: str, benchmark: str) -> Recipe:
+    """The recipe with another component of a kind that it has."""
+    kinds = [field.name for field in fields(recipe) if getattr(recipe, field.name)]
+    if kind not in kinds:
+        raise UsageError(
+            f"{benchmark} has no part {kind!r} of words",
+            remedy=f"It has {', '.join(kinds)}.",
+            name=kind,
+            choices=kinds,
+        )
+    if name not in _COMPONENTS[kind]:
+        raise UsageError(
+            f"there is no {kind} {name!r}",
+            remedy=f"There is {', '.join(_COMPONENTS[kind])}.",
+            name=name,
+            choices=_COMPONENTS[kind],
+        )
+    return replace(recipe, **{kind: name})
 
 
 @lru_cache(maxsize=16)
 def find_words(recipe: Recipe, tables: Path | None = None) -> Words:
-    """Load the parts of a recipe; parts that are already loaded are used again.
+    """Load the components of a recipe; those that are already loaded are used again.
 
     Parameters
     ----------
     recipe
-        The parts by name.
+        The components by name.
     tables
         The folder with published tables.
 
     Raises
     ------
     DataError
-        A part is not installed, or its table is missing; the sentence says how to get it.
+        A component is not installed, or its table is missing; the sentence says how to get it.
     """
     return Words(
         recipe,

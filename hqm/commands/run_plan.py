@@ -1,0 +1,74 @@
+"""What a run would ask, take and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hqm.administration.asks import Job
+from hqm.administration.costs import Bound, Forecast, bounds, forecast
+from hqm.administration.engines import layouts_of
+from hqm.administration.engines.placement import Layout
+
+if TYPE_CHECKING:
+    from hqm.commands.session import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run would cost: the numbers that `hqm audit --dry-run` prints."""
+
+    forecasts: Mapping[tuple[str, str], Forecast]
+    """(respondent, benchmark) -> requests, seconds, tokens and cost."""
+    layouts: Sequence[Layout]
+    """Where the models stand that run here, or on the machines of a cluster."""
+    images: Mapping[str, tuple[int, int]]
+    """Benchmark -> (pictures that are missing, pictures in all)."""
+    judging: Mapping[str, int]
+    """Judge -> number of questions about the answers stored so far."""
+    bounds: Sequence[Bound]
+    """The bounds that the options set, each with what the run needs."""
+    refused: int
+    """Number of questions that a server refused for good; they are not asked again."""
+
+
+def plan_run(session: Session) -> Plan:
+    """Add up what a run would cost, and ask nothing."""
+    # the questions to each respondent, benchmark by benchmark
+    jobs = session.jobs()
+    by_respondent: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        key = (job.assignment.respondent.name, job.assignment.benchmark.name)
+        by_respondent.setdefault(key, []).append(job)
+    respondents = {
+        key: respondent_jobs[0].assignment.respondent
+        for key, respondent_jobs in by_respondent.items()
+    }
+    live = [key for key, respondent in respondents.items() if respondent.live]
+
+    # where the models run, and what their answers take there
+    layouts = layouts_of(list(respondents.values()), **session.options.compute.running)
+    engines = {name: max(1, layout.engines) for name, layout in layouts.items()}
+    prices = session.options.compute.prices
+    forecasts = {
+        key: forecast(session.store, respondent_jobs, prices, engines.get(key[0], 1))
+        for key, respondent_jobs in by_respondent.items()
+    }
+
+    # the pictures that are missing; those that a benchmark makes are there when they are asked
+    # about
+    images = session.missing_images() if live and not session.options.asking.blind else {}
+    for benchmark in session.benchmarks:
+        if benchmark.makes_pictures:
+            images.pop(benchmark.name, None)
+
+    judging = session.judging.pending()
+    return Plan(
+        forecasts=forecasts,
+        layouts=list(layouts.values()),
+        images=images,
+        judging=judging,
+        bounds=bounds(session.budget, [forecasts[key] for key in live], sum(judging.values())),
+        refused=sum(job.refused for job in jobs),
+    )

@@ -1,0 +1,259 @@
+"""Who judges the answers in a session, and the asking of those that are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Protocol
+
+from hqm.administration.administering import Outcome, sum_outcomes
+from hqm.administration.asks import Asks, StoredRespondent
+from hqm.administration.engines import Stop, never_stop
+from hqm.administration.stored_answers import Answers, cells_in, forms_held
+from hqm.benchmark.adapter import Benchmark
+from hqm.commands.options import RunOptions
+from hqm.errors import UsageError
+from hqm.imports.human_labels import HUMAN, labelled_by
+from hqm.imports.log_answers import LogSettings
+from hqm.judges.file_judge import FileJudge, Judge, file_judges, store_judgements, stored_judgements
+from hqm.judges.judge_models import Judging, Progress
+from hqm.judges.judgements import (
+    AnswerTexts,
+    ImportedJudgements,
+    JudgementSource,
+    import_judgements,
+)
+from hqm.judges.procedure import Panel, Unit, parse_roles
+from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
+from hqm.respondents.base import Respondent
+from hqm.respondents.server_limits import Budget
+from hqm.store.database import Store
+from hqm.types import ORIGINAL, Form, Judgement
+
+
+class JudgedSession(Protocol):
+    """What the judges need of a session; `hqm.commands.session.Session` has it."""
+
+    store: Store
+    options: RunOptions
+    asks: Asks
+    answers: Answers
+    budget: Budget
+    benchmarks: list[Benchmark]
+    full_benchmarks: dict[str, Benchmark]
+    logs: LogSettings
+
+    def live_respondent(self, name: str) -> Respondent:
+        """Return the respondent that answers under this name."""
+
+    def forms_from_files(self, benchmark: Benchmark) -> list[Form]:
+        """Return the forms that the options name as files."""
+
+    def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
+        """Return the respondents of the command as the store knows them."""
+
+
+def is_recorded(name: str) -> bool:
+    """Return whether a respondent's name names a file of answers."""
+    return name.startswith("recorded/")
+
+
+class SessionJudges:
+    """The judges of a session: panels of models to ask, and judges whose judgements files have.
+
+    Files are read, and judges made, once a session.
+    """
+
+    def __init__(self, session: JudgedSession) -> None:
+        self.session = session
+        self.imported: dict[str, ImportedJudgements] = {}
+        """Benchmark -> what the files of judgements gave."""
+        self._file_judges: dict[str, list[FileJudge]] = {}
+
+    def judges(self, benchmark: Benchmark) -> list[Judge]:
+        """Return the judges of a benchmark: the panels to ask, then the judges read from files.
+
+        Raises
+        ------
+        UsageError
+            The benchmark is judged by a model, and there is no judge; or a judge is asked and
+            brought under one name.
+        """
+        from_files = {judge.label: judge for judge in self.file_judges(benchmark)}
+        panels = self.panels(benchmark)
+        if (
+            benchmark.roles
+            and not panels
+            and not from_files
+            and not self._has_people_scores(benchmark)
+        ):
+            raise UsageError(
+                f"the answers to {benchmark.name} are judged by a model, and none is named",
+                remedy=(
+                    "Name it with --judge, for example --judge openai/<model>, or bring judgements"
+                    " with --judgements."
+                ),
+            )
+        repeated = [panel.label for panel in panels if panel.label in from_files]
+        if repeated:
+            raise UsageError(
+                f"the judge {repeated[0]!r} is asked, and judgements of it are brought",
+                remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
+            )
+        named_judges = [name for name in self.session.options.judging.judges if name in from_files]
+        # all of the files' judges, unless some are named
+        return [*panels, *(from_files[name] for name in named_judges or from_files)]
+
+    def _has_people_scores(self, benchmark: Benchmark) -> bool:
+        """Return whether people's labels can be the scores of a benchmark that no model judged."""
+        # an adapter shows by its verdict on one label whether labels can be scores
+        probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
+        if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
+            return False
+        if self.session.options.judging.criterion is not None:
+            return True
+        judges = (judge for judge, _, _ in self.session.store.judged(benchmark.name))
+        return any(labelled_by(judge) == "people" for judge in judges)
+
+    def panels(self, benchmark: Benchmark) -> list[Judging]:
+        """Return the panels of models to ask; none for a benchmark that a rule scores."""
+        options = self.session.options.judging
+        from_files = {judge.label for judge in self.file_judges(benchmark)}
+        live_names = [name for name in options.judges if name not in from_files]
+        if not benchmark.roles or not live_names or benchmark.included_recordings:
+            return []
+        role_respondents = {
+            role: self.live_judge(name) for role, name in parse_roles(options.roles).items()
+        }
+        used = {
+            role: respondent
+            for role, respondent in role_respondents.items()
+            if role in benchmark.roles
+        }
+        return [
+            Judging(
+                self.session.asks,
+                benchmark,
+                Panel(self.live_judge(name), used),
+                budget=self.session.budget,
+                retry_errors=self.session.options.asking.retry_errors,
+            )
+            for name in live_names
+        ]
+
+    def file_judges(self, benchmark: Benchmark) -> list[FileJudge]:
+        """Return the judges whose judgements came in files: those named now, and those in the
+        store.
+        """
+        if benchmark.name not in self._file_judges:
+            if self.session.options.judging.judgements and not self.session.options.output.dry_run:
+                imported = self.read_judgements(benchmark)
+                self.imported[benchmark.name] = imported
+                sets = store_judgements(self.session.store, benchmark, imported.sets)
+            else:
+                sets = stored_judgements(self.session.store, benchmark)
+            self._file_judges[benchmark.name] = file_judges(benchmark, sets)
+        return self._file_judges[benchmark.name]
+
+    def read_judgements(
+        self, benchmark: Benchmark, names: Sequence[str] | None = None
+    ) -> ImportedJudgements:
+        """Read the files of judgements. Give `names` while there are no stored answers to match."""
+        full_benchmark = self.session.full_benchmarks[benchmark.name]
+        forms = forms_held(
+            self.session.store, full_benchmark, self.session.forms_from_files(benchmark)
+        )
+        respondents = [] if names is not None else self.session.stored_respondents(benchmark)
+        if names is None:
+            names = [respondent.name for respondent in respondents]
+        texts = AnswerTexts(self.session.answers, full_benchmark, forms, respondents)
+        sources = [JudgementSource.parse(text) for text in self.session.options.judging.judgements]
+        return import_judgements(
+            full_benchmark, forms, sources, names, texts, partial=self.session.logs.partial
+        )
+
+    def live_judge(self, name: str) -> Respondent:
+        if is_recorded(name):
+            raise UsageError(
+                "a file cannot judge",
+                location=name,
+                remedy="Score its replies with `hqm score NAME --answers FILE --judgements FILE`.",
+            )
+        return self.session.live_respondent(name)
+
+    def ask(self, progress: Progress | None = None, stop: Stop = never_stop) -> Outcome:
+        """Ask the judges about every stored answer, and about the reference as often as `rejudge`
+        says.
+        """
+        outcomes: list[Outcome] = []
+        active: Judging | None = None
+        try:
+            for judging, ask in self._judging_tasks(progress, stop):
+                if active is not None and active.label != judging.label:
+                    active.close()  # two models may not have room beside each other
+                active = judging
+                outcomes.append(ask())
+        finally:
+            if active is not None:
+                active.close()
+        return sum_outcomes(outcomes)
+
+    def _judging_tasks(
+        self, progress: Progress | None, stop: Stop
+    ) -> Iterator[tuple[Judging, Callable[[], Outcome]]]:
+        """Yield each panel with a function that asks it and leaves it open."""
+        for benchmark in self.session.benchmarks:
+            judges = self.panels(benchmark)
+            if not judges:
+                continue
+            respondents = self.session.stored_respondents(benchmark)
+            forms = forms_held(
+                self.session.store, benchmark, self.session.forms_from_files(benchmark)
+            )
+            for cell in cells_in(self.session.asks, benchmark, list(forms.values()), respondents):
+                form = forms[cell.form]
+                rows = self.session.answers.with_resolution(cell.resolution).by_respondent(
+                    benchmark, form, respondents, cell.run
+                )
+                # the first judge is asked of every administration; the others, and repetitions,
+                # of the reference alone
+                askings = [(judges[0], 0)]
+                if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
+                    askings = [(judges[0], n) for n in range(self.session.options.judging.rejudge)]
+                    askings += [(judging, 0) for judging in judges[1:]]
+                for judging, asking in askings:
+                    yield judging, partial(judging.judge, form, rows, asking, progress, stop)
+            units = self._labelled_units(benchmark, respondents)
+            if units:
+                for judging in judges:
+                    yield judging, partial(judging.decide, units, progress, stop)
+
+    def _labelled_units(
+        self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
+    ) -> list[Unit]:
+        """Return the units that people labelled, about which `levels=stage` asks each stage."""
+        if STAGE not in self.session.options.judging.levels or not benchmark.stages:
+            return []
+        form = benchmark.original
+        path = self.session.options.judging.criterion
+        if path is None:
+            labels = stored_labels(self.session.store, benchmark, form, 0)
+        else:
+            names = [respondent.name for respondent in respondents]
+            labels = Labels(tuple(benchmark.read_criterion(path, form, names)))
+        answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
+        return judge_units(labelled_units(benchmark, form, labels), answers)
+
+    def pending(self) -> dict[str, int]:
+        """Return judge -> number of questions about stored answers that still lack a reply."""
+        pending: dict[str, int] = {}
+        for benchmark in self.session.benchmarks if self.session.options.judging.judges else ():
+            for judging in self.panels(benchmark):
+                respondents = self.session.stored_respondents(benchmark)
+                rows = self.session.answers.by_respondent(
+                    benchmark, benchmark.original, respondents, 0
+                )
+                units = self._labelled_units(benchmark, respondents)
+                count = judging.pending(benchmark.original, rows, units)
+                pending[judging.panel.label] = pending.get(judging.panel.label, 0) + count
+        return pending
