@@ -39,12 +39,11 @@ _load_exported, _, EXPORTED = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     """Return an exported name, or one of version 0.2.0 that moved."""
-    try:
+    if name in EXPORTED:
         return _load_exported(name)
-    except AttributeError:
-        from hqm.moved_names import MOVED_NAMES, find_moved
+    from hqm.moved_names import MOVED_NAMES, find_moved
 
-        return find_moved(__name__, name, MOVED_NAMES)
+    return find_moved(__name__, name, MOVED_NAMES)
 
 
 __all__ = [

@@ -76,26 +76,27 @@ class HQMError(Exception):
     @property
     def what(self) -> str:
         """Deprecated name of `message`."""
-        _warn_renamed("what", "message")
+        _warn_renamed("what", "message", stacklevel=3)
         return self.message
 
     @property
     def place(self) -> str:
         """Deprecated name of `location`."""
-        _warn_renamed("place", "location")
+        _warn_renamed("place", "location", stacklevel=3)
         return self.location
 
 
-def _warn_renamed(old: str, new: str) -> None:
+def _warn_renamed(old: str, new: str, stacklevel: int) -> None:
     text = f"{old!r} of HQM's errors is called {new!r} since 0.3.0; the old name goes in 0.4.0"
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
 
 
 def _deprecated(keywords: dict[str, Any], old: str, new: str, value: Any) -> Any:
     """The value of a keyword, taken from its deprecated name where a caller still uses that."""
     if old not in keywords:
         return value
-    _warn_renamed(old, new)
+    # the caller stands two calls above this one: behind the __init__ of the error
+    _warn_renamed(old, new, stacklevel=4)
     return keywords.pop(old)
 
 

@@ -558,6 +558,18 @@ def test_names_of_the_version_before_are_found_and_warn() -> None:
             package.no_such_name  # noqa: B018
 
 
+def test_errors_take_the_keywords_of_the_version_before_and_warn() -> None:
+    with pytest.warns(DeprecationWarning, match="HQM.s errors") as warned:
+        error = hqm.DataError("it is blue", place="a.csv", given="bleu", known=("blue",))
+    assert {warning.filename for warning in warned} == {__file__}, "the caller is named"
+    assert (error.location, "blue" in error.remedy) == ("a.csv", True)
+    with pytest.warns(DeprecationWarning, match="HQM.s errors") as warned:
+        assert (error.what, error.place) == ("it is blue", "a.csv")
+    assert {warning.filename for warning in warned} == {__file__}
+    with pytest.raises(TypeError, match="colour"):
+        hqm.DataError("it is blue", colour="blue")
+
+
 def test_a_module_says_what_it_is_and_is_not_too_long() -> None:
     assert len(MODULES) > 200
     for path in MODULES:
