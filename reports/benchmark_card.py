@@ -118,9 +118,12 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             " from one"
             " run (rho_G) is {value}",
         )
+    agreements: dict[str, Estimate] = {}
     for estimate in audit.all_estimates:
         if estimate.indicator == "parallel_forms.icc_a1" and estimate.metric == metric:
-            yield from _wording_quotes(audit, version, estimate)
+            agreements.setdefault(estimate.other, estimate)
+    for agreement in agreements.values():
+        yield from _wording_quotes(audit, version, agreement)
     for r in audit.all_estimates:
         if (
             r.indicator == "criterion.pearson"
