@@ -32,16 +32,14 @@ from hqm import (
     Metric,
     Response,
     Verdict,
-    answers_by_id,
     finding,
-    located_records,
     ratio,
-    read_json,
     read_records,
-    required_field,
-    rounded,
-    same_question,
 )
+from hqm.benchmark.findings import same_question
+from hqm.benchmark.released_files import answers_by_id
+from hqm.files.records import located_records, read_json, required_field
+from hqm.scoring.metrics import rounded
 
 _KINDS = {
     "discriminative-attribute-state": ("attribute", "state"),

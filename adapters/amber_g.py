@@ -50,20 +50,17 @@ from hqm import (
     Form,
     Item,
     Metric,
-    Recipe,
     Response,
     ScoredAnswer,
     Verdict,
-    answers_by_id,
     finding,
-    located_records,
-    made_up_objects,
     ratio,
-    read_json,
     read_records,
-    read_text,
-    required_field,
 )
+from hqm.benchmark.analyses import made_up_objects
+from hqm.benchmark.released_files import answers_by_id
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.scoring.words.interfaces import Recipe
 
 FIFTHS = (20, 40, 60, 80, 100)
 PEOPLE = frozenset("person people individual man woman boy girl child kid".split())

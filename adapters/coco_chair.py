@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from hqm import (
-    CHAIR,
     Analysis,
     AnswerError,
     Benchmark,
@@ -44,16 +43,13 @@ from hqm import (
     Response,
     ScoredAnswer,
     Verdict,
-    chair_tally,
-    digest,
     finding,
-    json_values,
-    located_records,
-    made_up_objects,
-    read_json,
-    read_text,
-    required_field,
 )
+from hqm.benchmark.analyses import made_up_objects
+from hqm.files.archives import json_values
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.scoring.metrics import CHAIR, chair_tally
+from hqm.signature import digest
 
 INSTRUCTIONS = (
     "Provide a brief description of the given image.",

@@ -49,31 +49,27 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemQueue,
     Judgement,
-    LabelContext,
     Metric,
     Recording,
     Response,
-    Row,
     ScoredAnswer,
     Stage,
     Verdict,
-    answer_text,
     build_parallel,
-    fill,
     finding,
-    join_by_picture,
-    located_records,
     mean_of,
-    parser,
     read_records,
-    read_text,
-    released_file,
-    required_field,
-    reword_item,
-    template_in,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import ItemQueue, released_file
+from hqm.files.records import located_records, read_text, required_field
+from hqm.forms.make_forms import reword_item
+from hqm.imports.human_labels import LabelContext
+from hqm.imports.match import join_by_picture
+from hqm.imports.row import Row, answer_text
+from hqm.judges.procedure import template_in
+from hqm.scoring.parsers import parser
 
 KINDS = {
     "entity": "Entities",

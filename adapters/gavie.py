@@ -35,20 +35,17 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemQueue,
     Metric,
-    Replies,
     Response,
     Verdict,
-    fill,
     finding,
-    located_records,
     mean_of,
-    read_json,
     read_records,
-    read_text,
-    required_field,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import ItemQueue
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.imports.row import Replies
 
 _TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
 _HEADING = re.compile(

@@ -55,29 +55,22 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemQueue,
     Metric,
-    Parser,
-    Replies,
     Response,
     ScoredAnswer,
     Verdict,
-    common_words,
-    contradict,
-    fill,
     finding,
-    located_records,
     mean_of,
-    parser,
     ratio,
-    read_json,
     read_records,
-    read_text,
-    required_field,
-    rouge_l,
-    texts_in,
-    words_of,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import ItemQueue, texts_in
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.imports.match import contradict
+from hqm.imports.row import Replies
+from hqm.scoring.parsers import Parser, parser
+from hqm.scoring.rules import common_words, rouge_l, words_of
 
 PARTS = ("in_domain", "out_of_domain")
 KINDS = ("relation", "object", "attribute", "event")

@@ -54,25 +54,23 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemAnswers,
-    LeftOut,
     Metric,
     NoReply,
     Recording,
-    Replies,
     Response,
-    Row,
     UnreadableReply,
     Verdict,
     build_parallel,
-    fill,
-    located_records,
     read_records,
-    released_file,
-    required_field,
-    template_in,
-    yes_no_tally,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import released_file
+from hqm.files.records import located_records, required_field
+from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.row import Replies, Row
+from hqm.judges.procedure import template_in
+from hqm.scoring.metrics import yes_no_tally
+from hqm.types import LeftOut
 
 _TYPES = {
     "chart": "comparison",

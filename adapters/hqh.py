@@ -46,30 +46,26 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemAnswers,
     Metric,
     NoReply,
     Recording,
-    Replies,
     Response,
     UnreadableReply,
     Verdict,
     build_parallel,
-    fill,
     finding,
-    located_records,
     mean_of,
-    name_placeholders,
-    read_json,
     read_records,
-    read_text,
-    released_file,
-    required_field,
-    reword_item,
-    same_question,
-    settle,
-    template_in,
 )
+from hqm.benchmark.findings import same_question
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import name_placeholders, released_file
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.forms.make_forms import reword_item
+from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.row import Replies
+from hqm.judges.procedure import template_in
+from hqm.scoring.rules import settle
 
 TYPES = (
     "action",

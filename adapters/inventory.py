@@ -13,20 +13,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from hqm import (
-    CHAIR,
-    Analysis,
-    Benchmark,
-    DataError,
-    Item,
-    Metric,
-    Response,
-    ScoredAnswer,
-    Verdict,
-    chair_tally,
-    mentioned,
-    read_json,
-)
+from hqm import Analysis, Benchmark, DataError, Item, Metric, Response, ScoredAnswer, Verdict
+from hqm.files.records import read_json
+from hqm.scoring.metrics import CHAIR, chair_tally, mentioned
 
 ARMS = ("selected", "control")
 """The parts of what the recipe `valor` makes."""

@@ -16,18 +16,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hqm import (
-    LETTERS,
-    Benchmark,
-    DataError,
-    Form,
-    Item,
-    Recording,
-    Response,
-    located_records,
-    read_json,
-    required_field,
-)
+from hqm import Benchmark, DataError, Form, Item, Recording, Response
+from hqm.files.records import located_records, read_json, required_field
+from hqm.types import LETTERS
 
 
 class MathVista(Benchmark):

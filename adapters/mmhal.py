@@ -36,29 +36,22 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemAnswers,
-    JudgeOutput,
     Metric,
     Recording,
-    Replies,
     Response,
-    Row,
     UnreadableReply,
     Verdict,
-    answer_text,
-    check_questions,
-    fill,
     finding,
-    located_records,
     mean_of,
-    name_placeholders,
-    read_json,
     read_records,
-    read_text,
-    released_file,
-    required_field,
-    template_in,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import name_placeholders, released_file
+from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.match import check_questions
+from hqm.imports.row import JudgeOutput, Replies, Row, answer_text
+from hqm.judges.procedure import template_in
 
 KINDS = (
     "attribute",

@@ -19,20 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hqm import (
-    LETTERS,
-    Benchmark,
-    DataError,
-    Finding,
-    Form,
-    Item,
-    Recording,
-    Response,
-    finding,
-    located_records,
-    parse_value,
-    required_field,
-)
+from hqm import Benchmark, DataError, Finding, Form, Item, Recording, Response, finding
+from hqm.files.records import located_records, parse_value, required_field
+from hqm.types import LETTERS
 
 FORMS = {
     ("standard10", "direct"): "original",

@@ -40,21 +40,20 @@ from hqm import (
     Form,
     Item,
     Metric,
-    Recipe,
     Response,
     Verdict,
-    answer_text,
-    contradict,
-    fill,
     finding,
-    located_records,
     mean_of,
-    pyarrow_library,
     ratio,
     read_records,
-    required_field,
-    template_in,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.files.parquet import pyarrow_library
+from hqm.files.records import located_records, required_field
+from hqm.imports.match import contradict
+from hqm.imports.row import answer_text
+from hqm.judges.procedure import template_in
+from hqm.scoring.words.interfaces import Recipe
 
 INSTRUCTION = "Describe the image."
 IGNORED = frozenset("painting drawing photo picture portrait photograph".split())

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from hqm import (
-    YES_NO,
     AnswerError,
     Benchmark,
     DataError,
@@ -34,24 +33,26 @@ from hqm import (
     Item,
     Metric,
     Response,
-    Row,
     Verdict,
+    finding,
+    ratio,
+    read_records,
+)
+from hqm.benchmark.corrected_keys import read_key
+from hqm.benchmark.findings import same_question
+from hqm.files.records import located_records, required_field
+from hqm.imports.match import (
     check_questions,
     check_rows,
     contradict,
-    finding,
     join_by_picture,
     join_once,
-    located_records,
     normalised,
     of_parts,
-    ratio,
-    read_key,
-    read_records,
-    required_field,
-    same_question,
     with_questions_beside,
 )
+from hqm.imports.row import Row
+from hqm.scoring.metrics import YES_NO
 
 SOURCES, SPLITS = ("coco", "aokvqa", "gqa"), ("random", "popular", "adversarial")
 PARTS = tuple(f"{source}_{split}" for source, split in itertools.product(SOURCES, SPLITS))

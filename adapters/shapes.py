@@ -18,19 +18,8 @@ from typing import Any
 from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
 from hqm.benchmarks.shapes.scene import Scene, draw
 
-from hqm import (
-    CHAIR,
-    Benchmark,
-    Card,
-    DataError,
-    Form,
-    Item,
-    Metric,
-    Response,
-    Verdict,
-    chair_tally,
-    read_records,
-)
+from hqm import Benchmark, Card, DataError, Form, Item, Metric, Response, Verdict, read_records
+from hqm.scoring.metrics import CHAIR, chair_tally
 
 
 class Shapes(Benchmark):

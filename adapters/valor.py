@@ -50,25 +50,21 @@ from hqm import (
     Finding,
     Form,
     Item,
-    ItemAnswers,
     Metric,
-    Replies,
     Response,
     ScoredAnswer,
     Verdict,
-    fill,
     finding,
     mean_of,
-    mentioned,
-    parse_value,
-    read_json,
     read_records,
-    read_text,
     reading,
-    released_file,
-    required_field,
-    texts_in,
 )
+from hqm.benchmark.judge_api import fill
+from hqm.benchmark.released_files import released_file, texts_in
+from hqm.files.records import parse_value, read_json, read_text, required_field
+from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.row import Replies
+from hqm.scoring.metrics import mentioned
 
 _TYPES = dict(
     zip(PARTS, ("existence", "attribute", "attribute", "relation", "comparison"), strict=True)

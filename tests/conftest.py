@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
+from hqm.administration.asks import StoredRespondent
 from hqm.benchmark.registry import check_origin
 from hqm.cli import main
 from hqm.imports.log_answers import Recording
@@ -394,7 +395,7 @@ def recorded(name: str, answers: dict[tuple[str, int], dict[str, str]]) -> Recor
 
 def administered(
     store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
-) -> list[hqm.StoredRespondent]:
+) -> list[StoredRespondent]:
     """Put recorded respondents into a store; the respondents as the store knows them."""
     from hqm.administration.stored_answers import forms_of
 

@@ -13,6 +13,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Form, Item, Response
 from hqm.auditing.one_file import score_file
+from hqm.benchmark.findings import check_form
 from tests.messages import text_of
 
 pytestmark = pytest.mark.data
@@ -25,8 +26,7 @@ def record(item: Item) -> tuple[Any, ...]:
 def findings(name: str, data: Path) -> dict[str, hqm.Finding]:
     benchmark = hqm.load(name, data=data)
     return {
-        f.name: f
-        for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))
+        f.name: f for f in (*check_form(benchmark.original), *benchmark.check(benchmark.original))
     }
 
 

@@ -16,7 +16,10 @@ import pytest
 
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
+from hqm.administration.asks import Job
 from hqm.administration.costs import forecast
+from hqm.administration.stored_answers import respondents_in
+from hqm.errors import ImageError
 from tests.conftest import NIGHTLY, Run, in_one_process, needs_torch, recorded
 from tests.quick_respondent import environment_with_quick
 
@@ -61,9 +64,7 @@ class Counting:
         pass
 
 
-def plan(
-    store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2
-) -> list[hqm.Job]:
+def plan(store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2) -> list[Job]:
     asks, assignment = Asks(store, blind=True), hqm.assign(respondent, benchmark)
     return [
         hqm.plan_job(asks, assignment, Administration(benchmark.original, run))
@@ -157,7 +158,7 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
     for i in range(3):
         (folder / f"{i}.png").unlink()
     asks = Asks(store)
-    respondents = hqm.respondents_in(asks, benchmark)
+    respondents = respondents_in(asks, benchmark)
     matrix = hqm.Answers(asks).matrix(benchmark, hqm.Cell(), benchmark.original, respondents)
     assert matrix.values.tolist() == [[1.0, 1.0, 1.0]], (
         "a store can be read where the pictures are not"
@@ -171,7 +172,7 @@ def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").symlink_to(tmp_path / "secret.png")
     for name in ("a.png", "../secret.png", "/etc/passwd", "..\\secret.png", "C:/secret.png"):
-        with pytest.raises(hqm.ImageError, match="outside|leaves"):
+        with pytest.raises(ImageError, match="outside|leaves"):
             image_path(tmp_path / "images", name)
 
 
@@ -187,7 +188,7 @@ def test_popes_rows_are_5127_distinct_questions(data: Path, store: Store, tmp_pa
     assert (job.rows, job.distinct, len(job.todo)) == (9000, 5127, 5127)
 
 
-def plan_live(store: Store, benchmark: hqm.Benchmark) -> hqm.Job:
+def plan_live(store: Store, benchmark: hqm.Benchmark) -> Job:
     return hqm.plan_job(
         Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
     )
@@ -220,7 +221,7 @@ def test_a_recorded_respondent_is_asked_what_it_recorded(store: Store, dogs: Pat
     )
     assert len(job.todo) == 2
     hqm.administer(store, [job])
-    respondents = hqm.respondents_in(asks, benchmark)
+    respondents = respondents_in(asks, benchmark)
     matrix = hqm.Answers(asks).matrix(benchmark, hqm.Cell(), benchmark.original, respondents)
     assert matrix.state_counts()["recorded/a"]["missing"] == 10
 

@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.sentences import headline, remedy_lines
-from hqm.reports.tables import percent
+from hqm.reports.pages.sentences import headline, remedy_lines
+from hqm.reports.tables.table import percent
 from typer.testing import CliRunner
 
 import hqm
 from hqm import BenchmarkAudit
 from hqm.auditing.seven_questions import find_remedies
+from hqm.benchmark.corrected_keys import read_key
 from hqm.cli import program
 from tests.browser import Browser
 from tests.conftest import NIGHTLY, Run
@@ -224,7 +225,7 @@ def test_marks_leave_the_page_as_a_key(
         == f"4 of {len(items)} marked"
     )
     file = downloaded(browser, "button[data-review]", tmp_path, f"{benchmark.name}-reviewed.csv")
-    key = hqm.read_key(file, benchmark)
+    key = read_key(file, benchmark)
     was = {item: benchmark.original.by_id[item].target for item in items}
     assert key.targets == {
         kept_item: was[kept_item],
@@ -258,7 +259,7 @@ def test_reviewed_keys_change_the_scores(
     wrong = [*drawing.wrong_keys, *(twin for _, twin in drawing.twins)]
     lines = ["item,target,mark", *(f"{item},,wrong key" for item in wrong)]
     (tmp_path / "reviewed.csv").write_text("\n".join(lines) + "\n")
-    key = hqm.read_key(tmp_path / "reviewed.csv", hqm.load(str(drawing.folder)))
+    key = read_key(tmp_path / "reviewed.csv", hqm.load(str(drawing.folder)))
     assert key.targets == {item: drawing.truth[item] for item in wrong}
     before = max(row.scores["accuracy"] or 0 for row in audit_in(folder).respondents)
     answers = tmp_path / "strong.jsonl"
@@ -291,7 +292,7 @@ def test_what_a_mark_lacks_is_said(
     ):
         (tmp_path / "key.csv").write_text(f"item,target,mark\n{line}\n")
         with pytest.raises(hqm.DataError, match=says):
-            hqm.read_key(tmp_path / "key.csv", benchmark)
+            read_key(tmp_path / "key.csv", benchmark)
 
 
 def test_every_list_leaves_the_page_and_the_command_whole(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hqm import make_respondent
+from hqm.respondents import make_respondent
 from tests.conftest import needs_torch
 from tests.test_families import answers, make_requests, pictures, texts, tiny_model
 

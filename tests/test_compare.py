@@ -11,26 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.reports.compare_page import comparison_tables, render
-from hqm.reports.latex_tables import latex
+from hqm.reports.latex.latex_tables import latex
+from hqm.reports.pages.compare_page import comparison_tables, render
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import hqm
-from hqm import (
-    Audit,
-    BenchmarkAudit,
-    Comparison,
-    DataError,
-    DesignError,
-    Measure,
-    Store,
-    UsageError,
-    compare_audits,
-)
+from hqm import Audit, BenchmarkAudit, Comparison, DataError, DesignError, Store, UsageError
 from hqm.auditing.study_records import JackknifeRecord, jackknife_rows, read_jackknife_records
 from hqm.commands.options import RunOptions
 from hqm.commands.rescoring import audit_readings
+from hqm.comparison.compare import compare_audits
 from hqm.comparison.measure_tests import (
     agreements,
     by_types,
@@ -38,8 +29,8 @@ from hqm.comparison.measure_tests import (
     separations,
     williams_comparisons,
 )
+from hqm.comparison.measures import Measure
 from hqm.psychometrics import (
-    LeaveOneOutScores,
     difference_over_clusters,
     holm,
     holm_in_order,
@@ -49,7 +40,8 @@ from hqm.psychometrics import (
     signal_detection,
     weighted_reliability,
 )
-from hqm.psychometrics.compare_reliability import reliability_of_sets
+from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores, reliability_of_sets
+from hqm.scoring.metrics import YES_NO
 from tests.conftest import Run, administered, recorded
 from tests.messages import tells, text_of
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
@@ -356,7 +348,7 @@ def test_holm_in_order_is_holm_for_single_tests_and_never_skips_a_step() -> None
 
 
 def test_d_prime_is_that_of_signal_detection() -> None:
-    metric = next(m for m in hqm.YES_NO if m.name == "d_prime")
+    metric = next(m for m in YES_NO if m.name == "d_prime")
     sums = {
         "tp": np.array([20.0, 0, 5]),
         "fn": np.array([5.0, 9, 0]),

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from hqm import compare_audits
+from hqm.comparison.compare import compare_audits
 from tests.conftest import NIGHTLY, counts
 from tests.messages import text_of
 from tests.perf.compare_errors import (

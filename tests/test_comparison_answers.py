@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hqm.reports.compare_page import (
+from hqm.reports.pages.compare_page import (
     comparison_tables,
     render,
     sections,
     strips,
 )
-from hqm.reports.comparison_answers import (
+from hqm.reports.pages.comparison_answers import (
     difference_in_words,
     largest_difference,
     measure_noun,
@@ -25,9 +25,12 @@ from hqm.reports.comparison_answers import (
     unknown_answers,
 )
 
-from hqm import BudgetRow, Comparison, Difference, ErrorBudget, Estimate, Interval
-from hqm.comparison.measures import Agreement, Separation
-from hqm.psychometrics import BenchmarkAgreement, Coefficient, ReliabilityDifference
+from hqm import Comparison, ErrorBudget, Estimate, Interval
+from hqm.auditing.budget import BudgetRow
+from hqm.comparison.measures import Agreement, Difference, Separation
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.agreement.ranks import BenchmarkAgreement
+from hqm.psychometrics.reliability.compare_reliability import ReliabilityDifference
 from tests.messages import tells, text_of
 from tests.test_compare import measure
 

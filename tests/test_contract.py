@@ -6,9 +6,10 @@ import pytest
 
 import hqm
 from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.findings import check_form
 from hqm.benchmark.registry import card
 from hqm.forms.make_forms import read_form, write_form
-from hqm.types import Form
+from hqm.types import STATES, Form
 from tests.conftest import NO_DATA
 
 
@@ -94,12 +95,12 @@ def test_a_form_survives_its_file(benchmark: Benchmark, sample: Form, tmp_path) 
 def test_every_answer_gets_a_verdict(benchmark: Benchmark, sample: Form, text: str) -> None:
     for item in (*sample.items[:10], *benchmark.parallel(sample).items[:10]):
         verdict = benchmark.verdict(item, hqm.Response(text))
-        assert verdict.state in hqm.STATES
+        assert verdict.state in STATES
         assert verdict.scored == (verdict.value is not None)
         assert verdict.scored or verdict.reason
         assert all(value == value for value in verdict.tally.values()), "no NaN in a tally"
         for judge in benchmark.judges().values():
-            assert judge(item, hqm.Response(text)).state in hqm.STATES
+            assert judge(item, hqm.Response(text)).state in STATES
 
 
 def test_an_error_is_never_scored(benchmark: Benchmark, sample: Form) -> None:
@@ -124,7 +125,7 @@ def test_metrics_are_named_and_audited(benchmark: Benchmark) -> None:
 
 
 def test_findings_are_sentences(benchmark: Benchmark) -> None:
-    for finding in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original)):
+    for finding in (*check_form(benchmark.original), *benchmark.check(benchmark.original)):
         assert finding.name == finding.name.lower()
         assert len(finding.sentence) > 20
 

@@ -18,12 +18,11 @@ import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
 from hqm.auditing.study_records import read_components
 from hqm.cli import program
+from hqm.comparison.compare import compare_audits
 from hqm.decisions.design_space import AXES, Space, parse_target
-from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
+from hqm.decisions.prices import UnitPrices, parse_prices, read_prices, unit_prices
 from hqm.imports.log_answers import Recording
 from hqm.psychometrics import (
-    StudyComponents,
-    StudySize,
     compare_studies,
     crossed_components,
     d_study,
@@ -32,7 +31,8 @@ from hqm.psychometrics import (
     g_study,
     study_variance_components,
 )
-from hqm.psychometrics.study_forecast import error_components
+from hqm.psychometrics.variance.study_forecast import StudySize, error_components
+from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.respondents.base import RecordedRespondent
 from tests.conftest import ROOT, administered, write_benchmark
 from tests.messages import pattern_of, tells, text_of
@@ -601,7 +601,7 @@ def test_a_target_that_means_nothing_is_an_error(text: str, words: str) -> None:
 def test_a_price_list_with_a_mistake_names_it(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "prices.toml").write_text(text)
     with pytest.raises(DataError, match=words) as caught:
-        hqm.read_prices(tmp_path / "prices.toml")
+        read_prices(tmp_path / "prices.toml")
     assert "prices.toml" in str(caught.value)
 
 
@@ -675,10 +675,10 @@ def noisier(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
 
 
 def test_a_comparison_forecasts_which_to_trust(audit: Audit, noisier: BenchmarkAudit) -> None:
-    from hqm.reports.compare_page import comparison_tables, render
-    from hqm.reports.comparison_answers import forecast_sentences
+    from hqm.reports.pages.compare_page import comparison_tables, render
+    from hqm.reports.pages.comparison_answers import forecast_sentences
 
-    comparison = hqm.compare_audits([audit, noisier], metrics=["accuracy"], forecast=True)
+    comparison = compare_audits([audit, noisier], metrics=["accuracy"], forecast=True)
     (pair,) = comparison.forecasts
     assert (pair.unit, pair.cost) == ("answers", 72.0 * RESPONDENTS)
     assert pair.items == (72, 72)
@@ -694,7 +694,7 @@ def test_a_comparison_forecasts_which_to_trust(audit: Audit, noisier: BenchmarkA
     data = json.loads(comparison.to_json())
     assert data["forecasts"][0]["these"]["difference"] == pair.these.difference
     assert "components" not in data["measures"][0]
-    assert hqm.compare_audits([audit, noisier], metrics=["accuracy"]).forecasts == ()
+    assert compare_audits([audit, noisier], metrics=["accuracy"]).forecasts == ()
 
 
 def test_unequal_prices_make_unequal_studies(audit: Audit, noisier: BenchmarkAudit) -> None:

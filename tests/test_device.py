@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm import Request, RespondentError, Response, Sampling
 from hqm.administration.engines import local
-from hqm.respondents import hf_loading
+from hqm.respondents import hf_loading, make_respondent
 from tests.conftest import NO_TORCH
 from tests.messages import pattern_of, text_of
 

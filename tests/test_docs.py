@@ -12,6 +12,8 @@ from typer.main import get_command
 import hqm
 from hqm.cli import program
 from hqm.commands.help import every_command
+from hqm.scoring.parsers import PARSERS
+from hqm.types import STATES
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,8 +47,8 @@ def test_every_parser_state_and_key_is_documented() -> None:
     from hqm.benchmark.card import Card
 
     for word in (
-        *hqm.PARSERS,
-        *hqm.STATES,
+        *PARSERS,
+        *STATES,
         *hqm.HALLUCINATION_TYPES,
         *Card.model_fields,
     ):

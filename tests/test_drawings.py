@@ -13,12 +13,12 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hqm.reports import drawings
-from hqm.reports.drawings import plot, scatter, ticks
-from hqm.reports.phrases import Points
-from hqm.reports.plots import draw
-from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
-from hqm.reports.report_page import render
+from hqm.reports.figures import drawings
+from hqm.reports.figures.drawings import plot, scatter, ticks
+from hqm.reports.figures.plots import draw
+from hqm.reports.figures.report_figures import board_figure, budget_figure, budget_strip
+from hqm.reports.pages.phrases import Points
+from hqm.reports.pages.report_page import render
 from PIL import ImageFont
 
 import hqm

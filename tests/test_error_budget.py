@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from hqm.psychometrics.error_budget import (
+from hqm.psychometrics.variance.error_budget import (
     MIN_MOVES,
     change_band,
     gap_interval,

@@ -392,7 +392,7 @@ def test_an_audit_is_eight_calls_from_the_command_line_to_a_coefficient(
         tmp_path / "out",
     )
     stacks = own_callers(
-        lambda: run(*command), "pearson", "psychometrics/correlation.py", "/indicators/"
+        lambda: run(*command), "pearson", "psychometrics/validity/correlation.py", "/indicators/"
     )
     assert stacks
     deepest = max(stacks, key=len)

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm import Request, RespondentError, Response, Sampling
+from hqm.respondents import make_respondent
 from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
 from tests.conftest import NIGHTLY, needs_torch, nightly
@@ -1133,7 +1134,8 @@ IN_A_WORKER = """
 import json, sys
 import hqm.administration.engines.warm
 from pathlib import Path
-from hqm import Request, Sampling, make_respondent
+from hqm import Request, Sampling
+from hqm.respondents import make_respondent
 folders, questions, picture = json.loads(sys.argv[1])
 for folder in folders:
     respondent = make_respondent(f"hf/{folder}")

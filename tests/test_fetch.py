@@ -19,6 +19,7 @@ import hqm
 from hqm.benchmark.card import Card
 from hqm.benchmark.download import Origin, data_root, fetch
 from hqm.benchmark.registry import card, cards
+from hqm.errors import ImageError
 from tests.servers import AppServer
 
 BODY = bytes(range(256)) * 4000
@@ -111,7 +112,7 @@ def test_without_the_network_the_address_and_the_place_are_said(
 
 
 def test_a_path_may_not_leave_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(hqm.ImageError):
+    with pytest.raises(ImageError):
         list(fetch(card_of("", path="../out.bin"), tmp_path))
 
 

@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import hqm
-from hqm import Request, Sampling, make_respondent
+from hqm import Request, Sampling
 from hqm.cli import program
+from hqm.respondents import make_respondent
 from hqm.respondents.server_replies import ListedTokens, read_reply
 from tests.conftest import needs_torch
 from tests.messages import tells

@@ -12,7 +12,8 @@ import pytest
 
 from hqm.indicators import case, warn
 from hqm.indicators.flags import Warned, length_confound
-from hqm.psychometrics import Coefficient, FamilyDependence
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.scoring.metrics import Metric
 from hqm.types import Estimate, Interval
 from tests.messages import text_of

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hqm
-from hqm import DataError, Form, Item, NoRule
+from hqm import DataError, Form, Item
+from hqm.errors import NoRule
 from hqm.forms.grammar import is_negated
 from hqm.forms.make_forms import (
     build_parallel,

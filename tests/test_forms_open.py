@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqm import Form, Item, NoRule
+from hqm import Form, Item
+from hqm.errors import NoRule
 from hqm.forms.find_question import mode_of
 from hqm.forms.make_forms import build_parallel, count_modes, flip_item, rephrase_item
 from hqm.forms.rephrase import look_first, rephrase_open

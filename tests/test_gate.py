@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hqm.reports.phrases import plain_text
-from hqm.reports.sentences import board_title, wordings_to_average
+from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.sentences import board_title, wordings_to_average
 
 import hqm
 from hqm.auditing import definitions

@@ -13,10 +13,10 @@ import types
 from pathlib import Path
 
 import pytest
-from hqm.reports.phrases import TERMS
+from hqm.reports.pages.phrases import TERMS
 
-import hqm
 from hqm.indicators import statistics
+from hqm.indicators.indicator import INDICATORS
 from tests.conftest import NO_TORCH, ROOT
 from tests.test_audits import PAGES as AUDITS
 from tests.test_site import DOCS, TRIED, WRITTEN, blocks, page_of
@@ -171,7 +171,7 @@ def test_the_glossary_has_the_words_of_the_reports(
 
 def test_every_indicator_answers_one_question(guide: dict[str, dict[str, list[str]]]) -> None:
     names = [name for names in guide["questions"].values() for name in names]
-    assert sorted(names) == sorted(hqm.INDICATORS)
+    assert sorted(names) == sorted(INDICATORS)
     assert all(title.endswith("?") for title in guide["questions"])
 
 
@@ -188,7 +188,7 @@ def test_the_menu_groups_the_indicators_by_question(guide: dict[str, dict[str, l
 def test_a_page_opens_in_plain_words_and_ends_with_the_function(
     generated_pages: dict[str, str], guide: dict[str, dict[str, list[str]]]
 ) -> None:
-    assert set(guide["reading"]) == set(hqm.INDICATORS)
+    assert set(guide["reading"]) == set(INDICATORS)
     for name, indicator in statistics().items():
         page = generated_pages[page_of(name)]
         opening = page.split("\n\n")[1]
@@ -233,6 +233,6 @@ def test_the_decision_table_names_indicators_that_exist() -> None:
         assert names, sentence
         for name, page in names:
             assert page_of(name) == f"indicators/{page}.md"
-            assert name in hqm.INDICATORS
+            assert name in INDICATORS
         assert re.search(r"\[`", report), sentence
         assert remark.strip()

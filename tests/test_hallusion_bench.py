@@ -14,6 +14,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Form, Response, Verdict
 from hqm.auditing.one_file import score_file
+from hqm.benchmark.findings import check_form
 from hqm.benchmark.judge_api import replay
 from hqm.lint.question_checks import faults_of_negation
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
@@ -93,8 +94,7 @@ def test_count_first_tenth_last_and_types(data: Path) -> None:
 def test_oddities(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
     by_name = {
-        f.name: f
-        for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))
+        f.name: f for f in (*check_form(benchmark.original), *benchmark.check(benchmark.original))
     }
     counts = {
         "wh-question": 18,

@@ -15,7 +15,9 @@ import pytest
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
+from hqm.benchmark.findings import check_form
 from hqm.benchmark.judge_api import replay
+from hqm.forms.rephrase import reword
 from hqm.scoring.matrix import MatrixBuilder
 from hqm.scoring.metrics import Metric
 from tests.messages import tells
@@ -116,8 +118,7 @@ def test_hqh_count_first_tenth_last(data: Path) -> None:
 def test_hqh_oddities(data: Path) -> None:
     benchmark = load(data)
     by_name = {
-        f.name: f
-        for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))
+        f.name: f for f in (*check_form(benchmark.original), *benchmark.check(benchmark.original))
     }
     # counted from the files by the authors of the facts this project is built on
     assert by_name["no-image-data"].count == 4000 - 1381
@@ -249,7 +250,7 @@ def test_hqh_parallel_questions(data: Path, capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_reworded_questions_keep_what_they_ask_about(question: str, expected: str) -> None:
-    assert hqm.reword(question).prompt == expected
+    assert reword(question).prompt == expected
 
 
 # --- scoring ---

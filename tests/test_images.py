@@ -16,9 +16,10 @@ import pytest
 from PIL import Image
 
 import hqm
-from hqm import Administration, Asks, CardError, DataError, ImageError, Store
+from hqm import Administration, Asks, CardError, DataError, Store
 from hqm.commands.options import AnsweringOptions, MaterialOptions, RunOptions
 from hqm.commands.session import Session
+from hqm.errors import ImageError
 from hqm.files.images import Checksums, check_picture, open_images
 from hqm.files.parquet import ParquetImages
 from tests.conftest import claims, needs_torch

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 import hqm
+from hqm.benchmark.corrected_keys import read_key
 from hqm.commands.python_api import NOT_ASKED
+from hqm.files.records import read_json, read_text
 from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of
 
@@ -344,10 +346,10 @@ def test_readers_take_strings(tmp_path: Path, dogs: Path) -> None:
     assert (
         hqm.read_records(path) == hqm.read_records(Path(path)) == [{"item": "q0", "target": "no"}]
     )
-    assert hqm.read_json(path) == {"item": "q0", "target": "no"}
-    assert hqm.read_text(path) == Path(path).read_text()
+    assert read_json(path) == {"item": "q0", "target": "no"}
+    assert read_text(path) == Path(path).read_text()
     assert hqm.Card.load(str(dogs / "card.toml")) == hqm.Card.load(dogs / "card.toml")
-    assert tuple(hqm.read_key(path, hqm.load(str(dogs))).changed) == ("q0",)
+    assert tuple(read_key(path, hqm.load(str(dogs))).changed) == ("q0",)
     assert hqm.Policy.load("release-small") == hqm.Policy.load(Path("release-small"))
 
 

@@ -18,6 +18,7 @@ from hqm.auditing.gate import Policy
 from hqm.imports.log_answers import Recording
 from hqm.indicators import Case, Indicator, case, comparisons
 from hqm.indicators import indicator as of_indicators
+from hqm.indicators.indicator import all_indicators
 from hqm.labels.people_labels import FAITHFUL, PooledLabels, StageEvidence
 from hqm.lint import answer_leaks
 from hqm.respondents.base import RecordedRespondent
@@ -327,7 +328,7 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
 
         return record
 
-    listed = hqm.all_indicators()
+    listed = all_indicators()
     for function in {function for indicator in listed for function in indicator.explains}:
         for name in {
             module for module in sys.modules if module.startswith(("hqm.indicators.", "hqm.lint."))
@@ -473,16 +474,18 @@ def test_an_indicator_is_added_in_one_file(
         "accuracy has no luck",
     )
     assert "half_of_pearson" in run("list", "indicators")[1]
-    names = importlib.import_module("hqm.reports.tables")
+    names = importlib.import_module("hqm.reports.tables.table")
     assert names.statistic_name("half_of_pearson") == "half of Pearson's r"
-    tables = importlib.import_module("hqm.reports.tables")
+    tables = importlib.import_module("hqm.reports.tables.table")
     assert any("half of Pearson's r" in row[0].text for row in tables.indicators_brief(audit).rows)
     assert tables.estimate_text(half).text == f"{half.value:.1f}"
     monkeypatch.syspath_prepend(DOCS)
     page = importlib.import_module("make.pages").made()["indicators/half_of_pearson.md"]
     assert "Half of a correlation." in page
     assert "## `hqm.psychometrics.pearson`" in page
-    evidence = importlib.import_module("hqm.reports.evidence_tables").estimates_by_family(audit)
+    evidence = importlib.import_module("hqm.reports.tables.evidence_tables").estimates_by_family(
+        audit
+    )
     (row,) = [r for t in evidence for r in t.rows if "half of Pearson's r" in r[0].text]
     assert "half a correlation" in [cell.small for cell in row]
     rule = {"indicator": "test_retest.half_of_pearson", "interval": "fixed_models", "at_least": 0.1}

@@ -21,7 +21,14 @@ from hqm.indicators import (
     single_items,
     without_pictures,
 )
-from hqm.psychometrics import Coefficient, CorrectedScores
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.inference.families import Influence
+from hqm.psychometrics.items.item_statistics import LabelError, LabelErrors
+from hqm.psychometrics.items.leaks import Stratum
+from hqm.psychometrics.items.type_strengths import Dimensionality
+from hqm.psychometrics.items.wrong_keys import ItemToRead, PlantedFaults, ReadingList
+from hqm.psychometrics.validity.correction import CorrectedScores
+from hqm.psychometrics.validity.criterion import CriterionValidity
 from hqm.scoring.metrics import ACCURACY as CHOICE
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell
@@ -428,7 +435,7 @@ def test_a_short_form_needs_its_own_calibration_and_all_its_items() -> None:
 
 
 def stratum(kind: str, part: str, low: float, *, cue: str = "", is_leak: bool = False) -> Any:
-    return psy.Stratum(kind, part, cue, 9, 8, 0.7, 0.6, 0.1, low, 0.3, 0.02, is_leak, 0.2)
+    return Stratum(kind, part, cue, 9, 8, 0.7, 0.6, 0.1, low, 0.3, 0.02, is_leak, 0.2)
 
 
 def leaky_case(monkeypatch: pytest.MonkeyPatch, **studies: Any) -> Case:
@@ -562,7 +569,7 @@ def test_strengths_in_single_types_are_shown_or_would_have_been_missed(
     reason: str,
     flags: tuple[str, ...],
 ) -> None:
-    study = psy.Dimensionality(
+    study = Dimensionality(
         type_sd=0.3, shared=0.8, by_type=(("existence", 4, 0.2),), n=9, n_items=20, **fields
     )
     monkeypatch.setattr(internal_consistency, "dimensionality", lambda *_, **__: study)
@@ -579,7 +586,7 @@ def test_strengths_in_single_types_are_shown_or_would_have_been_missed(
 
 
 def reading_entry(item: int, expected: float = 0.5, fails: tuple[int, ...] = (0,)) -> Any:
-    return psy.ItemToRead(item, -0.4, fails, expected)
+    return ItemToRead(item, -0.4, fails, expected)
 
 
 @pytest.mark.parametrize(
@@ -594,7 +601,7 @@ def reading_entry(item: int, expected: float = 0.5, fails: tuple[int, ...] = (0,
 def test_a_reading_list_says_how_many_faults_to_expect(
     monkeypatch: pytest.MonkeyPatch, doubt: str, power: float, status: str
 ) -> None:
-    study = psy.ReadingList(
+    study = ReadingList(
         (reading_entry(3, 0.9, (0, 2)), reading_entry(1)),
         faults=NAN if doubt else 1.4,
         doubt=doubt,
@@ -626,15 +633,13 @@ def test_a_reading_list_says_how_many_faults_to_expect(
 
 
 def test_label_errors_are_named_by_the_test_or_by_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = psy.ReadingList(
+    listed = ReadingList(
         (), named=(reading_entry(3, 0.9), reading_entry(1, 0.8)), planted=4, power_named=0.5
     )
-    tested = psy.LabelErrors(
-        (psy.LabelError(3, -0.5, 0.7, 0.01), psy.LabelError(0, -0.3, 0.6, 0.02))
-    )
+    tested = LabelErrors((LabelError(3, -0.5, 0.7, 0.01), LabelError(0, -0.3, 0.6, 0.02)))
     monkeypatch.setattr(single_items, "reading_list", lambda *_, **__: listed)
     monkeypatch.setattr(single_items, "label_error_candidates", lambda *_, **__: tested)
-    power = psy.PlantedFaults(0.3, 0.01, 5, 40)
+    power = PlantedFaults(0.3, 0.01, 5, 40)
     monkeypatch.setattr(single_items, "planted_faults", lambda *_, **__: power)
     items_case = case("", "", (matrix(NINE[0]),), ACCURACY, PROTOCOL)
     result = number(items_case, "items.label_errors")
@@ -674,14 +679,14 @@ def test_a_judge_errs_alike_unless_one_of_two_tests_says_otherwise(
     assert result.detail["p_specificity"] == (None if math.isnan(p[1]) else p[1])
 
 
-VALIDITY = psy.CriterionValidity(
+VALIDITY = CriterionValidity(
     full=Coefficient(0.6),
     labelled_only=Coefficient(0.7),
     disattenuated=Coefficient(0.8),
     ceiling=0.9,
     reliability_automatic=0.95,
     reliability_human=NAN,
-    influence=psy.Influence(0.6),
+    influence=Influence(0.6),
     n=3,
     n_items=6,
     n_labelled=4,

@@ -14,11 +14,11 @@ import scipy.stats
 from sklearn import metrics as rival
 from statsmodels.stats.multitest import multipletests
 
-import hqm
 from hqm import psychometrics as psy
 from hqm.indicators import case, compare, compare_forms, compare_runs, describe, single_items
-from hqm.indicators.indicator import is_on_page
+from hqm.indicators.indicator import all_indicators, is_on_page
 from hqm.labels.people_labels import FAITHFUL, PooledLabels
+from hqm.psychometrics.items.wrong_keys import PlantedFaults, ReadingList
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form
 from tests.indicator_answers import DIGITS, LOWER_BOUND_ONLY, OFF_PAGE, REPEATS
@@ -578,7 +578,7 @@ def test_the_power_of_two_searches_is_that_of_the_better(
     by_test: float,
     best_power: float,
 ) -> None:
-    listed = psy.ReadingList(
+    listed = ReadingList(
         (),
         doubt=doubt,
         planted=7,
@@ -586,7 +586,7 @@ def test_the_power_of_two_searches_is_that_of_the_better(
         status=status,
         reason="" if status == "ok" else "few",
     )
-    planted = psy.PlantedFaults(by_test, 0.01, 5, 40)
+    planted = PlantedFaults(by_test, 0.01, 5, 40)
     monkeypatch.setattr(single_items, "list_to_read", lambda *_: listed)
     monkeypatch.setattr(single_items, "_power", lambda *_, **__: planted)
     single_case = case("items", "", (matrix(RIGHT[0], of=QUESTIONS),), ACCURACY, PROTOCOL)
@@ -613,7 +613,7 @@ RANGES: dict[str, tuple[float | None, float | None]] = {
 
 @pytest.mark.parametrize("name", RANGES)
 def test_what_a_number_can_be(name: str) -> None:
-    units = {i.unit for i in hqm.all_indicators() if i.name == name}
+    units = {i.unit for i in all_indicators() if i.name == name}
     assert {(unit.minimum, unit.maximum) for unit in units} == {RANGES[name]}
 
 
@@ -621,7 +621,7 @@ def test_how_indicators_are_shown() -> None:
     """Reliabilities have a lower end alone, counts no decimals, and what says again what another
     says is on no page.
     """
-    listed = hqm.all_indicators()
+    listed = all_indicators()
     for indicator in listed:
         name = indicator.name
         assert indicator.one_sided == (name in LOWER_BOUND_ONLY), name

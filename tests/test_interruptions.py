@@ -19,6 +19,8 @@ import pytest
 
 import hqm
 from hqm.commands.interrupt import interruption
+from hqm.errors import StoreError
+from hqm.store.database import ask
 from hqm.store.sqlite import writing
 from tests.conftest import NIGHTLY
 from tests.messages import tells
@@ -233,7 +235,7 @@ def test_a_lock_is_told_from_a_store_that_cannot_be_written(
     store = tmp_path / "store.sqlite"
     with (
         writing(store),
-        pytest.raises(hqm.StoreError, match="is writing to it"),
+        pytest.raises(StoreError, match="is writing to it"),
         writing(store, wait=False),
     ):
         pass
@@ -241,7 +243,7 @@ def test_a_lock_is_told_from_a_store_that_cannot_be_written(
         assert capsys.readouterr().err == ""
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(hqm.StoreError, match="cannot be written"),
+        pytest.raises(StoreError, match="cannot be written"),
         writing(tmp_path / "file" / "store.sqlite"),
     ):
         pass
@@ -258,7 +260,7 @@ def test_two_writers_without_the_lock_leave_the_store_whole(tmp_path: Path) -> N
             with hqm.Store(path) as store:
                 number = store.respondent("hf/a", {"kind": "test"})
                 for i in range(100):
-                    store.append(number, 0, [(hqm.ask(f"{writer} {i}"), hqm.Response("Yes"))])
+                    store.append(number, 0, [(ask(f"{writer} {i}"), hqm.Response("Yes"))])
         except Exception as error:
             failures.append(error)
 

@@ -16,9 +16,10 @@ import pytest
 
 import hqm
 from hqm import Request, Response
-from hqm.benchmark.judge_api import parse_judge, replay
+from hqm.benchmark.judge_api import fill, parse_judge, read_replies, replay
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import Panel, parse_roles
+from hqm.respondents import make_respondent
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import text_of
@@ -269,7 +270,7 @@ def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: 
     for knows in (True, False):
         server = JudgeServer(lambda p, b: "{}", refuse="" if knows else "response_format")
         try:
-            respondent = hqm.make_respondent(server.name())
+            respondent = make_respondent(server.name())
             request = Request("Label it.", None, Sampling(), 1, schema=schema)
             ((_, response),) = [pair for batch in respondent.answer([request]) for pair in batch]
             assert (response.text, response.state) == ("{}", "ok")
@@ -652,7 +653,7 @@ def test_replies_of_unknown_items_and_roles_are_refused(tmp_path: Path, dogs: Pa
     ):
         (tmp_path / "r.jsonl").write_text(json.dumps(row))
         with pytest.raises(hqm.DataError):
-            hqm.read_replies(tmp_path / "r.jsonl", form)
+            read_replies(tmp_path / "r.jsonl", form)
 
 
 def test_names_of_judges_parse_back() -> None:
@@ -661,7 +662,7 @@ def test_names_of_judges_parse_back() -> None:
     assert parse_roles(["verifier=hf/x/y@main"]) == {"verifier": "hf/x/y@main"}
     with pytest.raises(hqm.UsageError):
         parse_roles(["verifier"])
-    assert hqm.fill("{a} {b}", a="{b}", b=1) == "{b} 1"
+    assert fill("{a} {b}", a="{b}", b=1) == "{b} 1"
 
 
 STAGES = (

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm import RespondentError, UsageError, make_respondent
+from hqm import RespondentError, UsageError
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.kinds import KINDS, LOCAL, kind_of
 from tests.asserted import walked

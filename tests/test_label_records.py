@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hqm import StoreError, UsageError
+from hqm import UsageError
+from hqm.errors import StoreError
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path
 from tests.messages import pattern_of

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import hqm
+from hqm.administration.stored_answers import respondents_in
 from hqm.imports.log_answers import take_logs
 from hqm.respondents.hf_loading import find_model
 from tests.conftest import Run
@@ -55,7 +56,7 @@ def answers(store: Path) -> dict[str, list[str]]:
     benchmark = hqm.load("shapes_yesno")
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
-        (respondent,) = hqm.respondents_in(asks, benchmark)
+        (respondent,) = respondents_in(asks, benchmark)
         recorded = hqm.Answers(asks)
         return {
             form.name: [

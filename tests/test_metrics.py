@@ -5,21 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqm import (
-    CHAIR,
-    YES_NO,
-    Cell,
-    DesignError,
-    Form,
-    Item,
-    Metric,
-    Response,
-    Verdict,
-    chair_tally,
-    mean_of,
-    yes_no_tally,
-)
+from hqm import Cell, DesignError, Form, Item, Metric, Response, Verdict, mean_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, align
+from hqm.scoring.metrics import CHAIR, YES_NO, chair_tally, yes_no_tally
 
 counts = st.integers(0, 50)
 BY_NAME = {metric.name: metric for metric in YES_NO}

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hqm.reports import tables
-from hqm.reports.benchmark_card import quality_card, quotes
-from hqm.reports.paper import paper_tables
-from hqm.reports.report_page import render
+from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages.benchmark_card import quality_card, quotes
+from hqm.reports.pages.report_page import render
+from hqm.reports.tables import table as tables
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Estimate, Store
+from hqm.auditing.gate import check_against
 from tests.conftest import administered, recorded, write_benchmark
 
 OBJECTS = "dog cat car bus hat cup tree bird lamp boat fork shoe".split()
@@ -148,7 +149,7 @@ def test_terminal_paper_and_quote_round_the_value_itself(audit: Audit) -> None:
 
 def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    gate = hqm.check_against(audit, tables.default_policy())
+    gate = check_against(audit, tables.default_policy())
     gate_tests = [
         test for test in gate.tests if test.end is not None and "." in test.what.split()[0]
     ]
@@ -173,7 +174,7 @@ def test_the_gate_holds_the_ends_that_the_report_shows(audit: Audit) -> None:
 
 def needed_by_gate(benchmark: BenchmarkAudit, audit: Audit) -> dict[str, int]:
     """Type -> the items that the gate asks for."""
-    tests = hqm.check_against(audit, tables.default_policy()).tests
+    tests = check_against(audit, tables.default_policy()).tests
     (coverage,) = [test for test in tests if test.what == "coverage"]
     counts = re.findall(r"(\w+) to ([\d,]+)", coverage.remedy)
     return {kind: int(count.replace(",", "")) for kind, count in counts}

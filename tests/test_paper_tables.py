@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.latex_tables import (
+from hqm.reports.figures.plots import FIGURES, draw
+from hqm.reports.latex.latex_tables import (
     INTERVAL_SIZE,
     MAX_PAGE_LINES,
     MIN_COLUMN_WIDTH,
@@ -33,9 +34,8 @@ from hqm.reports.latex_tables import (
     width_needed,
     width_of,
 )
-from hqm.reports.paper import paper_tables, ranks
-from hqm.reports.plots import FIGURES, draw
-from hqm.reports.tables import Column, Table, Text
+from hqm.reports.latex.paper import paper_tables, ranks
+from hqm.reports.tables.table import Column, Table, Text
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
@@ -420,7 +420,7 @@ def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> N
 
 @needs_pdflatex
 def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
-    from hqm.reports import latex_tables as module
+    from hqm.reports.latex import latex_tables as module
 
     letters = (
         [chr(c) for c in range(32, 0x180)]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqm import PARSERS, UsageError, parser
-from hqm.scoring.parsers import refuses
+from hqm import UsageError
+from hqm.scoring.parsers import PARSERS, parser, refuses
 
 ANSWERS = [
     "Yes",

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 import hqm.psychometrics as psy
 from hqm.indicators import comparisons
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import raters
+from hqm.psychometrics.agreement import raters
 from hqm.types import Cell
 from tests import test_flags as made
 from tests.conftest import Run, write_benchmark

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.distributions import rank_sum_p
+from hqm.psychometrics.inference.distributions import rank_sum_p
+from hqm.psychometrics.items.wrong_keys import ReadingList
 from tests.conftest import NIGHTLY
 from tests.messages import tells, text_of
 from tests.perf import planted_faults as planting
@@ -327,7 +328,7 @@ def test_wrong_keys_are_found_beside_a_weakness_in_common(name: str) -> None:
     assert sum(s.n_true_named for s in studies) >= 0.9 * sum(s.n_named for s in studies) > 0
 
 
-def with_types(x: np.ndarray, rng: np.random.Generator) -> psy.ReadingList:
+def with_types(x: np.ndarray, rng: np.random.Generator) -> ReadingList:
     kind, first = (labels.tolist() for labels in planting.SHARED["one ability"].layout(x.shape[1]))
     return psy.reading_list(x, rng=rng, types=kind, sides=first)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import bootstrap
+from hqm.psychometrics.inference import bootstrap
 
 
 def rate_of(sums: np.ndarray) -> np.ndarray:

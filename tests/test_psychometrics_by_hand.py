@@ -9,18 +9,20 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.coverage import cluster_standard_error
-from hqm.psychometrics.cross_validation import Questions, split_folds
-from hqm.psychometrics.retest import drift_test
-from hqm.psychometrics.score_dependability import fixed_score_variances
-from hqm.psychometrics.solvability import _naive_bayes
-from hqm.psychometrics.study_forecast import (
+from hqm.psychometrics.inference.cross_validation import Questions, split_folds
+from hqm.psychometrics.items.coverage import cluster_standard_error
+from hqm.psychometrics.items.solvability import _naive_bayes
+from hqm.psychometrics.reliability.retest import drift_test
+from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
+from hqm.psychometrics.variance.study_forecast import (
     ALIASES,
     PRECISIONS,
+    StudySize,
     component_gradient,
     effective_respondents,
     error_components,
 )
+from hqm.psychometrics.variance.study_variance import StudyComponents
 
 EFFECTS = (
     ("family",),
@@ -36,7 +38,7 @@ EFFECTS = (
 VALUES = (0.005, 0.02, 0.01, 0.04, 0.003, 0.006, 0.03, 0.004, 0.1)
 
 
-def parts(**changes: object) -> psy.StudyComponents:
+def parts(**changes: object) -> StudyComponents:
     fields: dict[str, object] = {
         "effects": EFFECTS,
         "values": VALUES,
@@ -52,10 +54,10 @@ def parts(**changes: object) -> psy.StudyComponents:
         "labels": 0.05,
         **changes,
     }
-    return psy.StudyComponents(**fields)  # type: ignore[arg-type]
+    return StudyComponents(**fields)  # type: ignore[arg-type]
 
 
-SIZE = psy.StudySize(pictures=50, items=2, forms=3, runs=4, askings=2, respondents=8, labels=60)
+SIZE = StudySize(pictures=50, items=2, forms=3, runs=4, askings=2, respondents=8, labels=60)
 
 
 def terms() -> dict[str, float]:
@@ -114,8 +116,8 @@ def test_every_forecast_is_a_ratio_of_its_terms() -> None:
     # four wordings do not tell what a wording does to everybody
     four = u / (u + absolute - t["form"])
     assert float(psy.forecast(parts(forms=4), "phi", SIZE)) == pytest.approx(four)
-    assert float(psy.forecast(parts(), "labelled_sem", psy.StudySize(labels=0))) == math.inf
-    lacking = psy.StudyComponents(status="insufficient", reason="none")
+    assert float(psy.forecast(parts(), "labelled_sem", StudySize(labels=0))) == math.inf
+    lacking = StudyComponents(status="insufficient", reason="none")
     assert math.isnan(psy.forecast(lacking, "g", SIZE))
     independent_families = parts(families=12)
     assert effective_respondents(independent_families) == 12
@@ -131,9 +133,9 @@ def test_the_parts_of_an_error_add_up() -> None:
     assert plain[EFFECTS[-1]] == pytest.approx(0.1 / 1200)
     greedy = error_components(parts(judge=0.3), SIZE)
     assert (greedy[EFFECTS[-1]], greedy["judge",]) == (0.0, pytest.approx(0.1 / 2400))
-    single = error_components(parts(), psy.StudySize(pictures=50, items=1))
+    single = error_components(parts(), StudySize(pictures=50, items=1))
     assert single["picture",] == pytest.approx(0.01 / 50), "pictures of one item are even"
-    components = error_components(parts(), psy.StudySize(pictures=50, items=9))
+    components = error_components(parts(), StudySize(pictures=50, items=9))
     assert components["picture",] == pytest.approx(0.01 / (50 / 1.2))
 
 
@@ -222,7 +224,7 @@ def test_the_error_of_a_type_by_loops() -> None:
 
 
 def test_bands_of_an_error_budget_by_hand() -> None:
-    from hqm.psychometrics import error_budget as budget
+    from hqm.psychometrics.variance import error_budget as budget
 
     moves = np.array([0.01, -0.02, 0.03, 0.0, 0.05])
     band = budget.change_band(moves)

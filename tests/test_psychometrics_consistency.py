@@ -19,9 +19,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.consistency import lengthening, varying_columns
-from hqm.psychometrics.families import Relatives
-from hqm.psychometrics.resampling import bootstrap_counts
+from hqm.psychometrics.inference.families import Relatives
+from hqm.psychometrics.inference.resampling import bootstrap_counts
+from hqm.psychometrics.reliability.consistency import lengthening, varying_columns
 
 # Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
 BRENNAN_1 = np.array(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import wrong_keys
+from hqm.psychometrics.items import wrong_keys
+from hqm.psychometrics.items.wrong_keys import ReadingList
 
 nan = math.nan
 
@@ -227,11 +228,11 @@ def passed(respondents: int, items: int, wrong: int, seed: int = 3) -> np.ndarra
     return x
 
 
-def listed(x: np.ndarray, **options: object) -> psy.ReadingList:
+def listed(x: np.ndarray, **options: object) -> ReadingList:
     return psy.reading_list(x, rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
 
-def expected(study: psy.ReadingList) -> list[float]:
+def expected(study: ReadingList) -> list[float]:
     """By item: the chance that its key is wrong."""
     return [row.expected for row in sorted(study.items, key=lambda row: row.item)]
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.correlation import correlations, inverse_tanh_interval
-from hqm.psychometrics.distributions import kendall_tau
-from hqm.psychometrics.families import Relatives
-from hqm.psychometrics.ranks import expected_overlap
+from hqm.psychometrics.agreement.ranks import expected_overlap
+from hqm.psychometrics.inference.distributions import kendall_tau
+from hqm.psychometrics.inference.families import Relatives
+from hqm.psychometrics.validity.correlation import correlations, inverse_tanh_interval
 from tests.conftest import NIGHTLY
 
 # sample covariances of nine tests of 301 pupils (Holzinger and Swineford 1939) as R's lavaan prints

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.coverage import StandardError, cluster_standard_error, normalised_wording
+from hqm.psychometrics.items.coverage import (
+    StandardError,
+    cluster_standard_error,
+    normalised_wording,
+)
 
 TAXONOMY = [
     "attribute",

@@ -9,9 +9,10 @@ import pytest
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.families import Relatives, log_variance_error
-from hqm.psychometrics.score_dependability import (
+from hqm.psychometrics.inference.families import Relatives, log_variance_error
+from hqm.psychometrics.reliability.score_dependability import (
     QUANTILE_LEVELS,
+    Dependability,
     WordingsNeeded,
     fixed_score_variances,
     scaled_normal_quantiles,
@@ -102,7 +103,7 @@ def runs(respondents: int, items: int, seed: int = 0) -> np.ndarray:
     return np.asarray(x + 0.4 * rng.normal(size=(respondents, items, 2)))
 
 
-def numbers(study: psy.Dependability) -> list[float]:
+def numbers(study: Dependability) -> list[float]:
     return [
         end
         for value in (study.g, study.phi)

@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.type_strengths import rasch_residuals
+from hqm.psychometrics.inference.discriminability import PairwiseDifferences
+from hqm.psychometrics.items.type_strengths import rasch_residuals
 from tests.test_psychometrics_consistency import TABLE_5
 
 
@@ -312,8 +313,8 @@ def test_an_order_and_its_groups_from_a_table_of_p_values() -> None:
     scores = (0.5, 0.7, 0.5)
     difference = tuple(tuple(a - b for b in scores) for a in scores)
 
-    def study(level: float, higher: bool = True) -> psy.PairwiseDifferences:
-        return psy.PairwiseDifferences(scores, difference, p, p, p, 9, 9, level, higher)
+    def study(level: float, higher: bool = True) -> PairwiseDifferences:
+        return PairwiseDifferences(scores, difference, p, p, p, 9, 9, level, higher)
 
     assert study(0.9).distinct().tolist() == [
         [False, True, True],

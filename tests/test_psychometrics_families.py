@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.families import (
+from hqm.psychometrics.inference.families import (
     MAX_JACKKNIFE_UNITS,
     add_disattenuated_bound,
     jackknife_replicates,

@@ -8,13 +8,15 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import study_forecast
-from hqm.psychometrics.study_forecast import (
+from hqm.psychometrics.variance import study_forecast
+from hqm.psychometrics.variance.study_forecast import (
     PRECISIONS,
+    StudySize,
     component_gradient,
     effective_respondents,
     error_components,
 )
+from hqm.psychometrics.variance.study_variance import StudyComponents
 from tests.test_psychometrics_by_hand import EFFECTS, SIZE, VALUES, parts
 
 BLAMED = {
@@ -65,10 +67,10 @@ def test_what_stands_in_the_way_of_a_better_figure(name: str) -> None:
 
 def test_forecasts_of_a_usual_study_and_of_none() -> None:
     """100 pictures of one item, ten respondents, everything once."""
-    simple = psy.StudyComponents(
+    simple = StudyComponents(
         effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), labels=None
     )
-    usual = psy.StudySize()
+    usual = StudySize()
     assert float(psy.forecast(simple, "sem", usual)) == pytest.approx(math.sqrt(0.002))
     assert float(psy.forecast(simple, "mean_sem", usual)) == pytest.approx(math.sqrt(0.0022))
     repeated_study = replace(
@@ -77,26 +79,26 @@ def test_forecasts_of_a_usual_study_and_of_none() -> None:
     judged = error_components(replace(repeated_study, judge=0.05), usual)
     assert (judged["judge",], judged[repeated_study.effects[-1]]) == pytest.approx((0.0005, 0.0015))
     # of more labels than answers none is missing, and without labels nothing is known to be
-    larger_study = psy.StudySize(pictures=10, items=2, labels=40)
+    larger_study = StudySize(pictures=10, items=2, labels=40)
     for labels in (None, 0.5):
         labelled = psy.forecast(replace(simple, labels=labels), "labelled_sem", larger_study)
         assert float(labelled) == pytest.approx(math.sqrt(0.01))
-    label_sizes = psy.StudySize(pictures=10, labels=[0, 4, 10])
+    label_sizes = StudySize(pictures=10, labels=[0, 4, 10])
     errors = psy.forecast(replace(simple, labels=0.5), "labelled_sem", label_sizes)
     assert errors == pytest.approx([math.inf, math.sqrt(0.02 + 0.5 * (1 / 4 - 1 / 10)), 0.02**0.5])
     # pictures of one item in the audit become as uneven as it says with the second item
     uneven = replace(simple, effects=(("respondent",), ("picture",)), per_picture=1.0, crowd=1.5)
     for items, error in ((1, 0.002), (2, 0.003), (4, 0.003)):
-        sem = psy.forecast(uneven, "sem", psy.StudySize(items=items))
+        sem = psy.forecast(uneven, "sem", StudySize(items=items))
         assert float(sem) == pytest.approx(math.sqrt(error))
     # what wordings do to everybody is known from five on
     six, five = (psy.forecast(parts(forms=forms), "phi", SIZE) for forms in (6, 5))
     assert six == five
-    degenerate = psy.StudyComponents(status="degenerate", reason="why")
-    forecasts = psy.forecast(degenerate, "g", psy.StudySize(pictures=[10, 20, 30]))
+    degenerate = StudyComponents(status="degenerate", reason="why")
+    forecasts = psy.forecast(degenerate, "g", StudySize(pictures=[10, 20, 30]))
     assert forecasts.shape == (3,)
     assert np.isnan(forecasts).all()
-    single = psy.forecast(simple, "mdd", psy.StudySize(pictures=[1, 2]))
+    single = psy.forecast(simple, "mdd", StudySize(pictures=[1, 2]))
     assert single[0] / single[1] == pytest.approx(math.sqrt(2)), "one degree of freedom at least"
 
 
@@ -121,7 +123,7 @@ def test_a_difference_of_very_many_pictures_is_that_of_the_normal(
 ) -> None:
     """Some releases of scipy have no noncentral t there."""
     z = stats.norm.ppf([0.975, 0.8]).sum()
-    large_studies = psy.StudySize(pictures=[10**7, 10**7])
+    large_studies = StudySize(pictures=[10**7, 10**7])
     error = math.sqrt(2 * float(psy.forecast(parts(), "sem", large_studies)[0]) ** 2)
     plain = parts(effects=EFFECTS[6:7], values=(0.03,))
     expected = z * math.sqrt(2 * 0.03 / 10**7)
@@ -178,8 +180,8 @@ def test_who_wins_a_contest(difference: float, error: float, adjusted: float, ch
 
 
 def test_two_studies_that_cannot_be_compared_say_why() -> None:
-    size = psy.StudySize(pictures=50, runs=2)
-    components = psy.StudyComponents(
+    size = StudySize(pictures=50, runs=2)
+    components = StudyComponents(
         effects=(("respondent",), ("picture",), ("respondent", "item"), ("respondent", "run")),
         values=(0.02, 0.5, 0.2, 0.01),
         covariance=tuple(map(tuple, (np.eye(4) * 1e-7).tolist())),

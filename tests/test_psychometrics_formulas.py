@@ -10,17 +10,19 @@ import pytest
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import compare_reliability, type_strengths
-from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.correction import ppi_scores
-from hqm.psychometrics.criterion import MIN_UNITS, with_raters
-from hqm.psychometrics.item_response_models import fit
-from hqm.psychometrics.variance_components import (
+from hqm.psychometrics.items import type_strengths
+from hqm.psychometrics.items.item_response_models import fit
+from hqm.psychometrics.items.wrong_keys import USUAL_CONTRADICTION
+from hqm.psychometrics.reliability import compare_reliability
+from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
+from hqm.psychometrics.reliability.consistency import relative_error
+from hqm.psychometrics.validity.correction import ppi_scores
+from hqm.psychometrics.validity.criterion import MIN_UNITS, with_raters
+from hqm.psychometrics.variance.variance_components import (
     corrected_half_width,
     has_floor_or_ceiling_effect,
     solve_equations,
 )
-from hqm.psychometrics.wrong_keys import USUAL_CONTRADICTION
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -381,7 +383,7 @@ def test_two_measures_of_unequal_numbers_of_administrations_are_drawn_apart() ->
         scores = trait + 0.4 * rng.normal(size=(runs, 9))
         influence = 0.05 * rng.normal(size=(runs, 9, 12))
         measures.append(
-            psy.LeaveOneOutScores(
+            LeaveOneOutScores(
                 scores,
                 scores[:, :, None] - influence,
                 [str(c) for c in names],

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.cross_validation import (
+from hqm.psychometrics.inference.cross_validation import (
     Questions,
     accuracy,
     accuracy_gain,
@@ -18,7 +18,13 @@ from hqm.psychometrics.cross_validation import (
     naive_bayes_predictor,
     split_folds,
 )
-from hqm.psychometrics.solvability import _by_length, _naive_bayes, _threshold
+from hqm.psychometrics.items.solvability import (
+    LengthCue,
+    Solvability,
+    _by_length,
+    _naive_bayes,
+    _threshold,
+)
 
 
 def world() -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
@@ -287,7 +293,7 @@ def test_every_type_is_answered_blind_by_itself() -> None:
 
 
 def test_what_cannot_be_answered_blind_says_why() -> None:
-    def study(labels: list[str], types: list[str] | None = None) -> psy.Solvability:
+    def study(labels: list[str], types: list[str] | None = None) -> Solvability:
         prompts = [f"is it {i}" for i in range(len(labels))]
         return psy.blind_solvability(prompts, labels, rng=np.random.default_rng(0), types=types)
 
@@ -386,7 +392,7 @@ def test_a_rule_of_length_is_learnt_in_types_and_parts() -> None:
 
 
 def test_lengths_that_cannot_tell_a_label_say_why() -> None:
-    def study(labels: list[str], **options: object) -> psy.LengthCue:
+    def study(labels: list[str], **options: object) -> LengthCue:
         lengths = [i % 7 for i in range(len(labels))]
         return psy.length_cue(lengths, labels, rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.generalizability import difference_interval
+from hqm.psychometrics.variance.generalizability import (
+    Component,
+    DStudy,
+    GStudy,
+    difference_interval,
+)
 from tests.test_psychometrics_consistency import BRENNAN_1
 
 # Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 3): ten persons, two
@@ -381,20 +386,18 @@ def test_components_have_the_errors_and_ends_of_a_balanced_design() -> None:
             assert (study.observations, study.mean) == (cells, pytest.approx(np.nanmean(x)))
 
 
-def a_study(**changes: object) -> psy.GStudy:
+def a_study(**changes: object) -> GStudy:
     """Respondents in families, items in pictures, runs: components that are written down."""
     values = {
         ("f",): 0.5, ("m",): 1.5, ("c",): 0.4, ("i",): 0.3, ("k",): 0.2, ("m", "c"): 0.6,
         ("m", "i"): 0.9, ("f", "i"): 0.1, ("i", "k"): 0.7, ("m", "i", "k"): 1.1,
     }  # fmt: skip
-    parts = tuple(
-        psy.Component(effect, value, value, 1, 1.0, 0.1) for effect, value in values.items()
-    )
+    parts = tuple(Component(effect, value, value, 1, 1.0, 0.1) for effect, value in values.items())
     settings: dict = {
         "components": parts, "facets": ("m", "i", "k"), "sizes": (9, 12, 2), "mean": 0.5,
         "nested": (("m", "f", 3, 3.0), ("i", "c", 4, 3.0)),
     } | changes  # fmt: skip
-    return psy.GStudy(**settings)
+    return GStudy(**settings)
 
 
 def test_a_decision_study_divides_each_component_by_its_levels() -> None:
@@ -420,9 +423,9 @@ def test_a_decision_study_divides_each_component_by_its_levels() -> None:
 
 
 def test_a_decision_study_needs_something_that_varies() -> None:
-    def with_values(**values: float) -> psy.DStudy:
+    def with_values(**values: float) -> DStudy:
         parts = tuple(
-            psy.Component(tuple(name), value, value, 1, 1.0, 0.1) for name, value in values.items()
+            Component(tuple(name), value, value, 1, 1.0, 0.1) for name, value in values.items()
         )
         return psy.d_study(a_study(components=parts, nested=()))
 

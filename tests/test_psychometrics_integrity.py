@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.table_integrity import (
+from hqm.psychometrics.inference.table_integrity import (
+    Grim,
     Span,
+    TableCheck,
     accuracy_from,
     accuracy_from_yes,
     base_from_accuracy,
@@ -60,7 +62,7 @@ RATES = [line.split() for line in TABLE_5.split("\n") if line]
 MODELS = [f"model {i}" for i in range(21)]
 
 
-def check(table: list[list[str]], **options: object) -> psy.TableCheck:
+def check(table: list[list[str]], **options: object) -> TableCheck:
     return psy.check_table(MODELS, COLUMNS, table, n=[500] * 8 + [4000], **options)  # type: ignore[arg-type]
 
 
@@ -119,7 +121,7 @@ def test_grim_passes_every_true_mean_and_is_exact(n: int, data: st.DataObject) -
 
 def test_grim_as_published() -> None:
     """Brown and Heathers 2017: with 28 whole numbers a mean of 5.19 cannot be."""
-    assert psy.grim("5.19", 28) == psy.Grim(False, (145, 146))
+    assert psy.grim("5.19", 28) == Grim(False, (145, 146))
     assert psy.grim("5.18", 28).possible
     assert psy.grim("5.21", 28).possible
 
@@ -181,7 +183,7 @@ def test_the_copied_table_is_the_papers() -> None:
 def test_a_mean_lies_within_half_a_unit_of_a_sum(
     mean: str, n: int, scale: int, possible: bool, nearest: tuple[int, int]
 ) -> None:
-    assert psy.grim(mean, n, scale=scale) == psy.Grim(possible, nearest)
+    assert psy.grim(mean, n, scale=scale) == Grim(possible, nearest)
 
 
 def test_steps_as_wide_as_the_printed_unit_tell_nothing() -> None:

@@ -15,7 +15,7 @@ import hqm.benchmark
 import hqm.indicators
 import hqm.psychometrics as psy
 import hqm.scoring
-from hqm.psychometrics.resampling import (
+from hqm.psychometrics.inference.resampling import (
     aggregate,
     bootstrap_counts,
     cluster_labels,

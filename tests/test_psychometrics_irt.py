@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import item_response_models
-from hqm.psychometrics.significance import benjamini_hochberg
+from hqm.psychometrics.inference.significance import benjamini_hochberg
+from hqm.psychometrics.items import item_response_models
 from tests.messages import text_of
 
 
@@ -80,7 +80,7 @@ def test_many_items_are_fitted_where_the_likelihood_is_largest() -> None:
     """12 respondents and 170 items, against the likelihood at quadrature points of each
     respondent's own: no step of slope or intercepts betters it.
     """
-    from hqm.psychometrics.item_response_models import fit
+    from hqm.psychometrics.items.item_response_models import fit
 
     x, _, _ = simulate(3, 12, 170)
     x = x[:, (x.sum(0) > 0) & (x.sum(0) < 12)]

@@ -14,19 +14,19 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.distributions import (
+from hqm.psychometrics.inference.distributions import (
     average_ranks,
     binomial_above,
     kendall_tau,
     rank_sum_p,
 )
-from hqm.psychometrics.item_statistics import item_rest
-from hqm.psychometrics.significance import (
+from hqm.psychometrics.inference.significance import (
     benjamini_hochberg,
     chi_square_test,
     holm,
     holm_in_order,
 )
+from hqm.psychometrics.items.item_statistics import Duplicates, item_rest
 
 
 def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
@@ -474,4 +474,4 @@ def test_duplicates_of_one_target_contradict_nothing() -> None:
     keys, targets = ["a", "b", "a", "c", "b", "a"], [1, 2, 1, 3, 3, 1]
     result = psy.duplicate_items(keys, targets)
     assert (result.by_key, result.contradictory) == (((0, 2, 5), (1, 4)), ((1, 4),))
-    assert psy.duplicate_items([], []) == psy.Duplicates((), ())
+    assert psy.duplicate_items([], []) == Duplicates((), ())

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.compare_reliability import (
+from hqm.psychometrics.reliability.compare_reliability import (
+    LeaveOneOutScores,
     fisher_z_test,
     reliability_of_sets,
     spearman_brown_array,
@@ -30,13 +31,13 @@ def runs(seed: int, respondents: int = 12, noise: float = 0.5) -> np.ndarray:
 
 def measure(
     seed: int, clusters: int = 12, respondents: int = 8, noise: float = 0.5
-) -> psy.LeaveOneOutScores:
+) -> LeaveOneOutScores:
     rng = np.random.default_rng(seed)
     items = rng.normal(size=(1, respondents, 1)) + noise * rng.normal(
         size=(2, respondents, clusters)
     )
     total = items.sum(axis=2, keepdims=True)
-    return psy.LeaveOneOutScores(
+    return LeaveOneOutScores(
         total[:, :, 0] / clusters,
         (total - items) / (clusters - 1),
         [f"p{c}" for c in range(clusters)],
@@ -179,7 +180,7 @@ def test_the_noise_without_a_picture_of_answers_that_never_change() -> None:
     scores = np.tile(np.linspace(0.2, 0.8, 5), (2, 1))
     sizes = np.array([1.0, 2.0, 3.0])
     noise = np.linspace(0.01, 0.02, 5)
-    still = psy.LeaveOneOutScores(
+    still = LeaveOneOutScores(
         scores, np.tile(scores[:, :, None], (1, 1, 3)), list("abc"), noise, sizes
     )
     for variant in (still, replace(still, sizes=None)):
@@ -201,7 +202,7 @@ def test_pictures_and_respondents_are_counted_where_both_measures_have_them(
     assert "12" in plain.method
     assert ("60 draws" in plain.method) == (statistic == "pearson")
 
-    def longer(x: psy.LeaveOneOutScores, score: float, noise: float) -> psy.LeaveOneOutScores:
+    def longer(x: LeaveOneOutScores, score: float, noise: float) -> LeaveOneOutScores:
         assert x.noise is not None
         return replace(
             x,
@@ -260,9 +261,7 @@ def test_administrations_of_equal_means_are_shrunk_to_equal_means() -> None:
     rng = np.random.default_rng(13)
     items = 0.3 * rng.normal(size=(2, 5, 12))
     items -= items.mean(axis=2, keepdims=True)
-    level = psy.LeaveOneOutScores(
-        scores, scores[:, :, None] - items / 11, [str(c) for c in range(12)]
-    )
+    level = LeaveOneOutScores(scores, scores[:, :, None] - items / 11, [str(c) for c in range(12)])
     result = psy.difference_over_clusters(level, measure(14, 12, 5), gen(), draws=60)
     assert (result.status, math.isfinite(result.error)) == ("ok", True)
 

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.generalizability import difference_interval
-from hqm.psychometrics.score_dependability import fixed_score_variances
-from hqm.psychometrics.variance_components import Design
+from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
+from hqm.psychometrics.variance.generalizability import difference_interval
+from hqm.psychometrics.variance.variance_components import Design, Moments
 from tests.conftest import NIGHTLY
 
 # Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data
@@ -164,7 +164,7 @@ MACHINES = np.array(
 ).reshape(3, 6, 3)
 
 
-def deviations(moments: psy.Moments) -> dict[str, float]:
+def deviations(moments: Moments) -> dict[str, float]:
     return {
         " x ".join(e): math.sqrt(v) for e, v in zip(moments.effects, moments.values, strict=True)
     }

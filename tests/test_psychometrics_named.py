@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.agreement import agreement_of_counts, kappa_of_counts
+from hqm.psychometrics.agreement.intraclass import agreement_of_counts, kappa_of_counts
 from tests.fields import fields_of
 
 SHROUT_FLEISS = [

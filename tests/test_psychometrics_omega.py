@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.resampling import jackknife_variance
-from hqm.psychometrics.variance_components import corrected_half_width
+from hqm.psychometrics.inference.resampling import jackknife_variance
+from hqm.psychometrics.variance.variance_components import corrected_half_width
 from tests.fields import fields_of
 from tests.test_psychometrics_consistency import with_covariance
 

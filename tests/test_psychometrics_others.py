@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.discriminability import holm_tests
-from hqm.psychometrics.families import MAX_JACKKNIFE_UNITS
-from hqm.psychometrics.variance_components import solve_equations
+from hqm.psychometrics.inference.discriminability import holm_tests
+from hqm.psychometrics.inference.families import MAX_JACKKNIFE_UNITS
+from hqm.psychometrics.variance.variance_components import solve_equations
 from tests.fields import fields_of
 
 Value = Callable[[np.ndarray], float]

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.families import log_variance_error
-from hqm.psychometrics.score_dependability import fixed_score_variances
+from hqm.psychometrics.inference.families import log_variance_error
+from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
+from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 
 SLOPE = np.repeat([0.4, 0.7, 1.0, 1.35, 1.8], 25)
 EASINESS = np.tile(np.linspace(-7, 7, 25), 5)
@@ -447,7 +448,7 @@ def test_replicates_of_raters_by_loops(pool: Any) -> None:
     assert rows == pytest.approx(expected, nan_ok=True)
 
 
-def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[psy.LeaveOneOutScores]:
+def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[LeaveOneOutScores]:
     """Two measures of eight respondents in two runs over fifteen pictures, ten of which both have."""
     rng = np.random.default_rng(seed)
     measures = []
@@ -458,7 +459,7 @@ def two_measures(seed: int, noise: tuple[float, float] = (1.0, 2.0)) -> list[psy
         )
         total = items.sum(axis=2, keepdims=True)
         measures.append(
-            psy.LeaveOneOutScores(
+            LeaveOneOutScores(
                 total[:, :, 0] / sizes.sum(),
                 (total - items) / (sizes.sum() - sizes),
                 [str(name) for name in names],

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import hqm.psychometrics as psy
-from hqm.psychometrics import cross_validation as numbered
-from hqm.psychometrics import leaks
-from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.significance import benjamini_hochberg
+from hqm.psychometrics.inference import cross_validation as numbered
+from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.inference.significance import benjamini_hochberg
+from hqm.psychometrics.items import leaks
 
 TEXTS = st.lists(st.one_of(st.text("abc d'é中😀", max_size=12), st.text(max_size=8)), max_size=12)
 

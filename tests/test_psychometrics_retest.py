@@ -15,9 +15,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.consistency import lengthening
-from hqm.psychometrics.retest import drift_test
-from hqm.psychometrics.score_dependability import fixed_score_variances
+from hqm.psychometrics.reliability.consistency import lengthening
+from hqm.psychometrics.reliability.retest import drift_test
+from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 from tests.conftest import NIGHTLY
 from tests.perf.coverage import INTERVALS, simulate
 

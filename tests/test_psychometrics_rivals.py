@@ -13,8 +13,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.compare_reliability import reliability_of_sets
-from hqm.psychometrics.cross_validation import accuracy_gain
+from hqm.psychometrics.inference.cross_validation import accuracy_gain
+from hqm.psychometrics.reliability.compare_reliability import reliability_of_sets
 
 
 def crossed(seed: int, runs: int) -> np.ndarray:

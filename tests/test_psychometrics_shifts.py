@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.form_effect import respondent_shifts
-from hqm.psychometrics.resampling import MIN_UNITS
-from hqm.psychometrics.variance_components import correlation_interval, mean_variance
+from hqm.psychometrics.inference.resampling import MIN_UNITS
+from hqm.psychometrics.reliability.form_effect import respondent_shifts
+from hqm.psychometrics.variance.variance_components import correlation_interval, mean_variance
 
 
 def test_shifts_that_cannot_differ_say_why() -> None:

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.cross_validation import accuracy_gain, naive_bayes_predictor, split_folds
+from hqm.psychometrics.inference.cross_validation import (
+    accuracy_gain,
+    naive_bayes_predictor,
+    split_folds,
+)
 
 OBJECTS = (
     "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball"

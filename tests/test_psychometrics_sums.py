@@ -7,12 +7,14 @@ import pytest
 from scipy import stats
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.cross_validation import accuracy_gain, split_folds
-from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.leaks import evaluate_strata, views
-from hqm.psychometrics.study_forecast import Contest
-from hqm.psychometrics.table_integrity import Span, accuracy_from
-from hqm.psychometrics.variance_components import has_floor_or_ceiling_effect
+from hqm.psychometrics.inference.cross_validation import accuracy_gain, split_folds
+from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.inference.table_integrity import Span, accuracy_from
+from hqm.psychometrics.items.leaks import evaluate_strata, views
+from hqm.psychometrics.reliability.compare_reliability import LeaveOneOutScores
+from hqm.psychometrics.variance.study_forecast import Contest, StudySize
+from hqm.psychometrics.variance.study_variance import StudyComponents
+from hqm.psychometrics.variance.variance_components import has_floor_or_ceiling_effect
 
 
 def test_williams_test_by_hand() -> None:
@@ -375,7 +377,7 @@ def test_labels_drawn_with_probabilities_are_weighted_by_hand() -> None:
 def test_two_studies_are_compared_by_hand() -> None:
     """log(U / Q), Q = E / pictures: its error is that of log U - log E."""
     first, second = (
-        psy.StudyComponents(
+        StudyComponents(
             effects=(("respondent",), ("respondent", "item")),
             values=values,
             covariance=covariance,
@@ -389,8 +391,8 @@ def test_two_studies_are_compared_by_hand() -> None:
             ((0.01, 0.1), ((1e-6, 2e-7), (2e-7, 4e-5)), 20),
         )
     )
-    size = psy.StudySize(pictures=100)
-    result = psy.compare_studies(first, second, (size, psy.StudySize(pictures=80)), 0.9, 15)
+    size = StudySize(pictures=100)
+    result = psy.compare_studies(first, second, (size, StudySize(pictures=80)), 0.9, 15)
     difference = math.log(0.02 / 0.002) - math.log(0.01 / 0.00125)
     variance = 4e-6 / 0.02**2 + 9e-5 / 0.2**2 - 2 * 1e-6 / (0.02 * 0.2)
     variance += 1e-6 / 0.01**2 + 4e-5 / 0.1**2 - 2 * 2e-7 / (0.01 * 0.1)
@@ -402,7 +404,7 @@ def test_two_studies_are_compared_by_hand() -> None:
     assert result.other_respondents.error == pytest.approx(
         math.sqrt(variance + respondent_variance), rel=1e-4
     )
-    degenerate = psy.StudyComponents(
+    degenerate = StudyComponents(
         effects=first.effects, values=first.values, status="degenerate", reason="equal scores"
     )
     for pair in ((degenerate, second), (second, degenerate)):
@@ -420,14 +422,14 @@ def test_two_studies_are_compared_by_hand() -> None:
 
 def test_the_half_width_of_rho_g_for_other_respondents_by_hand() -> None:
     """The noise's share times half the range of a chi-square over its degrees of freedom."""
-    parts = psy.StudyComponents(
+    parts = StudyComponents(
         effects=(("respondent",), ("respondent", "item"), ("respondent", "item", "run")),
         values=(0.02, 0.1, 0.3),
         respondents=12,
         families=12,
         runs=3,
     )
-    sizes = psy.StudySize(pictures=[50, 200], runs=2, respondents=[9, 30])
+    sizes = StudySize(pictures=[50, 200], runs=2, respondents=[9, 30])
     widths = psy.forecast(parts, "rho_g_half_width", sizes)
     for width, pictures, free in zip(widths, (50, 200), (8, 29), strict=True):
         noise = 0.3 / (2 * pictures)
@@ -504,7 +506,7 @@ def test_the_noise_without_each_picture_by_loops() -> None:
     rng = np.random.default_rng(24)
     scores, replicates = rng.random((3, 4)), rng.random((3, 4, 5))
     sizes, noise = np.array([2.0, 1, 4, 2, 3]), rng.random(4)
-    result = psy.LeaveOneOutScores(scores, replicates, list("abcde"), noise, sizes).noise_replicates
+    result = LeaveOneOutScores(scores, replicates, list("abcde"), noise, sizes).noise_replicates
     for m in range(4):
         picture_noise = [
             np.var(12 * scores[:, m] - (12 - sizes[c]) * replicates[:, m, c], ddof=1)

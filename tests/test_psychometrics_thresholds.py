@@ -12,8 +12,12 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import error_budget as budget
-from hqm.psychometrics.variance_components import mean_variance
+from hqm.psychometrics.reliability.compare_reliability import (
+    LeaveOneOutScores,
+    ReliabilityDifference,
+)
+from hqm.psychometrics.variance import error_budget as budget
+from hqm.psychometrics.variance.variance_components import mean_variance
 
 
 def scores(respondents: int, columns: int, seed: int = 0) -> np.ndarray:
@@ -39,13 +43,13 @@ def pair(n: int) -> tuple[np.ndarray, np.ndarray]:
     return scores(n, 1, 1)[:, 0], scores(n, 1, 2)[:, 0]
 
 
-def leave_one_out_scores(n: int, clusters: int, seed: int = 3) -> psy.LeaveOneOutScores:
+def leave_one_out_scores(n: int, clusters: int, seed: int = 3) -> LeaveOneOutScores:
     rng = np.random.default_rng(seed)
     items = np.linspace(0, 1, n)[None, :, None] + rng.normal(size=(2, n, clusters))
     total = items.sum(axis=2, keepdims=True)
     replicates = (total - items) / max(clusters - 1, 1)
     names = [f"{seed}-{c}" for c in range(clusters)]
-    return psy.LeaveOneOutScores(total[:, :, 0] / clusters, replicates, names)
+    return LeaveOneOutScores(total[:, :, 0] / clusters, replicates, names)
 
 
 def gen() -> np.random.Generator:
@@ -450,7 +454,7 @@ def test_two_measures_that_cannot_be_told_apart_say_why() -> None:
     assert ten.p == pytest.approx(2 * stats.t.cdf(-abs(gap(ten)) / ten.error, 9))
 
 
-def gap(difference: psy.ReliabilityDifference) -> float:
+def gap(difference: ReliabilityDifference) -> float:
     return math.atanh(difference.first) - math.atanh(difference.second)
 
 

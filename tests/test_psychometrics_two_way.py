@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.variance_components import (
+from hqm.psychometrics.reliability.consistency import relative_error
+from hqm.psychometrics.variance.variance_components import (
     Design,
     agreement_interval,
     correlation_interval,

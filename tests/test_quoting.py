@@ -11,14 +11,22 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hqm.reports.benchmark_card import badge, bibtex, quality_card, quotes
-from hqm.reports.phrases import Points, plain_text
-from hqm.reports.report_page import render
-from hqm.reports.sentences import QUESTIONS, STATUS_SYMBOLS, answer_questions
-from hqm.reports.tables import FLAG_WORDS, decimals_of, default_policy, interval_in_words, number
+from hqm.reports.pages.benchmark_card import badge, bibtex, quality_card, quotes
+from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.report_page import render
+from hqm.reports.pages.sentences import QUESTIONS, STATUS_SYMBOLS, answer_questions
+from hqm.reports.tables.table import (
+    FLAG_WORDS,
+    decimals_of,
+    default_policy,
+    interval_in_words,
+    number,
+)
 
-from hqm import FLAGS, Audit, BenchmarkAudit, check_against, short_signature
+from hqm import FLAGS, Audit, BenchmarkAudit
+from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Required
+from hqm.signature import short_signature
 from tests.browser import Browser
 from tests.conftest import Run
 from tests.messages import tells, text_of

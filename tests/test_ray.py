@@ -19,10 +19,12 @@ import psutil
 import pytest
 
 import hqm
-from hqm import Administration, Asks, Request, RespondentError, Sampling, Store, make_respondent
+from hqm import Administration, Asks, Request, RespondentError, Sampling, Store
+from hqm.administration.asks import Job
 from hqm.administration.engines import make_engine
 from hqm.administration.engines.placement import GIB, Model
 from hqm.administration.engines.ray import Actor
+from hqm.respondents import make_respondent
 from hqm.signature import digest_file
 from tests.conftest import needs_torch, nightly
 from tests.messages import pattern_of, tells
@@ -40,7 +42,7 @@ def rows(path: Path) -> list[tuple[Any, ...]]:
         return sorted(db.execute(query))
 
 
-def jobs_of(store: Store, names: list[str]) -> list[hqm.Job]:
+def jobs_of(store: Store, names: list[str]) -> list[Job]:
     benchmark = hqm.load("shapes_yesno")
     benchmark.prepare_images(benchmark.original)
     form = replace(benchmark.original, items=benchmark.original.items[:600])
@@ -88,7 +90,7 @@ def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(
         assert hqm.administer(store, jobs_of(store, names)).asked == 600
     progress: dict[str, Any] = {"answers": 0, "actors": set(), "killed": None}
 
-    def watch(_job: hqm.Job, count: int) -> None:
+    def watch(_job: Job, count: int) -> None:
         progress["answers"] += count
         if not progress["actors"]:
             progress["actors"] = actors()

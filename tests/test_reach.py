@@ -34,7 +34,7 @@ LIBRARY_ONLY: Mapping[str, str] = {
     "signal_detection_from_rates": (
         "docs/theory/4_validity.md takes a published table apart with it"
     ),
-    "_RENAMED": "names of version 0.2.0, found until 0.4.0",
+    "_MOVED_NAMES": "names of version 0.2.0, found until 0.4.0",
 }
 """What no command reaches yet, and why it is kept: at most ten names."""
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from hqm import Item, Response, read_list, read_number, read_polar
+from hqm import Item, Response
 from hqm.scoring.choices import read_choices
+from hqm.scoring.polar_answers import read_polar
 from hqm.scoring.rules import score_short
+from hqm.scoring.short_answers import read_list, read_number
 
 Row = dict[str, Any]
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from hqm import DataError, read_json, read_records
+from hqm import DataError, read_records
+from hqm.files.records import read_json
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm import Benchmark, CardError, DataError, UsageError, load, load_all, names
+from hqm import Benchmark, CardError, DataError, UsageError, load, names
 from hqm.benchmark.adapter import Adapter
-from hqm.benchmark.registry import groups
+from hqm.benchmark.registry import groups, load_all
 from tests.conftest import Run, write_benchmark
 from tests.judge_server import JudgeServer
 

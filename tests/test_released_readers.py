@@ -2,7 +2,8 @@
 
 import pytest
 
-from hqm import Item, Response, parser
+from hqm import Item, Response
+from hqm.scoring.parsers import parser
 from hqm.scoring.released_readers import (
     inspect_choice,
     inspect_short,

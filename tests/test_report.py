@@ -15,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports import evidence_page, evidence_tables, score_tables, tables
-from hqm.reports.drawings import scatter
-from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import plain_text
-from hqm.reports.report_page import Rendered, render
-from hqm.reports.sentences import answer_questions, headline
+from hqm.reports.figures.drawings import scatter
+from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages import evidence_page
+from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.report_page import Rendered, render
+from hqm.reports.pages.sentences import answer_questions, headline
+from hqm.reports.tables import evidence_tables, score_tables
+from hqm.reports.tables import table as tables
 
 import hqm
 from hqm import Audit, Store

@@ -12,16 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.reports.benchmark_card import quality_card
-from hqm.reports.latex_tables import format_tables
-from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import Points, plain_text
-from hqm.reports.report_page import Rendered, render
-from hqm.reports.sentences import answer_questions, headline, statement
-from hqm.reports.tables import anchor, default_policy, indicators_brief
+from hqm.reports.latex.latex_tables import format_tables
+from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages.benchmark_card import quality_card
+from hqm.reports.pages.phrases import Points, plain_text
+from hqm.reports.pages.report_page import Rendered, render
+from hqm.reports.pages.sentences import answer_questions, headline, statement
+from hqm.reports.tables.table import anchor, default_policy, indicators_brief
 
 import hqm
 from hqm import Audit, BenchmarkAudit
+from hqm.auditing.gate import check_against
+from hqm.comparison.compare import compare_audits
 from tests.browser import Browser
 from tests.conftest import nightly, write_benchmark
 from tests.perf import axe_report
@@ -263,7 +265,7 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
     for name, text in texts.items():
         numbers = [float(number) for number in re.findall(r"(?<![\d])0?(\.\d+)", text)]
         assert any(abs(number - rho.value) <= 5.1e-4 for number in numbers), (name, rho.value)
-    tests = [t for t in hqm.check_against(full_audit, default_policy()).tests if "rho_g" in t.what]
+    tests = [t for t in check_against(full_audit, default_policy()).tests if "rho_g" in t.what]
     estimates = [e for e in audit.all_estimates if e.indicator == "test_retest.rho_g"]
     ends = [end for e in estimates for span in e.intervals for end in (span.low, span.high)]
     assert all(t.end is None or t.end in ends for t in tests)
@@ -295,7 +297,7 @@ def test_every_number_with_a_signature_is_its_estimates(
         for e in audit.all_estimates
         for end in (e.value, *(end for i in e.intervals for end in (i.low, i.high)))
     }
-    for test in hqm.check_against(Audit((audit,)), default_policy()).tests:
+    for test in check_against(Audit((audit,)), default_policy()).tests:
         if test.end is not None and "." in test.what.split()[0]:
             assert test.end in ends, test.what
 
@@ -314,7 +316,7 @@ def test_the_comparison_holds_the_same_numbers(
     ]
     answers = written(folder / "answers.jsonl", rows)
     pair = (hqm.audit(str(folder), recorded=answers, forms="original"), audit)
-    compared = hqm.compare_audits(list(pair))
+    compared = compare_audits(list(pair))
     for audit in pair:
         leading = next(iter(audit.metrics))
         (measure,) = (

@@ -16,9 +16,10 @@ from PIL import Image
 from scipy.stats import ttest_rel
 
 import hqm
-from hqm import Cell, ImageError, Request, RespondentError, Response, Store
+from hqm import Cell, Request, RespondentError, Response, Store
 from hqm.administration.asks import Asks
 from hqm.administration.stored_answers import cells_in, resolutions_in, respondents_of
+from hqm.errors import ImageError
 from hqm.files.images import scaled_picture
 from hqm.psychometrics import respondent_shifts
 from hqm.store.exchange import export_store, import_store

@@ -14,9 +14,11 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
 import hqm
-from hqm import Request, RespondentError, Response, Sampling, UsageError, make_respondent
+from hqm import Request, RespondentError, Response, Sampling, UsageError
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.signature import request_seed
+from hqm.store.database import ask
 from tests.conftest import needs_torch
 from tests.servers import AppServer
 
@@ -86,7 +88,7 @@ def requests_() -> list[Request]:
                         text,
                         path,
                         sampling,
-                        request_seed(0, MODEL, run % 2, hqm.ask(text, item.image).digest),
+                        request_seed(0, MODEL, run % 2, ask(text, item.image).digest),
                         item=item.id,
                         run=run % 2,
                     )

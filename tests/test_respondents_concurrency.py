@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from hqm import Request, Response, Sampling, make_respondent
+from hqm import Request, Response, Sampling
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import Concurrency

@@ -1,7 +1,8 @@
 import pytest
 
-from hqm import DataError, Item, Response, Verdict, parser
+from hqm import DataError, Item, Response, Verdict
 from hqm.scoring.choices import read_choice
+from hqm.scoring.parsers import parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
 
 COLORS = ("red", "blue", "dark blue", "green")

@@ -8,6 +8,7 @@ import pytest
 
 import hqm
 from hqm.benchmark.adapter import Adapter
+from hqm.benchmark.registry import load_all
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.parsers import PARSERS
 from hqm.scoring.score_cache import VerdictCache
@@ -112,9 +113,7 @@ def test_the_table_of_texts_gives_what_every_item_gives_by_itself(
 
 @pytest.mark.parametrize("name", ["pope", "amber_d", "hal_eval_d"])
 def test_a_release_whose_rule_says_what_decides_keeps_its_verdicts(data: Path, name: str) -> None:
-    benchmark = next(
-        candidate for candidate in hqm.load_all(name, data=data) if candidate.name == name
-    )
+    benchmark = next(candidate for candidate in load_all(name, data=data) if candidate.name == name)
     rng = np.random.default_rng(1)
     for scoring in benchmark.scorings:
         scored_so = type(benchmark)(benchmark.card, benchmark.data, scoring=scoring)

@@ -11,19 +11,7 @@ from scipy import stats
 from sklearn import metrics as rival
 
 import hqm
-from hqm import (
-    CHAIR,
-    YES_NO,
-    Cell,
-    DesignError,
-    Form,
-    Item,
-    Metric,
-    Response,
-    Verdict,
-    mean_of,
-    parser,
-)
+from hqm import Cell, DesignError, Form, Item, Metric, Response, Verdict, mean_of
 from hqm.scoring import rules
 from hqm.scoring.matrix import (
     NO_GROUP,
@@ -33,8 +21,9 @@ from hqm.scoring.matrix import (
     group_minima,
     readable_texts,
 )
+from hqm.scoring.metrics import CHAIR, YES_NO, chair_tally, mentioned, ratio, rounded, yes_no_tally
 from hqm.scoring.metrics import YES_NO as BY_ORDER
-from hqm.scoring.metrics import mentioned, ratio, rounded, yes_no_tally
+from hqm.scoring.parsers import parser
 from hqm.scoring.score_cache import ScoringKey, VerdictCache
 from hqm.text import SHORT
 from hqm.types import STATES, Row
@@ -303,7 +292,7 @@ def test_names_in_a_text_are_found_longest_first() -> None:
     ):
         assert mentioned(text, names) == expected, text
     assert mentioned("a dog", frozenset()) == []
-    verdict = hqm.chair_tally(["dog", "cat", "cat"], {"dog", "car"}, "one dog and two cats")
+    verdict = chair_tally(["dog", "cat", "cat"], {"dog", "car"}, "one dog and two cats")
     assert verdict.tally == {
         "hallucinated": 2.0,
         "mentioned": 3.0,
@@ -314,7 +303,7 @@ def test_names_in_a_text_are_found_longest_first() -> None:
         "n": 1.0,
     }
     assert (verdict.value, verdict.read) == (0.0, "cat, cat")
-    assert hqm.chair_tally(["dog"], {"dog"}, "a dog").value == 1.0
+    assert chair_tally(["dog"], {"dog"}, "a dog").value == 1.0
 
 
 def test_verdicts_may_depend_on_those_on_other_items() -> None:

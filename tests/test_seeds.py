@@ -14,6 +14,7 @@ import pytest
 import hqm
 from hqm.administration.asks import plan_job
 from hqm.psychometrics import bias_test, cronbach_alpha, item_analysis, rho_g
+from hqm.respondents import make_respondent
 from hqm.respondents.base import Request, who_answers
 from hqm.respondents.hf_loading import find_model
 from hqm.signature import request_seed
@@ -26,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def key_of(name: str) -> str:
-    respondent = hqm.make_respondent(name)
+    respondent = make_respondent(name)
     return who_answers(respondent.name, {**respondent.identity(), "temperature": 1.0, "seed": 0})
 
 
@@ -85,7 +86,7 @@ def test_what_names_no_model_is_told_by_its_name() -> None:
 
 def seeds_sent(server: JudgeServer, benchmark: hqm.Benchmark, *, model: str) -> list[int]:
     with hqm.Store(":memory:") as store:
-        respondent = hqm.make_respondent(server.name(model))
+        respondent = make_respondent(server.name(model))
         assignment = hqm.assign(respondent, benchmark, {"temperature": 1.0})
         sent = len(server.bodies)
         hqm.administer(

@@ -12,22 +12,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm.reports import evidence_tables, item_tables, score_tables, tables, type_tables
-from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.paper import paper_tables
-from hqm.reports.phrases import plain_text
-from hqm.reports.sentences import (
+from hqm.reports.latex.paper import paper_tables
+from hqm.reports.pages.phrases import plain_text
+from hqm.reports.pages.sentences import (
     MAX_VERDICT_WORDS,
     answer_questions,
     headline,
     remedy_lines,
     statement,
 )
+from hqm.reports.tables import evidence_tables, item_tables, score_tables, type_tables
+from hqm.reports.tables import table as tables
+from hqm.reports.tables.evidence_tables import estimates_by_family
 
 import hqm
-from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
+from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy
+from hqm.auditing.audit import RespondentScores
 from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
 from hqm.auditing.seven_questions import find_remedies, seven_answers
+from hqm.signature import short_signature
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -259,7 +262,7 @@ def test_the_statement_names_what_was_not_measured() -> None:
     line = str(statement(audit_of(replace(RHO, signature=f"{RHO.signature}|hqm:9.9"), PAIRS)))
     assert line.startswith("rho_G .9970 [.9961, .9979], wording not measured, people not measured")
     assert "ties 1–2" in line
-    signature = hqm.short_signature(f"{RHO.signature}|hqm:9.9")
+    signature = short_signature(f"{RHO.signature}|hqm:9.9")
     assert line.endswith(f"hqm:9.9 {signature}"), "the version that made the number"
 
 

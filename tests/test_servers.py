@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm import Request, RespondentError, Response, Sampling, make_respondent
+import hqm.store.database
+from hqm import Request, RespondentError, Response, Sampling
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import wanted_pause
@@ -62,7 +64,7 @@ def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Req
     for item in benchmark.original.items[:n]:
         text = benchmark.question_text(item)
         path = benchmark.images / str(item.image)
-        seed = request_seed(0, "model", run, hqm.ask(text, item.image).digest)
+        seed = request_seed(0, "model", run, hqm.store.database.ask(text, item.image).digest)
         requests.append(Request(text, path, sampling, seed, item=item.id))
     return requests
 

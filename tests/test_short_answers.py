@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from hqm import Item, Response, parser, read_choice, read_list, read_number, read_polar
+from hqm import Item, Response
+from hqm.scoring.choices import read_choice
+from hqm.scoring.parsers import parser
+from hqm.scoring.polar_answers import read_polar
 from hqm.scoring.released_readers import (
     CHOICES,
     inspect_short,
@@ -19,6 +22,7 @@ from hqm.scoring.released_readers import (
     mmmu_short,
 )
 from hqm.scoring.rules import score_choice, score_short
+from hqm.scoring.short_answers import read_list, read_number
 from tests.answer_corpus import Case, corpus
 
 TABLES = Path(__file__).parent / "tables"

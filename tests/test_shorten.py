@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm.reports.report_page import render
-from hqm.reports.side_tables import full_scores
+from hqm.reports.pages.report_page import render
+from hqm.reports.tables.side_tables import full_scores
 from PIL import Image
 from typer.testing import CliRunner, Result
 

@@ -23,6 +23,10 @@ from hqm import psychometrics
 from hqm.benchmark.registry import card, groups
 from hqm.cli import program
 from hqm.commands.help import every_command
+from hqm.imports.row import ROLES
+from hqm.indicators.indicator import INDICATOR_FAMILIES, INDICATORS
+from hqm.scoring.parsers import PARSERS
+from hqm.types import STATES
 from tests.conftest import NIGHTLY, NO_TORCH, ROOT, write_command
 from tests.judge_server import JudgeServer
 
@@ -318,11 +322,11 @@ def test_every_command_option_key_parser_state_and_flag_is_documented(everything
         for inner in getattr(field.annotation, "model_fields", {}):
             assert f"`{key}.{inner}`" in everything, f"{key}.{inner}"
     for word in (
-        *hqm.PARSERS,
-        *hqm.STATES,
+        *PARSERS,
+        *STATES,
         *hqm.HALLUCINATION_TYPES,
-        *hqm.ROLES,
-        *hqm.INDICATOR_FAMILIES,
+        *ROLES,
+        *INDICATOR_FAMILIES,
         *groups(),
     ):
         assert f"`{word}`" in everything, word
@@ -379,7 +383,7 @@ def page_of(name: str) -> str:
 def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an_example(
     made: dict[str, str],
 ) -> None:
-    for name in hqm.INDICATORS:
+    for name in INDICATORS:
         page = made[page_of(name)]
         functions = re.findall(r"^## `hqm\.psychometrics\.(\w+)`", page, re.MULTILINE)
         assert functions, f"{name}: name its functions in `explains`"
@@ -392,8 +396,8 @@ def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an
 
 def test_the_functions_are_named_for_the_statistics_that_there_are(made: dict[str, str]) -> None:
     pages = {page for page in made if page.startswith("indicators/")}
-    assert pages == {*map(page_of, hqm.INDICATORS), "indicators/index.md"}
-    for name in hqm.INDICATORS:
+    assert pages == {*map(page_of, INDICATORS), "indicators/index.md"}
+    for name in INDICATORS:
         assert f"[`{name}`]({Path(page_of(name)).name})" in made["indicators/index.md"]
         assert made[page_of(name)].startswith(f"# {name}\n")
 

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 import hqm
+from hqm.administration.asks import StoredRespondent
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import first_record, read_records
 from hqm.forms import tag_cache
 from hqm.imports.log_answers import read_recordings
-from hqm.psychometrics.significance import benjamini_hochberg
+from hqm.psychometrics.inference.significance import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all
+from hqm.store.database import ask
 from hqm.types import Item, Response, Verdict
 
 TEXTS = ("Yes", "No", "Yes, there is.", "I cannot tell.")
@@ -66,7 +68,7 @@ def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
     vars(benchmark)["score"] = counted
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
         respondents = [
-            hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
+            StoredRespondent(name, number, True) for number, name, _ in store.respondents()
         ]
         answers = hqm.Answers(hqm.Asks(store))
         matrices = [
@@ -96,7 +98,7 @@ def test_aligning_copies_nothing_that_stays_and_orders_the_rest(folder: Path) ->
     benchmark = hqm.load(str(folder))
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
         respondents = [
-            hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
+            StoredRespondent(name, number, True) for number, name, _ in store.respondents()
         ]
         answers = hqm.Answers(hqm.Asks(store))
         first, second = (
@@ -176,7 +178,7 @@ def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen
 def test_tails_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
     from scipy import stats
 
-    from hqm.psychometrics import distributions as ours
+    from hqm.psychometrics.inference import distributions as ours
 
     rng = np.random.default_rng(0)
     share = np.append(rng.random(500), [0, 1, 0.5, np.nan])
@@ -200,7 +202,7 @@ def test_tails_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
 
 
 def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) -> None:
-    question = hqm.ask("Is it red?")
+    question = ask("Is it red?")
     with (
         hqm.Store(tmp_path / "store.sqlite") as store,
         hqm.Store(tmp_path / "store.sqlite") as second_store,

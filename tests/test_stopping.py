@@ -19,11 +19,12 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm import Asks, DesignError, Request, Response, StoppingRule, Store, UsageError
+from hqm import Asks, DesignError, Request, Response, Store, UsageError
 from hqm.administration.asks import Administration
 from hqm.administration.stops import picture_order, stopped_in
-from hqm.decisions.confidence_sequences import Wealth
-from hqm.decisions.stopping import StoppedRun, ask_until, deciding_metric
+from hqm.administration.stored_answers import respondents_in
+from hqm.decisions.confidence_sequences import Wealth, confidence_sequence
+from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.signature import digest
 from hqm.types import Cell
 from tests.conftest import Run, write_benchmark
@@ -171,7 +172,7 @@ def test_an_interval_ends_at_the_score_of_the_full_benchmark() -> None:
     scores = (rng.random(sizes.sum()) < 0.7).astype(float)
     scores[rng.random(scores.size) < 0.05] = np.nan
     pictures = np.repeat(np.arange(60), sizes)
-    sequence = hqm.confidence_sequence(scores, pictures.tolist(), population=60)
+    sequence = confidence_sequence(scores, pictures.tolist(), population=60)
     assert (
         sequence.lower[-1]
         == sequence.upper[-1]
@@ -180,7 +181,7 @@ def test_an_interval_ends_at_the_score_of_the_full_benchmark() -> None:
     )
     assert (np.diff(sequence.lower[:-1]) >= 0).all(), "it only shrinks"
     assert (np.diff(sequence.upper[:-1]) <= 0).all()
-    endless = hqm.confidence_sequence(scores, pictures.tolist())
+    endless = confidence_sequence(scores, pictures.tolist())
     assert endless.half_width[-1] > 0.05, "about items like these, nothing is ever known exactly"
     assert endless.pictures_until(0.001) is None
     assert sequence.pictures_until(1.0) == 1
@@ -264,7 +265,7 @@ def test_what_no_interval_can_be_made_of_is_refused(
     scores: list[float], settings: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(DesignError, match=sentence):
-        hqm.confidence_sequence(scores, **settings)
+        confidence_sequence(scores, **settings)
     if len(scores) == 2:
         with pytest.raises(DesignError, match="fewer than two respondents"):
             hqm.separated_pairs([[0.0, 1.0]])
@@ -393,7 +394,7 @@ def test_a_width_out_of_reach_asks_everything_and_says_so(store: Store, folder: 
     stopped_run = ask(store, benchmark, [able], "half_width<=.0001")
     assert stopped_run.stops[0].why == "every item was asked"
     assert len(able.asked) == PICTURES * ITEMS
-    assert stopped_in(Asks(store), benchmark, hqm.respondents_in(Asks(store), benchmark)) is None, (
+    assert stopped_in(Asks(store), benchmark, respondents_in(Asks(store), benchmark)) is None, (
         "nothing was stopped"
     )
 
@@ -788,7 +789,7 @@ def test_the_command_refuses_before_anybody_is_asked(
 
 def test_no_wealth_is_lost_to_rounding_at_the_bounds() -> None:
     """A respondent that is always right: every smaller score is excluded, 1 never."""
-    sequence = hqm.confidence_sequence(np.ones(60), population=100)
+    sequence = confidence_sequence(np.ones(60), population=100)
     assert sequence.upper[-1] == 1.0
     assert sequence.lower[-1] > 0.9
     assert math.isfinite(sequence.lower[0])

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hqm import Judgement, Response, Store, StoreError, UsageError, ask
+from hqm import Judgement, Response, Store, UsageError
+from hqm.errors import StoreError
+from hqm.store.database import ask
 from hqm.store.exchange import export_store, import_store
 from tests.messages import tells
 
@@ -178,7 +180,9 @@ def test_a_store_opened_for_reading_refuses_answers(tmp_path: Path) -> None:
 
 FULL_DISK = """
 import resource, signal, sys
-from hqm import Response, Store, StoreError, ask
+from hqm import Response, Store
+from hqm.errors import StoreError
+from hqm.store.database import ask
 path = sys.argv[1]
 with Store(path) as store:
     who = store.respondent("a", {})

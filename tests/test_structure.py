@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.reports.drawings import DotRow, dots
-from hqm.reports.type_tables import structure_tables
+from hqm.reports.figures.drawings import DotRow, dots
+from hqm.reports.tables.type_tables import structure_tables
 from scipy import stats
 
 import hqm
@@ -22,8 +22,8 @@ from hqm.errors import UsageError
 from hqm.forms.make_forms import affirm, build_parallel, build_rewording, draw_of, wordings_of
 from hqm.indicators import Case, compare_forms, describe, warn
 from hqm.indicators.cases import case
-from hqm.psychometrics.discriminability import lord_error
-from hqm.psychometrics.type_strengths import rasch_residuals, welch
+from hqm.psychometrics.inference.discriminability import lord_error
+from hqm.psychometrics.items.type_strengths import rasch_residuals, welch
 from hqm.types import Cell, Estimate, Form, Item
 from tests import test_flags as made
 from tests.conftest import counts

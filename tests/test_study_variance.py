@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.study_variance import _effects, _most_negative
+from hqm.psychometrics.variance.study_variance import _effects, _most_negative
 
 
 def with_parts(seed: int, shape: tuple[int, ...], *names: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import hqm
+from hqm.administration.stored_answers import respondents_in
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
@@ -42,7 +43,7 @@ def faithful(plan: Path) -> dict[str, bool]:
     with hqm.Store(plan.parent / "store.sqlite", readonly=True) as store:
         stored = hqm.Asks(store)
         respondent_by_name = {
-            respondent.name: respondent for respondent in hqm.respondents_in(stored, benchmark)
+            respondent.name: respondent for respondent in respondents_in(stored, benchmark)
         }
         answers = hqm.Answers(stored)
         texts = {

@@ -11,8 +11,14 @@ from scipy.special import expit
 from statsmodels.stats.multitest import multipletests
 
 from hqm import psychometrics as psy
-from hqm.psychometrics import type_strengths
-from hqm.psychometrics.type_strengths import Favour, out_of_range_reason, rasch_residuals, welch
+from hqm.psychometrics.items import type_strengths
+from hqm.psychometrics.items.type_strengths import (
+    DifferentialFunctioning,
+    Favour,
+    out_of_range_reason,
+    rasch_residuals,
+    welch,
+)
 
 
 def rasch_answers(seed: int, respondents: int, items: int, gaps: float = 0.0) -> np.ndarray:
@@ -243,7 +249,7 @@ def test_a_favour_is_large_where_it_is_shown_and_two_thirds_of_a_logit() -> None
     ):
         row = Favour("a", "x", 10, 10, logits, 0.0, 1.0, p)
         assert row.large == large
-        assert psy.DifferentialFunctioning((row,), True).favours == ((row,) if large else ())
+        assert DifferentialFunctioning((row,), True).favours == ((row,) if large else ())
 
 
 def favours(x: np.ndarray, parts: list[str], groups: list[str]) -> list[tuple[Any, ...]]:

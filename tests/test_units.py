@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hqm.reports.evidence_tables import estimates_by_family
-from hqm.reports.phrases import reason_withheld, unit_of
-from hqm.reports.tables import DASH, FAMILIES
+from hqm.reports.pages.phrases import reason_withheld, unit_of
+from hqm.reports.tables.evidence_tables import estimates_by_family
+from hqm.reports.tables.table import DASH, FAMILIES
 
-import hqm
 from hqm import Estimate, Interval
+from hqm.indicators.indicator import Indicator, all_indicators
 from tests.test_sentences import audit_of, est
 
 SHOWN: Mapping[str, tuple[float, str]] = {
@@ -33,13 +33,13 @@ SHOWN: Mapping[str, tuple[float, str]] = {
 }
 
 
-@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda indicator: indicator.name)
-def test_every_indicator_has_a_unit(indicator: hqm.Indicator) -> None:
+@pytest.mark.parametrize("indicator", all_indicators(), ids=lambda indicator: indicator.name)
+def test_every_indicator_has_a_unit(indicator: Indicator) -> None:
     assert indicator.unit.text
     assert indicator.unit.minimum < indicator.unit.maximum
     (unit,) = {
         indicator_row.unit
-        for indicator_row in hqm.all_indicators()
+        for indicator_row in all_indicators()
         if indicator_row.name == indicator.name
     }
     assert unit == indicator.unit, "a name has one unit in every family"
@@ -129,14 +129,12 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda indicator: indicator.name)
-def test_every_indicator_is_shown_as_what_it_is(indicator: hqm.Indicator) -> None:
+@pytest.mark.parametrize("indicator", all_indicators(), ids=lambda indicator: indicator.name)
+def test_every_indicator_is_shown_as_what_it_is(indicator: Indicator) -> None:
     name = indicator.name
     assert indicator.one_sided == (name in LOWER_END)
     assert indicator.repeats == (name in OF_CHANCE)
-    page_states = {
-        same_name.on_page for same_name in hqm.all_indicators() if same_name.name == name
-    }
+    page_states = {same_name.on_page for same_name in all_indicators() if same_name.name == name}
     assert page_states == {name not in BESIDE}
     assert (indicator.better == "lower") == (name in LESS_IS_BETTER)
     assert (indicator.digits == 0) == (name in WHOLE)

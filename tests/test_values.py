@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-import hqm
 from hqm import Audit, Interval
+from hqm.indicators.indicator import INDICATOR_FAMILIES, INDICATORS
+from hqm.signature import short_signature
 from tests.conftest import ROOT
 from tests.test_sentences import PARALLEL, REFERENCE, audit_of, est
 
@@ -57,13 +58,11 @@ def small() -> Audit:
 
 
 def test_every_indicator_has_a_value_with_a_picture_or_a_reason() -> None:
-    assert set(STORED) == set(hqm.INDICATORS), (
-        "run docs/make/values.py: the indicators have changed"
-    )
+    assert set(STORED) == set(INDICATORS), "run docs/make/values.py: the indicators have changed"
     for name, entry in STORED.items():
         if "value" in entry:
             assert entry["estimate"].partition(".")[2] == name
-            assert entry["estimate"].partition(".")[0] in hqm.INDICATOR_FAMILIES
+            assert entry["estimate"].partition(".")[0] in INDICATOR_FAMILIES
             assert entry["unit"], name
             assert len(entry["signature"]) == 12
             assert entry["picture"]["kind"] in ("rows", "points")
@@ -98,7 +97,7 @@ def test_a_value_is_that_of_the_audit() -> None:
     """A number changed in the audit is changed in the file; nothing is held in the script."""
     audit = small()
     entries = values.values_of(audit)
-    assert set(entries) == set(hqm.INDICATORS)
+    assert set(entries) == set(INDICATORS)
     for e in audit.audits[0].all_estimates:
         entry = entries[e.indicator.partition(".")[2]]
         if e.value is None:
@@ -107,7 +106,7 @@ def test_a_value_is_that_of_the_audit() -> None:
         assert (entry["estimate"], entry["value"], entry["signature"]) == (
             e.indicator,
             e.value,
-            hqm.short_signature(e.signature),
+            short_signature(e.signature),
         )
         assert entry["intervals"] == {i.inference: [i.low, i.high] for i in e.intervals}
     assert entries["sem"]["picture"]["rows"] == [

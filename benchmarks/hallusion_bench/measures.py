@@ -16,21 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from hqm import (
-    DataError,
-    Finding,
-    Form,
-    Item,
-    JudgeOutput,
-    Metric,
-    Response,
-    Row,
-    finding,
-    located_records,
-    ratio,
-    read_records,
-    required_field,
-)
+from hqm import DataError, Finding, Form, Item, Metric, Response, finding, ratio, read_records
+from hqm.files.records import located_records, required_field
+from hqm.imports.row import JudgeOutput, Row
 
 Tally = Mapping[str, Any]
 SCOPES = (

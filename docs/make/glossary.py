@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hqm.reports.phrases import TERMS
+from hqm.reports.pages.phrases import TERMS
 
 from make.text import prose
 
@@ -69,7 +69,7 @@ def page() -> str:
         " those of this documentation. The [coefficients' names in the"
         " literature](which_coefficient.md#names-in-the-literature) are listed apart, and each"
         " [indicator](indicators/index.md) has a page.\n\nIn Python, the reports' terms are a table:\n\n```python\n>>> from"
-        ' hqm.reports.phrases import TERMS\n>>> TERMS["yes-ratio"][1].partition(";")[0]\n\'the'
+        ' hqm.reports.pages.phrases import TERMS\n>>> TERMS["yes-ratio"][1].partition(";")[0]\n\'the'
         " share of answers that say yes'\n```\n"
     )
     lines = [

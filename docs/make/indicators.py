@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hqm.reports.tables import bracket_text, number
+from hqm.reports.tables.table import bracket_text, number
 
 from hqm.indicators import INDICATOR_FAMILIES, Indicator, all_indicators, statistics
 from make import pictures, values

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hqm.signature import short_signature
+
 FILE = Path(__file__).with_name("values.json")
 OUT = Path(__file__).resolve().parents[2] / "out" / "values"
 COMMAND = "hqm audit shapes --limit 100"
@@ -40,8 +42,8 @@ def values_of(audit: Any) -> dict[str, dict[str, Any]]:
 
 
 def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
-    from hqm.reports.phrases import reason_withheld
-    from hqm.reports.tables import FAMILIES
+    from hqm.reports.pages.phrases import reason_withheld
+    from hqm.reports.tables.table import FAMILIES
 
     every = [
         (part, e)
@@ -75,10 +77,8 @@ def _parts(audit: Any) -> list[Any]:
 
 
 def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    from hqm.reports.phrases import unit_of
-    from hqm.reports.tables import administration_name, decimals_of, family_title
-
-    import hqm
+    from hqm.reports.pages.phrases import unit_of
+    from hqm.reports.tables.table import administration_name, decimals_of, family_title
 
     return {
         "estimate": e.indicator,
@@ -97,7 +97,7 @@ def _described(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str,
         "items": e.n_items,
         "status": e.status,
         "reason": e.reason,
-        "signature": hqm.short_signature(e.signature),
+        "signature": short_signature(e.signature),
         "picture": _picture(part, e, every),
     }
 
@@ -110,7 +110,7 @@ def _picture(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, A
     """What is drawn: points of two administrations or of items, or rows."""
     statistic = e.indicator.partition(".")[2]
     if statistic in _AGREEMENT and (points := _points(part, e)):
-        from hqm.reports.tables import administration_name
+        from hqm.reports.tables.table import administration_name
 
         axis, up = (
             f"{e.metric}, {administration_name(name)}"
@@ -157,7 +157,7 @@ def _picture(part: Any, e: Any, every: Sequence[tuple[Any, Any]]) -> dict[str, A
 
 
 def _short(name: str) -> str:
-    from hqm.reports.tables import short_name
+    from hqm.reports.tables.table import short_name
 
     return short_name(name)
 
@@ -201,7 +201,7 @@ def _items(part: Any) -> list[list[Any]]:
 def _line(part: Any, e: Any) -> list[Any]:
     span = e.interval("fixed_models") or e.interval("model_population") or e.interval("items")
     ends = [None, None] if span is None else [_rounded(span.low), _rounded(span.high)]
-    from hqm.reports.tables import family_title
+    from hqm.reports.tables.table import family_title
 
     return [
         f"{part.title.rpartition(': ')[2]}, {family_title(e).lower()}",

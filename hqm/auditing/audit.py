@@ -65,7 +65,7 @@ from hqm.indicators.indicator import (
     indicator_named,
 )
 from hqm.indicators.item_coverage import TypeCoverage
-from hqm.psychometrics import StudyComponents
+from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.types import (
     Administration,
     Cell,
@@ -554,17 +554,17 @@ class BenchmarkAudit(frames.AsFrames):
     @property
     def statement(self) -> Statement:
         """The line that a table's caption says of the reliability of these scores."""
-        statement: Statement = import_module("hqm.reports.sentences").statement(self)
+        statement: Statement = import_module("hqm.reports.pages.sentences").statement(self)
         return statement
 
     @property
     def verdict(self) -> str:
         """What the audit comes to, in one sentence."""
-        text: str = import_module("hqm.reports.sentences").headline(self).text
+        text: str = import_module("hqm.reports.pages.sentences").headline(self).text
         return text
 
     def __repr__(self) -> str:
-        text: str = import_module("hqm.reports.benchmark_card").brief(self)
+        text: str = import_module("hqm.reports.pages.benchmark_card").brief(self)
         return text
 
     def _repr_html_(self) -> str:
@@ -646,7 +646,7 @@ class Audit(frames.AsFrames):
 
     def _repr_html_(self) -> str:
         """The report, as a notebook shows it."""
-        page: str = import_module("hqm.reports.report_page").in_a_notebook(self)
+        page: str = import_module("hqm.reports.pages.report_page").in_a_notebook(self)
         return page
 
     def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:

@@ -54,12 +54,8 @@ from hqm.indicators import (
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasurable_types
 from hqm.lint.question_checks import with_favoured_keys
-from hqm.psychometrics import (
-    FamilyDependence,
-    family_dependence,
-    jackknife_interval,
-    stream,
-)
+from hqm.psychometrics import family_dependence, jackknife_interval, stream
+from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Cell, Estimate, Form, finite

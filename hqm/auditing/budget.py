@@ -23,8 +23,9 @@ from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
 from hqm.indicators.labelled import answer_weights, beside_people
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import Coefficient, FamilyDependence, mean_shift
-from hqm.psychometrics.error_budget import (
+from hqm.psychometrics import Coefficient, mean_shift
+from hqm.psychometrics.inference.families import FamilyDependence
+from hqm.psychometrics.variance.error_budget import (
     ErrorBand,
     change_band,
     gap_interval,

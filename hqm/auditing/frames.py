@@ -13,7 +13,7 @@ import numpy as np
 from hqm.benchmark.adapter import Adapter, Benchmark
 from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.labels.people_labels import Labels
-from hqm.psychometrics.item_statistics import item_rest
+from hqm.psychometrics.items.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import STATES, Cell, Estimate, Form, Judgement, Number, Response, finite
 

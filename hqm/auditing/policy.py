@@ -26,9 +26,9 @@ from hqm.errors import CardError, DataError, meant
 from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.indicator import family_indicators
-from hqm.psychometrics.consistency import lengthening
-from hqm.psychometrics.families import too_few_respondents
-from hqm.psychometrics.score_dependability import MIN_WORDINGS
+from hqm.psychometrics.inference.families import too_few_respondents
+from hqm.psychometrics.reliability.consistency import lengthening
+from hqm.psychometrics.reliability.score_dependability import MIN_WORDINGS
 from hqm.types import Estimate, Task
 
 POLICIES: Mapping[str, str] = {

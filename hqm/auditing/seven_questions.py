@@ -26,7 +26,7 @@ from hqm.auditing.definitions import (
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Policy
 from hqm.imports.human_labels import by_people
-from hqm.psychometrics.consistency import lengthening
+from hqm.psychometrics.reliability.consistency import lengthening
 from hqm.types import Estimate, Interval
 
 AuditState = Literal["not_ready", "check", "nothing", "too_little"]

@@ -24,8 +24,9 @@ from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, is_negating
 from hqm.indicators.cases import leave_one_out_scores, unit_scores
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import StudyComponents, study_variance_components
-from hqm.psychometrics.variance_components import MIN_CLUSTERS
+from hqm.psychometrics import study_variance_components
+from hqm.psychometrics.variance.study_variance import StudyComponents
+from hqm.psychometrics.variance.variance_components import MIN_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest

@@ -20,13 +20,13 @@ from hqm.files.records import located_records
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
 from hqm.psychometrics import (
-    Stratum,
     blind_solvability,
     items_for_error,
     length_cue,
     stream,
     unshared_word_counts,
 )
+from hqm.psychometrics.items.leaks import Stratum
 from hqm.signature import digest_file
 from hqm.types import Form, Item
 

@@ -406,7 +406,7 @@ def print_summary(result: Audit, folder: Path) -> None:
     """
     from hqm.scoring.rules import advice_on_cut
 
-    cards = importlib.import_module("hqm.reports.benchmark_card")
+    cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     advice = sorted(
         {
             f"{audited.title}, {cell}: {sentence}."
@@ -429,8 +429,8 @@ def print_summary(result: Audit, folder: Path) -> None:
 
 def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     """Return the headline of several benchmarks together, and a line or verdict for each."""
-    line_width, sentences = width(), importlib.import_module("hqm.reports.sentences")
-    cards = importlib.import_module("hqm.reports.benchmark_card")
+    line_width, sentences = width(), importlib.import_module("hqm.reports.pages.sentences")
+    cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     headlines = [sentences.headline(audited) for audited in audits]
     lines = [textwrap.fill(sentences.joint_sentence(audits, headlines), line_width)]
     title_width = max(len(audited.title) for audited in audits)

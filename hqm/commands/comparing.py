@@ -171,12 +171,12 @@ def _print_people_comparison(
     benchmark = load(benchmarks[0], data=options.material.data, scoring=scoring)
     recorded = [Path(path) for path in options.answering.recorded]
     study = compare_with_people(benchmark, criterion, scores, options.reading.metrics, recorded)
-    tables = importlib.import_module("hqm.reports.compare_page").people_tables(study)
+    tables = importlib.import_module("hqm.reports.pages.compare_page").people_tables(study)
     for table in tables:
         print_report_table(table)
         print_lines(*table.notes)
     if to.suffix != ".html":
-        layout = importlib.import_module("hqm.reports.latex_tables")
+        layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_text(to, layout.format_tables(tables, to.suffix))
         print(f"wrote  {to}")
 
@@ -275,7 +275,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
 
 
 def _write(comparison: Comparison, to: Path, *, all_tables: bool) -> None:
-    reports = importlib.import_module("hqm.reports.compare_page")
+    reports = importlib.import_module("hqm.reports.pages.compare_page")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
         write_text(to, reports.render(comparison))
@@ -284,7 +284,7 @@ def _write(comparison: Comparison, to: Path, *, all_tables: bool) -> None:
     else:
         # a paper prints Table 1; other formats are read by programs
         tables = reports.comparison_tables(comparison, include_all=all_tables or suffix != ".tex")
-        layout = importlib.import_module("hqm.reports.latex_tables")
+        layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_text(to, layout.format_tables(tables, suffix))
     _print_comparison(comparison)
     print(f"wrote  {to}")
@@ -296,7 +296,7 @@ _MAX_DIFFERENCES = 5
 
 def _print_comparison(comparison: Comparison) -> None:
     """Print the largest difference, Table 1, and the differences that are shown."""
-    reports = importlib.import_module("hqm.reports.compare_page")
+    reports = importlib.import_module("hqm.reports.pages.compare_page")
     print(reports.strongest_claim(comparison))
     (table,) = reports.comparison_tables(comparison, include_all=False)
     print_report_table(replace(table, caption=""))

@@ -218,13 +218,13 @@ def status(
     if to is not None:
         if not tables:
             raise UsageError("there is no label yet", location=str(plan), remedy="Label first.")
-        layout = importlib.import_module("hqm.reports.latex_tables")
+        layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_together({to: layout.format_tables(tables, to.suffix)})
 
 
 def _comparison_tables(comparison: PeopleComparison) -> list[Any]:
     """The tables of HQM's own protocol: respondents by people and by the benchmark, and raters."""
-    tables = importlib.import_module("hqm.reports.tables")
+    tables = importlib.import_module("hqm.reports.tables.table")
 
     def row(estimate: IntervalEstimate, *extra_texts: str) -> tuple[Any, ...]:
         number = tables.number(estimate.value)

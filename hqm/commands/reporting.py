@@ -143,11 +143,11 @@ def report(
     elif card:
         pages = _quality_card(joined, loaded_policy, to)
     elif badge:
-        cards = importlib.import_module("hqm.reports.benchmark_card")
+        cards = importlib.import_module("hqm.reports.pages.benchmark_card")
         pages = {to or Path("badge.svg"): str(cards.badge(joined, loaded_policy))}
     elif figure:
         path = to or Path(f"{figure}.svg")
-        plots = importlib.import_module("hqm.reports.plots")
+        plots = importlib.import_module("hqm.reports.figures.plots")
         pages = {path: plots.draw(audits, figure, path.suffix.lower().removeprefix("."))}
     elif to is None or to.suffix.lower() in (".html", ".htm"):
         pages = report_files(joined, to or Path("report.html"), loaded_policy)
@@ -160,7 +160,7 @@ def report(
 
 def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
     """Return the statements of audits as a file; without a path, print them with sentences."""
-    cards = importlib.import_module("hqm.reports.benchmark_card")
+    cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     if path is not None:
         statements = (_statement_text(audit.statement, path) for audit in joined.audits)
         return {path: "".join(f"{statement}\n" for statement in statements)}
@@ -173,7 +173,7 @@ def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
 
 def _quality_card(joined: Audit, policy: Policy, path: Path | None) -> dict[Path, str | bytes]:
     """Return the quality card as a file; without a path, print it."""
-    cards = importlib.import_module("hqm.reports.benchmark_card")
+    cards = importlib.import_module("hqm.reports.pages.benchmark_card")
     text = str(cards.quality_card(joined, policy))
     if path is not None:
         return {path: text}
@@ -183,8 +183,8 @@ def _quality_card(joined: Audit, policy: Policy, path: Path | None) -> dict[Path
 
 def _tables_text(audits: Sequence[Audit], path: Path, *, all_tables: bool) -> str:
     """Return the tables of a paper in the format of a file."""
-    paper = importlib.import_module("hqm.reports.paper")
-    layout = importlib.import_module("hqm.reports.latex_tables")
+    paper = importlib.import_module("hqm.reports.latex.paper")
+    layout = importlib.import_module("hqm.reports.latex.latex_tables")
     tables = paper.paper_tables(audits, include_all=all_tables)
     return str(layout.format_tables(tables, path.suffix.lower()))
 
@@ -193,7 +193,7 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
     """Write the site of many audits, of printed tables too; a row's day is that of its file."""
     from hqm.auditing.audit import Audit
 
-    pages = importlib.import_module("hqm.reports.report_page")
+    pages = importlib.import_module("hqm.reports.pages.report_page")
     dated = []
     for file in files:
         data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
@@ -270,7 +270,7 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
             " another version of it."
         )
     else:
-        tables = importlib.import_module("hqm.reports.tables")
+        tables = importlib.import_module("hqm.reports.tables.table")
         for name, estimate in estimates:
             digits = tables.decimals_of(estimate)
             spans = "; ".join(

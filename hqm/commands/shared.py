@@ -210,7 +210,9 @@ def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict
     They are made by the package `hqm.reports`, which the rest does not depend on.
     """
     evidence_name = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
-    pages = importlib.import_module("hqm.reports.report_page").render(audit, policy, evidence_name)
+    pages = importlib.import_module("hqm.reports.pages.report_page").render(
+        audit, policy, evidence_name
+    )
     return {page: str(pages.report), page.with_name(evidence_name): str(pages.evidence)}
 
 

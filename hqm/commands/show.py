@@ -1,6 +1,6 @@
 """What the commands print: tables, or JSON with `--json`.
 
-Rounding happens in `hqm.reports.tables`.
+Rounding happens in `hqm.reports.tables.table`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from hqm.judges.judgements import ImportedJudgements
     from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
-    from hqm.psychometrics import Stratum
+    from hqm.psychometrics.items.leaks import Stratum
     from hqm.published.table_audit import TableAudit
     from hqm.published.table_contradictions import Contradiction
     from hqm.types import Form
 
 
 def _tables() -> Any:
-    return importlib.import_module("hqm.reports.tables")
+    return importlib.import_module("hqm.reports.tables.table")
 
 
 # --- expected=true ---
@@ -769,7 +769,7 @@ def _contradiction(contradiction: Contradiction) -> str:
 
 def coefficients(result: Audit) -> None:
     """Print the table of indicators of every benchmark, and what else was measured."""
-    side = importlib.import_module("hqm.reports.side_tables")
+    side = importlib.import_module("hqm.reports.tables.side_tables")
     for audited in result.audits:
         n = len(audited.respondents)
         missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)

@@ -124,7 +124,7 @@ def table(
     data = {"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]}
     if out is not None:
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        page = importlib.import_module("hqm.reports.published_page")
+        page = importlib.import_module("hqm.reports.pages.published_page")
         page_text = str(page.render(audited.to_dict(), command()))
         write_together({out / "audit.json": text, out / "report.html": page_text})
     if options.output.as_json:

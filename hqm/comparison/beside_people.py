@@ -19,7 +19,8 @@ from hqm.files.records import located_records, required_field
 from hqm.imports.human_labels import HUMAN
 from hqm.imports.log_answers import LogSettings, Recording, read_recorded
 from hqm.imports.row import name_in
-from hqm.psychometrics import MetricsBesidePeople, metrics_beside_people
+from hqm.psychometrics import metrics_beside_people
+from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL
 
 _KEY_COLUMNS = ("item", "respondent")

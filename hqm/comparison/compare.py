@@ -36,9 +36,6 @@ from hqm.errors import DesignError
 from hqm.psychometrics import (
     Coefficient,
     ConfidenceInterval,
-    Contest,
-    StudyComponents,
-    StudySize,
     compare_studies,
     family_dependence,
     forecast,
@@ -46,6 +43,8 @@ from hqm.psychometrics import (
     holm_in_order,
     pearson,
 )
+from hqm.psychometrics.variance.study_forecast import Contest, StudySize
+from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.respondents.kinds import check_families, families_of, infer_family
 from hqm.types import Cell
 

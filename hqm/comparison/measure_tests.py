@@ -21,12 +21,7 @@ from hqm.comparison.measures import (
 )
 from hqm.psychometrics import (
     Coefficient,
-    DependentCorrelations,
-    LeaveOneOutScores,
-    Multitrait,
-    PairwiseDifferences,
     Relatives,
-    ReliabilityDifference,
     add_lower_bound,
     benchmark_agreement,
     difference_over_clusters,
@@ -43,9 +38,15 @@ from hqm.psychometrics import (
     weighted_reliability,
     williams_test,
 )
-from hqm.psychometrics.compare_reliability import Statistic
-from hqm.psychometrics.resampling import MIN_UNITS
+from hqm.psychometrics.inference.discriminability import PairwiseDifferences
+from hqm.psychometrics.inference.resampling import MIN_UNITS
+from hqm.psychometrics.reliability.compare_reliability import (
+    LeaveOneOutScores,
+    ReliabilityDifference,
+    Statistic,
+)
 from hqm.psychometrics.result import Array, Indices, IntArray, effective_size
+from hqm.psychometrics.validity.correlation import DependentCorrelations, Multitrait
 
 _Z = 1.959963984540054
 _MAX_HTMT = 3.0

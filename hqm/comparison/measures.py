@@ -14,14 +14,11 @@ from hqm.auditing.budget import ErrorBudget
 from hqm.auditing.definitions import types_measured, unequal_answers
 from hqm.auditing.study_records import JackknifeRecord, read_jackknife_records
 from hqm.imports.human_labels import by_people
-from hqm.psychometrics import (
-    BenchmarkAgreement,
-    Coefficient,
-    Contest,
-    DependentCorrelations,
-    Multitrait,
-    ReliabilityDifference,
-)
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.agreement.ranks import BenchmarkAgreement
+from hqm.psychometrics.reliability.compare_reliability import ReliabilityDifference
+from hqm.psychometrics.validity.correlation import DependentCorrelations, Multitrait
+from hqm.psychometrics.variance.study_forecast import Contest
 from hqm.types import Cell, Estimate, json_data
 from hqm.version import __version__
 

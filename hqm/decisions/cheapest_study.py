@@ -31,13 +31,13 @@ from hqm.decisions.design_space import (
 )
 from hqm.decisions.prices import PriceList, UnitPrices, read_prices, unit_prices
 from hqm.errors import DesignError, UsageError
-from hqm.psychometrics.study_forecast import (
+from hqm.psychometrics.variance.study_forecast import (
     MIN_FORMS,
     StudySize,
     effective_respondents,
     forecast_interval,
 )
-from hqm.psychometrics.study_variance import StudyComponents, study_variance_components
+from hqm.psychometrics.variance.study_variance import StudyComponents, study_variance_components
 from hqm.types import Cell, finite
 
 _MEASURE_COMMANDS = {

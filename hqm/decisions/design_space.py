@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from hqm.decisions.prices import UnitPrices
 from hqm.errors import UsageError
 from hqm.psychometrics.result import Array, ArrayLike, BoolArray
-from hqm.psychometrics.study_forecast import (
+from hqm.psychometrics.variance.study_forecast import (
     ALIASES,
     PRECISIONS,
     Precision,
@@ -28,8 +28,8 @@ from hqm.psychometrics.study_forecast import (
     error_components,
     forecast,
 )
-from hqm.psychometrics.study_variance import Effect, StudyComponents
-from hqm.psychometrics.variance_components import MIN_CLUSTERS
+from hqm.psychometrics.variance.study_variance import Effect, StudyComponents
+from hqm.psychometrics.variance.variance_components import MIN_CLUSTERS
 from hqm.types import json_data
 from hqm.version import __version__
 

@@ -19,16 +19,9 @@ from hqm.decisions.item_choice import (
     choose_forms,
 )
 from hqm.errors import DesignError, UsageError
-from hqm.psychometrics import (
-    Array,
-    ArrayLike,
-    IntArray,
-    ScaledScores,
-    error_factor,
-    scaled_scores,
-    stream,
-)
-from hqm.psychometrics.distributions import kendall_tau
+from hqm.psychometrics import Array, ArrayLike, IntArray, error_factor, scaled_scores, stream
+from hqm.psychometrics.inference.distributions import kendall_tau
+from hqm.psychometrics.reliability.short_forms import ScaledScores
 from hqm.psychometrics.result import finite_mean
 
 N_OUTER_FOLDS, N_INNER_FOLDS = 10, 4

@@ -17,7 +17,7 @@ from hqm.benchmark.judge_api import parse_judge
 from hqm.imports.human_labels import labelled_by
 from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import agreement_coefficients
-from hqm.psychometrics.resampling import label_order
+from hqm.psychometrics.inference.resampling import label_order
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item, finite

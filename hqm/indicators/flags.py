@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import is_on_page
-from hqm.psychometrics import FamilyDependence, range_restriction
+from hqm.psychometrics import range_restriction
+from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.types import Estimate
 
 FLAGS: Mapping[str, str] = {

@@ -34,7 +34,6 @@ from hqm.indicators.judged import TWO_RATERS, binary, labels_by_rater
 from hqm.psychometrics import (
     ICC,
     Coefficient,
-    Dimensionality,
     aggregate,
     cronbach_alpha,
     dimensionality,
@@ -49,7 +48,7 @@ from hqm.psychometrics import (
     stratified_alpha,
     stream,
 )
-from hqm.psychometrics.type_strengths import LEVEL
+from hqm.psychometrics.items.type_strengths import LEVEL, Dimensionality
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 

@@ -28,16 +28,20 @@ from hqm.indicators.indicator import (
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import (
     Coefficient,
-    Coverage,
-    DifferentialFunctioning,
-    Subscore,
     cronbach_alpha,
     differential_functioning,
     subscore_value,
     type_coverage,
 )
-from hqm.psychometrics.coverage import MIN_CLUSTERS, StandardError, cluster_standard_error
-from hqm.psychometrics.distributions import binomial_above
+from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.items.coverage import (
+    MIN_CLUSTERS,
+    Coverage,
+    StandardError,
+    Subscore,
+    cluster_standard_error,
+)
+from hqm.psychometrics.items.type_strengths import DifferentialFunctioning
 from hqm.types import Count, Form, finite, types_in
 
 

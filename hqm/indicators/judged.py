@@ -49,9 +49,6 @@ from hqm.indicators.without_pictures import mean_words
 from hqm.psychometrics import (
     Coefficient,
     ConfidenceInterval,
-    Contradictions,
-    CriterionValidity,
-    JudgeErrors,
     contradicted_items,
     criterion_validity,
     flip_rate,
@@ -70,6 +67,9 @@ from hqm.psychometrics import (
     table_agreement,
     with_raters,
 )
+from hqm.psychometrics.agreement.judge_error import JudgeErrors
+from hqm.psychometrics.items.wrong_keys import Contradictions
+from hqm.psychometrics.validity.criterion import CriterionValidity
 from hqm.scoring.metrics import Array, ratio
 from hqm.types import Estimate, Item, finite
 

@@ -31,11 +31,7 @@ from hqm.indicators.indicator import (
 )
 from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import (
-    AnswerCorrelations,
     Coefficient,
-    LabelRandomness,
-    StageAgreement,
-    WeightedAgreement,
     answer_correlations,
     labels_at_random,
     pooled_labels,
@@ -44,6 +40,9 @@ from hqm.psychometrics import (
     weighted_agreement,
     with_raters,
 )
+from hqm.psychometrics.agreement.judge_error import StageAgreement, WeightedAgreement
+from hqm.psychometrics.validity.criterion import AnswerCorrelations
+from hqm.psychometrics.validity.label_sampling import LabelRandomness
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 

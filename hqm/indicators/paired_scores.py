@@ -44,9 +44,7 @@ from hqm.indicators.labelled import (
 from hqm.indicators.without_pictures import mean_words
 from hqm.psychometrics import (
     ICC,
-    BlandAltman,
     Coefficient,
-    ItemAgreement,
     agreement_interval,
     bias_test,
     bland_altman,
@@ -62,6 +60,7 @@ from hqm.psychometrics import (
     spearman,
     with_raters,
 )
+from hqm.psychometrics.agreement.intraclass import BlandAltman, ItemAgreement
 from hqm.scoring.metrics import ratio
 from hqm.types import finite
 

@@ -38,11 +38,6 @@ from hqm.indicators.indicator import (
 from hqm.indicators.paired_scores import ICC_A1
 from hqm.psychometrics import (
     Coefficient,
-    Dependability,
-    DStudy,
-    GeneralizedRetest,
-    GStudy,
-    RankStability,
     cheapest_designs,
     crossed_components,
     d_study,
@@ -58,6 +53,10 @@ from hqm.psychometrics import (
     standardized_reliability,
     stream,
 )
+from hqm.psychometrics.agreement.ranks import RankStability
+from hqm.psychometrics.reliability.retest import GeneralizedRetest
+from hqm.psychometrics.reliability.score_dependability import Dependability
+from hqm.psychometrics.variance.generalizability import DStudy, GStudy
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 

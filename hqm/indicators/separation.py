@@ -24,10 +24,7 @@ from hqm.indicators.indicator import (
 )
 from hqm.psychometrics import (
     Coefficient,
-    ConditionalErrors,
     ConfidenceInterval,
-    PairwiseDifferences,
-    Saturation,
     aggregate,
     chance_corrected,
     conditional_errors,
@@ -37,6 +34,11 @@ from hqm.psychometrics import (
     resample,
     saturation,
     stream,
+)
+from hqm.psychometrics.inference.discriminability import (
+    ConditionalErrors,
+    PairwiseDifferences,
+    Saturation,
 )
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array

@@ -23,7 +23,8 @@ from hqm.indicators.indicator import (
     result,
     to_coefficient,
 )
-from hqm.psychometrics import ScaledScores, error_factor, scaled_scores
+from hqm.psychometrics import error_factor, scaled_scores
+from hqm.psychometrics.reliability.short_forms import ScaledScores
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
 from hqm.types import finite

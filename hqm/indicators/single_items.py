@@ -26,11 +26,6 @@ from hqm.indicators.indicator import (
 )
 from hqm.psychometrics import (
     Coefficient,
-    ItemAnalysis,
-    LabelErrors,
-    PlantedFaults,
-    Rasch,
-    ReadingList,
     duplicate_items,
     item_analysis,
     label_error_candidates,
@@ -39,7 +34,13 @@ from hqm.psychometrics import (
     reading_list,
     stream,
 )
-from hqm.psychometrics.item_response_models import MIN_RESPONDENTS, MIN_RESPONDENTS_REASON
+from hqm.psychometrics.items.item_response_models import (
+    MIN_RESPONDENTS,
+    MIN_RESPONDENTS_REASON,
+    Rasch,
+)
+from hqm.psychometrics.items.item_statistics import ItemAnalysis, LabelErrors
+from hqm.psychometrics.items.wrong_keys import PlantedFaults, ReadingList
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
 

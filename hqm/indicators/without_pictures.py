@@ -26,18 +26,15 @@ from hqm.indicators.indicator import (
 )
 from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
-    Advantages,
-    Leakage,
-    LengthCue,
-    Solvability,
-    Stratum,
     advantages,
     blind_solvability,
     leakage_cues,
     length_cue,
     older_advantages,
 )
-from hqm.psychometrics.leaks import ALPHA
+from hqm.psychometrics.items.leaks import ALPHA, Leakage, Stratum
+from hqm.psychometrics.items.solvability import LengthCue, Solvability
+from hqm.psychometrics.reliability.form_effect import Advantages
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, ratio
 from hqm.types import ORIGINAL, Form, finite

@@ -38,8 +38,6 @@ from hqm.indicators.reruns import retest_of
 from hqm.indicators.without_pictures import mean_words, yes_ratio
 from hqm.psychometrics import (
     Coefficient,
-    ShiftHeterogeneity,
-    SignalDetection,
     acquiescence,
     balanced_score,
     dependability,
@@ -57,8 +55,10 @@ from hqm.psychometrics import (
     stream,
     wordings_needed,
 )
-from hqm.psychometrics.resampling import jackknife_variance
-from hqm.psychometrics.score_dependability import MIN_WORDINGS
+from hqm.psychometrics.inference.resampling import jackknife_variance
+from hqm.psychometrics.reliability.form_effect import ShiftHeterogeneity
+from hqm.psychometrics.reliability.score_dependability import MIN_WORDINGS
+from hqm.psychometrics.validity.response_bias import SignalDetection
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 from hqm.types import finite

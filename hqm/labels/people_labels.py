@@ -18,7 +18,7 @@ from hqm.judges.file_judge import FILE_JUDGE_PREFIX, FileJudge, Judge
 from hqm.judges.judge_models import Judging
 from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
 from hqm.psychometrics import Array, pooled_labels, rater_replicates, stream
-from hqm.psychometrics.raters import Pool as Rule
+from hqm.psychometrics.agreement.raters import Pool as Rule
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.signature import digest, digest_file

@@ -28,7 +28,7 @@ from hqm.labels.study_plan import (
     read_plan,
 )
 from hqm.psychometrics import Array, Coefficient, stream
-from hqm.psychometrics.raters import (
+from hqm.psychometrics.agreement.raters import (
     Pool,
     dawid_skene,
     fleiss_kappa,
@@ -38,7 +38,7 @@ from hqm.psychometrics.raters import (
     pooled_labels,
     rater_replicates,
 )
-from hqm.psychometrics.resampling import aggregate, bootstrap_counts, mean_with_error
+from hqm.psychometrics.inference.resampling import aggregate, bootstrap_counts, mean_with_error
 from hqm.types import Response
 
 _PACE_LABELS = 20

@@ -24,14 +24,14 @@ from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.imports.human_labels import LEAST_PROBABILITY
 from hqm.psychometrics import (
     Array,
-    Indices,
     active_probabilities,
     errors_from_disagreement,
     expected_width,
     stream,
     systematic_sample,
 )
-from hqm.psychometrics.label_sampling import MAX_TAU
+from hqm.psychometrics.result import Indices
+from hqm.psychometrics.validity.label_sampling import MAX_TAU
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Cell, Item, Response

@@ -14,10 +14,6 @@ import numpy as np
 
 from hqm.benchmark.findings import Finding, group_by_type, row_of
 from hqm.psychometrics import (
-    Leakage,
-    LengthCue,
-    Solvability,
-    Stratum,
     blind_solvability,
     items_for_error,
     leakage_cues,
@@ -25,8 +21,9 @@ from hqm.psychometrics import (
     stream,
     unshared_word_counts,
 )
-from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.leaks import leaking_strata
+from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.items.leaks import Leakage, Stratum, leaking_strata
+from hqm.psychometrics.items.solvability import LengthCue, Solvability
 from hqm.types import Form, Item, types_in
 
 MAX_SAMPLED_ITEMS = 12_000

@@ -41,7 +41,7 @@ from hqm.lint.answer_leaks import (
 )
 from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_words
-from hqm.psychometrics import Stratum
+from hqm.psychometrics.items.leaks import Stratum
 from hqm.text import plain_name
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 

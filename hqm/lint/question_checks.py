@@ -27,7 +27,7 @@ from hqm.forms.find_question import NEGATIONS, Question, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, find_subject_end, inside_quotes
 from hqm.forms.make_forms import count_modes
 from hqm.forms.tag_cache import RULES, RuleCache
-from hqm.psychometrics.distributions import binomial_above
+from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import LETTERS, Form, Item
 

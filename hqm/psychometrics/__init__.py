@@ -4,19 +4,25 @@ Nothing of HQM is imported here. Arrays of scores have shape (respondents, admin
 of item scores have shape (respondents, items). Every result carries its own parameters, is never
 rounded, and says in words when a number does not exist (`status` is not `ok` and `value` is NaN) or
 exists without meaning anything (`not_informative`).
+
+agreement    administrations, raters, judges and rankings
+reliability  internal consistency, test-retest, parallel forms, dependability, short forms
+variance     variance components, generalizability, studies, forecasts, error budgets
+validity     criterion validity, corrected scores, labels, response bias
+items        item statistics, response models, leaks, wrong keys, coverage of types
+inference    bootstrap, jackknife, tests, distributions, families of respondents
+
+The functions are exported here; the class of a result is imported from its module.
 """
 
 from __future__ import annotations
 
 import warnings as _warnings
+from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from hqm.psychometrics.agreement import (
+from hqm.psychometrics.agreement.intraclass import (
     ICC,
-    BlandAltman,
-    Concordance,
-    ItemAgreement,
-    KendallW,
     bland_altman,
     concordance,
     icc,
@@ -24,72 +30,31 @@ from hqm.psychometrics.agreement import (
     item_agreement,
     kendall_w,
 )
-from hqm.psychometrics.bootstrap import Interval, resample, stream
-from hqm.psychometrics.compare_reliability import (
-    LeaveOneOutScores,
-    ReliabilityDifference,
-    difference_over_clusters,
-    reliability_difference,
-    shared_variance,
-    weighted_reliability,
+from hqm.psychometrics.agreement.judge_error import (
+    judge_errors,
+    judge_share,
+    stage_agreement,
+    table_agreement,
+    weighted_agreement,
 )
-from hqm.psychometrics.consistency import (
-    Alpha,
-    SplitHalf,
-    cronbach_alpha,
-    kr21,
-    lambda2,
-    spearman_brown,
-    split_half,
-    standardized_alpha,
-    standardized_reliability,
-    stratified_alpha,
+from hqm.psychometrics.agreement.ranks import (
+    benchmark_agreement,
+    pair_order,
+    rank_stability,
+    top_k_overlap,
 )
-from hqm.psychometrics.correction import (
-    CorrectedScores,
-    ppi_scores,
-    rogan_gladen,
-    rogan_gladen_scores,
+from hqm.psychometrics.agreement.raters import (
+    dawid_skene,
+    fleiss_kappa,
+    flip_rate,
+    gwet_ac1,
+    krippendorff_alpha,
+    pooled_labels,
+    rater_replicates,
+    rater_share,
 )
-from hqm.psychometrics.correlation import (
-    DependentCorrelations,
-    Multitrait,
-    RepeatedMeasures,
-    htmt,
-    htmt_from_correlations,
-    kendall_tau_b,
-    multitrait_multimethod,
-    partial_pearson,
-    pearson,
-    repeated_measures,
-    spearman,
-    williams_test,
-)
-from hqm.psychometrics.coverage import (
-    Coverage,
-    Subscore,
-    TypeCoverage,
-    items_for_error,
-    prmse,
-    subscore_value,
-    type_coverage,
-)
-from hqm.psychometrics.criterion import (
-    AnswerCorrelations,
-    CriterionValidity,
-    MetricDifference,
-    MetricsBesidePeople,
-    answer_correlations,
-    criterion_validity,
-    labels_needed,
-    metrics_beside_people,
-    with_raters,
-)
-from hqm.psychometrics.discriminability import (
-    ChanceCorrected,
-    ConditionalErrors,
-    PairwiseDifferences,
-    Saturation,
+from hqm.psychometrics.inference.bootstrap import Interval, resample, stream
+from hqm.psychometrics.inference.discriminability import (
     chance_corrected,
     conditional_errors,
     holm_tests,
@@ -98,10 +63,7 @@ from hqm.psychometrics.discriminability import (
     paired_differences,
     saturation,
 )
-from hqm.psychometrics.families import (
-    FamilyDependence,
-    Influence,
-    RangeRestriction,
+from hqm.psychometrics.inference.families import (
     Relatives,
     add_lower_bound,
     cover_fixed_interval,
@@ -111,11 +73,70 @@ from hqm.psychometrics.families import (
     too_few_families,
     too_few_respondents,
 )
-from hqm.psychometrics.form_effect import (
-    Advantages,
-    Equivalence,
-    FormReliability,
-    ShiftHeterogeneity,
+from hqm.psychometrics.inference.resampling import (
+    aggregate,
+    agreement_coefficients,
+    jackknife_interval,
+    reliability_jackknife_interval,
+)
+from hqm.psychometrics.inference.significance import (
+    SignificanceTest,
+    benjamini_hochberg,
+    holm,
+    holm_in_order,
+)
+from hqm.psychometrics.inference.table_integrity import (
+    check_table,
+    grim,
+)
+from hqm.psychometrics.items.coverage import (
+    items_for_error,
+    prmse,
+    subscore_value,
+    type_coverage,
+)
+from hqm.psychometrics.items.item_response_models import (
+    item_response,
+    rasch,
+)
+from hqm.psychometrics.items.item_statistics import (
+    duplicate_items,
+    item_analysis,
+    label_error_candidates,
+)
+from hqm.psychometrics.items.leaks import leakage_cues
+from hqm.psychometrics.items.solvability import (
+    blind_solvability,
+    length_cue,
+    unshared_word_counts,
+)
+from hqm.psychometrics.items.type_strengths import (
+    differential_functioning,
+    dimensionality,
+)
+from hqm.psychometrics.items.wrong_keys import (
+    contradicted_items,
+    planted_faults,
+    reading_list,
+    with_wrong_keys,
+)
+from hqm.psychometrics.reliability.compare_reliability import (
+    difference_over_clusters,
+    reliability_difference,
+    shared_variance,
+    weighted_reliability,
+)
+from hqm.psychometrics.reliability.consistency import (
+    cronbach_alpha,
+    kr21,
+    lambda2,
+    spearman_brown,
+    split_half,
+    standardized_alpha,
+    standardized_reliability,
+    stratified_alpha,
+)
+from hqm.psychometrics.reliability.form_effect import (
     advantages,
     bias_test,
     equivalence,
@@ -127,92 +148,61 @@ from hqm.psychometrics.form_effect import (
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
 )
-from hqm.psychometrics.generalizability import (
-    Component,
-    DStudy,
-    GStudy,
-    Plan,
-    cheapest_designs,
-    d_study,
-    g_study,
+from hqm.psychometrics.reliability.omega import minres_loadings, omega_of_types, omega_t
+from hqm.psychometrics.reliability.probability import (
+    expected_retest,
 )
-from hqm.psychometrics.item_response_models import (
-    ItemResponseModel,
-    Rasch,
-    item_response,
-    rasch,
+from hqm.psychometrics.reliability.retest import (
+    drift_test,
+    noise_floor,
+    rho_g,
+    rho_g_of_scores,
 )
-from hqm.psychometrics.item_statistics import (
-    Duplicates,
-    ItemAnalysis,
-    LabelError,
-    LabelErrors,
-    duplicate_items,
-    item_analysis,
-    label_error_candidates,
+from hqm.psychometrics.reliability.score_dependability import (
+    dependability,
+    g_and_phi,
+    wordings_needed,
 )
-from hqm.psychometrics.judge_error import (
-    JudgeAgreement,
-    JudgeErrors,
-    JudgeNoise,
-    StageAgreement,
-    WeightedAgreement,
-    judge_errors,
-    judge_share,
-    stage_agreement,
-    table_agreement,
-    weighted_agreement,
+from hqm.psychometrics.reliability.short_forms import error_factor, scaled_scores
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    Coefficient,
+    ConfidenceInterval,
+    IntArray,
 )
-from hqm.psychometrics.label_sampling import (
-    LabelRandomness,
+from hqm.psychometrics.validity.correction import (
+    ppi_scores,
+    rogan_gladen,
+    rogan_gladen_scores,
+)
+from hqm.psychometrics.validity.correlation import (
+    htmt,
+    htmt_from_correlations,
+    kendall_tau_b,
+    multitrait_multimethod,
+    partial_pearson,
+    pearson,
+    repeated_measures,
+    spearman,
+    williams_test,
+)
+from hqm.psychometrics.validity.criterion import (
+    answer_correlations,
+    criterion_validity,
+    labels_needed,
+    metrics_beside_people,
+    with_raters,
+)
+from hqm.psychometrics.validity.label_sampling import (
     active_probabilities,
     errors_from_disagreement,
     expected_width,
     labels_at_random,
     systematic_sample,
 )
-from hqm.psychometrics.leaks import Cue, Giveaway, Leakage, Stratum, leakage_cues
-from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
-from hqm.psychometrics.probability import (
-    ExpectedRetest,
-    expected_retest,
-)
-from hqm.psychometrics.ranks import (
-    BenchmarkAgreement,
-    PairOrder,
-    RankStability,
-    SubsetAgreement,
-    TopK,
-    benchmark_agreement,
-    pair_order,
-    rank_stability,
-    top_k_overlap,
-)
-from hqm.psychometrics.raters import (
-    RaterErrors,
-    RaterVariance,
-    dawid_skene,
-    fleiss_kappa,
-    flip_rate,
-    gwet_ac1,
-    krippendorff_alpha,
-    pooled_labels,
-    rater_replicates,
-    rater_share,
-)
-from hqm.psychometrics.resampling import (
-    aggregate,
-    agreement_coefficients,
-    jackknife_interval,
-    reliability_jackknife_interval,
-)
-from hqm.psychometrics.response_bias import (
-    BalancedScore,
-    LengthElasticity,
-    PairCoherence,
-    PositionBias,
-    ResponseBias,
-    SignalDetection,
+from hqm.psychometrics.validity.response_bias import (
     acquiescence,
     balanced_score,
     length_elasticity,
@@ -221,170 +211,33 @@ from hqm.psychometrics.response_bias import (
     signal_detection,
     signal_detection_from_rates,
 )
-from hqm.psychometrics.result import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    Coefficient,
-    ConfidenceInterval,
-    Indices,
-    IntArray,
+from hqm.psychometrics.variance.generalizability import (
+    cheapest_designs,
+    d_study,
+    g_study,
 )
-from hqm.psychometrics.retest import (
-    GeneralizedRetest,
-    drift_test,
-    noise_floor,
-    rho_g,
-    rho_g_of_scores,
-)
-from hqm.psychometrics.score_dependability import (
-    Dependability,
-    dependability,
-    g_and_phi,
-    wordings_needed,
-)
-from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
-from hqm.psychometrics.significance import SignificanceTest, benjamini_hochberg, holm, holm_in_order
-from hqm.psychometrics.solvability import (
-    BlindType,
-    LengthCue,
-    LengthRule,
-    Solvability,
-    blind_solvability,
-    length_cue,
-    unshared_word_counts,
-)
-from hqm.psychometrics.study_forecast import (
-    Contest,
-    Precision,
-    StudiesCompared,
-    StudySize,
+from hqm.psychometrics.variance.study_forecast import (
     compare_studies,
     forecast,
     forecast_interval,
 )
-from hqm.psychometrics.study_variance import StudyComponents, study_variance_components
-from hqm.psychometrics.table_integrity import Grim, TableCheck, Violation, check_table, grim
-from hqm.psychometrics.type_strengths import (
-    DifferentialFunctioning,
-    Dimensionality,
-    differential_functioning,
-    dimensionality,
-)
-from hqm.psychometrics.variance_components import (
-    Moments,
+from hqm.psychometrics.variance.study_variance import study_variance_components
+from hqm.psychometrics.variance.variance_components import (
     agreement_interval,
     crossed_components,
-)
-from hqm.psychometrics.wrong_keys import (
-    Contradictions,
-    ItemToRead,
-    PlantedFaults,
-    ReadingList,
-    contradicted_items,
-    planted_faults,
-    reading_list,
-    with_wrong_keys,
 )
 
 __all__ = [
     "ICC",
-    "Advantages",
-    "Alpha",
-    "AnswerCorrelations",
     "Array",
     "ArrayLike",
-    "BalancedScore",
-    "BenchmarkAgreement",
-    "BlandAltman",
-    "BlindType",
     "BoolArray",
-    "ChanceCorrected",
     "Coefficient",
-    "Component",
-    "Concordance",
-    "ConditionalErrors",
     "ConfidenceInterval",
-    "Contest",
-    "Contradictions",
-    "CorrectedScores",
-    "Coverage",
-    "CriterionValidity",
-    "Cue",
-    "DStudy",
-    "Dependability",
-    "DependentCorrelations",
-    "DifferentialFunctioning",
-    "Dimensionality",
-    "Duplicates",
-    "Equivalence",
-    "ExpectedRetest",
-    "FamilyDependence",
-    "FormReliability",
-    "GStudy",
-    "GeneralizedRetest",
-    "Giveaway",
-    "Grim",
-    "Indices",
-    "Influence",
     "IntArray",
     "Interval",
-    "ItemAgreement",
-    "ItemAnalysis",
-    "ItemResponseModel",
-    "ItemToRead",
-    "JudgeAgreement",
-    "JudgeErrors",
-    "JudgeNoise",
-    "KendallW",
-    "LabelError",
-    "LabelErrors",
-    "LabelRandomness",
-    "Leakage",
-    "LeaveOneOutScores",
-    "LengthCue",
-    "LengthElasticity",
-    "LengthRule",
-    "MetricDifference",
-    "MetricsBesidePeople",
-    "Moments",
-    "Multitrait",
-    "PairCoherence",
-    "PairOrder",
-    "PairwiseDifferences",
-    "Plan",
-    "PlantedFaults",
-    "PositionBias",
-    "Precision",
-    "RangeRestriction",
-    "RankStability",
-    "Rasch",
-    "RaterErrors",
-    "RaterVariance",
-    "ReadingList",
     "Relatives",
-    "ReliabilityDifference",
-    "RepeatedMeasures",
-    "ResponseBias",
-    "Saturation",
-    "ScaledScores",
-    "ShiftHeterogeneity",
-    "SignalDetection",
     "SignificanceTest",
-    "Solvability",
-    "SplitHalf",
-    "StageAgreement",
-    "Stratum",
-    "StudiesCompared",
-    "StudyComponents",
-    "StudySize",
-    "Subscore",
-    "SubsetAgreement",
-    "TableCheck",
-    "TopK",
-    "TypeCoverage",
-    "Violation",
-    "WeightedAgreement",
     "acquiescence",
     "active_probabilities",
     "add_lower_bound",
@@ -527,34 +380,122 @@ __all__ = [
     "wordings_needed",
 ]
 
-_RENAMED = {
-    "Bounds": "ConfidenceInterval",
-    "Flags": "BoolArray",
-    "LeftOutScores": "LeaveOneOutScores",
-    "Numbers": "IntArray",
-    "Places": "Indices",
-    "StudyParts": "StudyComponents",
-    "agreement_bounds": "agreement_interval",
-    "agreement_left_out": "agreement_coefficients",
-    "at_least": "add_lower_bound",
-    "forecast_bounds": "forecast_interval",
-    "htmt_of": "htmt_from_correlations",
-    "left_out_bounds": "reliability_jackknife_interval",
-    "never_narrower": "cover_fixed_interval",
-    "own_shifts": "respondent_shifts",
-    "own_words": "unshared_word_counts",
-    "study_parts": "study_variance_components",
+_MOVED_NAMES = {
+    "Advantages": "hqm.psychometrics.reliability.form_effect:Advantages",
+    "Alpha": "hqm.psychometrics.reliability.consistency:Alpha",
+    "AnswerCorrelations": "hqm.psychometrics.validity.criterion:AnswerCorrelations",
+    "BalancedScore": "hqm.psychometrics.validity.response_bias:BalancedScore",
+    "BenchmarkAgreement": "hqm.psychometrics.agreement.ranks:BenchmarkAgreement",
+    "BlandAltman": "hqm.psychometrics.agreement.intraclass:BlandAltman",
+    "BlindType": "hqm.psychometrics.items.solvability:BlindType",
+    "Bounds": "hqm.psychometrics:ConfidenceInterval",
+    "ChanceCorrected": "hqm.psychometrics.inference.discriminability:ChanceCorrected",
+    "Component": "hqm.psychometrics.variance.generalizability:Component",
+    "Concordance": "hqm.psychometrics.agreement.intraclass:Concordance",
+    "ConditionalErrors": "hqm.psychometrics.inference.discriminability:ConditionalErrors",
+    "Contest": "hqm.psychometrics.variance.study_forecast:Contest",
+    "Contradictions": "hqm.psychometrics.items.wrong_keys:Contradictions",
+    "CorrectedScores": "hqm.psychometrics.validity.correction:CorrectedScores",
+    "Coverage": "hqm.psychometrics.items.coverage:Coverage",
+    "CriterionValidity": "hqm.psychometrics.validity.criterion:CriterionValidity",
+    "Cue": "hqm.psychometrics.items.leaks:Cue",
+    "DStudy": "hqm.psychometrics.variance.generalizability:DStudy",
+    "Dependability": "hqm.psychometrics.reliability.score_dependability:Dependability",
+    "DependentCorrelations": "hqm.psychometrics.validity.correlation:DependentCorrelations",
+    "DifferentialFunctioning": "hqm.psychometrics.items.type_strengths:DifferentialFunctioning",
+    "Dimensionality": "hqm.psychometrics.items.type_strengths:Dimensionality",
+    "Duplicates": "hqm.psychometrics.items.item_statistics:Duplicates",
+    "Equivalence": "hqm.psychometrics.reliability.form_effect:Equivalence",
+    "ExpectedRetest": "hqm.psychometrics.reliability.probability:ExpectedRetest",
+    "FamilyDependence": "hqm.psychometrics.inference.families:FamilyDependence",
+    "Flags": "hqm.psychometrics:BoolArray",
+    "FormReliability": "hqm.psychometrics.reliability.form_effect:FormReliability",
+    "GStudy": "hqm.psychometrics.variance.generalizability:GStudy",
+    "GeneralizedRetest": "hqm.psychometrics.reliability.retest:GeneralizedRetest",
+    "Giveaway": "hqm.psychometrics.items.leaks:Giveaway",
+    "Grim": "hqm.psychometrics.inference.table_integrity:Grim",
+    "Indices": "hqm.psychometrics.result:Indices",
+    "Influence": "hqm.psychometrics.inference.families:Influence",
+    "ItemAgreement": "hqm.psychometrics.agreement.intraclass:ItemAgreement",
+    "ItemAnalysis": "hqm.psychometrics.items.item_statistics:ItemAnalysis",
+    "ItemResponseModel": "hqm.psychometrics.items.item_response_models:ItemResponseModel",
+    "ItemToRead": "hqm.psychometrics.items.wrong_keys:ItemToRead",
+    "JudgeAgreement": "hqm.psychometrics.agreement.judge_error:JudgeAgreement",
+    "JudgeErrors": "hqm.psychometrics.agreement.judge_error:JudgeErrors",
+    "JudgeNoise": "hqm.psychometrics.agreement.judge_error:JudgeNoise",
+    "KendallW": "hqm.psychometrics.agreement.intraclass:KendallW",
+    "LabelError": "hqm.psychometrics.items.item_statistics:LabelError",
+    "LabelErrors": "hqm.psychometrics.items.item_statistics:LabelErrors",
+    "LabelRandomness": "hqm.psychometrics.validity.label_sampling:LabelRandomness",
+    "Leakage": "hqm.psychometrics.items.leaks:Leakage",
+    "LeaveOneOutScores": "hqm.psychometrics.reliability.compare_reliability:LeaveOneOutScores",
+    "LeftOutScores": "hqm.psychometrics.reliability.compare_reliability:LeaveOneOutScores",
+    "LengthCue": "hqm.psychometrics.items.solvability:LengthCue",
+    "LengthElasticity": "hqm.psychometrics.validity.response_bias:LengthElasticity",
+    "LengthRule": "hqm.psychometrics.items.solvability:LengthRule",
+    "MetricDifference": "hqm.psychometrics.validity.criterion:MetricDifference",
+    "MetricsBesidePeople": "hqm.psychometrics.validity.criterion:MetricsBesidePeople",
+    "Moments": "hqm.psychometrics.variance.variance_components:Moments",
+    "Multitrait": "hqm.psychometrics.validity.correlation:Multitrait",
+    "Numbers": "hqm.psychometrics:IntArray",
+    "PairCoherence": "hqm.psychometrics.validity.response_bias:PairCoherence",
+    "PairOrder": "hqm.psychometrics.agreement.ranks:PairOrder",
+    "PairwiseDifferences": "hqm.psychometrics.inference.discriminability:PairwiseDifferences",
+    "Places": "hqm.psychometrics.result:Indices",
+    "Plan": "hqm.psychometrics.variance.generalizability:Plan",
+    "PlantedFaults": "hqm.psychometrics.items.wrong_keys:PlantedFaults",
+    "PositionBias": "hqm.psychometrics.validity.response_bias:PositionBias",
+    "Precision": "hqm.psychometrics.variance.study_forecast:Precision",
+    "RangeRestriction": "hqm.psychometrics.inference.families:RangeRestriction",
+    "RankStability": "hqm.psychometrics.agreement.ranks:RankStability",
+    "Rasch": "hqm.psychometrics.items.item_response_models:Rasch",
+    "RaterErrors": "hqm.psychometrics.agreement.raters:RaterErrors",
+    "RaterVariance": "hqm.psychometrics.agreement.raters:RaterVariance",
+    "ReadingList": "hqm.psychometrics.items.wrong_keys:ReadingList",
+    "ReliabilityDifference": "hqm.psychometrics.reliability.compare_reliability:ReliabilityDifference",
+    "RepeatedMeasures": "hqm.psychometrics.validity.correlation:RepeatedMeasures",
+    "ResponseBias": "hqm.psychometrics.validity.response_bias:ResponseBias",
+    "Saturation": "hqm.psychometrics.inference.discriminability:Saturation",
+    "ScaledScores": "hqm.psychometrics.reliability.short_forms:ScaledScores",
+    "ShiftHeterogeneity": "hqm.psychometrics.reliability.form_effect:ShiftHeterogeneity",
+    "SignalDetection": "hqm.psychometrics.validity.response_bias:SignalDetection",
+    "Solvability": "hqm.psychometrics.items.solvability:Solvability",
+    "SplitHalf": "hqm.psychometrics.reliability.consistency:SplitHalf",
+    "StageAgreement": "hqm.psychometrics.agreement.judge_error:StageAgreement",
+    "Stratum": "hqm.psychometrics.items.leaks:Stratum",
+    "StudiesCompared": "hqm.psychometrics.variance.study_forecast:StudiesCompared",
+    "StudyComponents": "hqm.psychometrics.variance.study_variance:StudyComponents",
+    "StudyParts": "hqm.psychometrics.variance.study_variance:StudyComponents",
+    "StudySize": "hqm.psychometrics.variance.study_forecast:StudySize",
+    "Subscore": "hqm.psychometrics.items.coverage:Subscore",
+    "SubsetAgreement": "hqm.psychometrics.agreement.ranks:SubsetAgreement",
+    "TableCheck": "hqm.psychometrics.inference.table_integrity:TableCheck",
+    "TopK": "hqm.psychometrics.agreement.ranks:TopK",
+    "TypeCoverage": "hqm.psychometrics.items.coverage:TypeCoverage",
+    "Violation": "hqm.psychometrics.inference.table_integrity:Violation",
+    "WeightedAgreement": "hqm.psychometrics.agreement.judge_error:WeightedAgreement",
+    "agreement_bounds": "hqm.psychometrics:agreement_interval",
+    "agreement_left_out": "hqm.psychometrics:agreement_coefficients",
+    "at_least": "hqm.psychometrics:add_lower_bound",
+    "forecast_bounds": "hqm.psychometrics:forecast_interval",
+    "htmt_of": "hqm.psychometrics:htmt_from_correlations",
+    "left_out_bounds": "hqm.psychometrics:reliability_jackknife_interval",
+    "never_narrower": "hqm.psychometrics:cover_fixed_interval",
+    "own_shifts": "hqm.psychometrics:respondent_shifts",
+    "own_words": "hqm.psychometrics:unshared_word_counts",
+    "study_parts": "hqm.psychometrics:study_variance_components",
 }
-"""Name of version 0.2.0 -> name of today; the old one is found until 0.4.0."""
+"""Name of version 0.2.0 -> module and name of today; the old one is found until 0.4.0."""
 
 
 def __getattr__(name: str) -> _Any:
     """Return the value of a name that version 0.2.0 exported."""
-    if name not in _RENAMED:
+    if name not in _MOVED_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, current_name = _MOVED_NAMES[name].partition(":")
     _warnings.warn(
-        f"{__name__}.{name} is {_RENAMED[name]} since 0.3.0; the old name goes in 0.4.0",
+        f"{__name__}.{name} is {module}.{current_name} since 0.3.0; the old name goes in 0.4.0",
         DeprecationWarning,
         stacklevel=2,
     )
-    return globals()[_RENAMED[name]]
+    return getattr(_import_module(module), current_name)

@@ -12,7 +12,6 @@ import numpy as np
 from hqm.psychometrics import (
     Array,
     Coefficient,
-    FamilyDependence,
     bland_altman,
     concordance,
     cronbach_alpha,
@@ -36,6 +35,7 @@ from hqm.psychometrics import (
     stream,
     top_k_overlap,
 )
+from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.published.printed_table import (
     Column,
     Direction,

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hqm.psychometrics import Violation, check_table
-from hqm.psychometrics.table_integrity import (
+from hqm.psychometrics import check_table
+from hqm.psychometrics.inference.table_integrity import (
     Kind,
     Span,
+    Violation,
     accuracy_from,
     accuracy_from_yes,
     base_from_accuracy,

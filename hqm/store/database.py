@@ -205,7 +205,8 @@ class Store(StoreConnection):
 
     Examples
     --------
-    >>> from hqm import Response, Store, ask
+    >>> from hqm import Response, Store
+    >>> from hqm.store.database import ask
     >>> with Store(":memory:") as store:
     ...     number = store.respondent("hf/tiny", {"temperature": 1.0})
     ...     _ = store.append(number, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])

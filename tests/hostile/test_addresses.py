@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from hqm import ImageError
+from hqm.errors import ImageError
 from hqm.files import web_images
 from hqm.files.images import open_images
 from hqm.files.web_images import NotPublic, check_public

@@ -11,6 +11,7 @@ import pytest
 
 import hqm
 from hqm import AnswerError, CardError, DataError
+from hqm.administration.stored_answers import respondents_in
 from hqm.auditing.one_file import score_file
 from hqm.imports.human_labels import respondent_named
 from tests.conftest import Run, administered, recorded, write_benchmark
@@ -1016,7 +1017,7 @@ def test_a_respondent_that_was_not_put_a_form_has_no_answers_to_it(
     store: hqm.Store, twins: hqm.Benchmark
 ) -> None:
     administer_forms(store, twins, ("original", 0))
-    respondent = hqm.respondents_in(hqm.Asks(store), twins)[0]
+    respondent = respondents_in(hqm.Asks(store), twins)[0]
     answers = hqm.Answers(hqm.Asks(store)).responses(twins, twins.parallel_form, respondent, 0)
     assert answers == [None] * len(twins.parallel_form.items)
 
@@ -1027,7 +1028,7 @@ def test_another_benchmark_with_the_same_questions_was_not_put(
     administer_forms(store, twins, ("original", 0))
     rows = [{"id": i.id, "prompt": i.prompt, "target": i.target} for i in twins.original.items[:5]]
     other_benchmark = hqm.load(str(make_benchmark(rows, name="other")))
-    assert hqm.respondents_in(hqm.Asks(store), other_benchmark) == []
+    assert respondents_in(hqm.Asks(store), other_benchmark) == []
     assert administer_forms(store, other_benchmark, ("original", 0)) == ["original 0"]
     assert store.count() == 12, "its answers are shared"
 

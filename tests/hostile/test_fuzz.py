@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 import hqm
 from hqm.benchmark.judge_api import read_replies
 from hqm.cli import main
+from hqm.store.database import ask
 from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit
 
@@ -302,7 +303,7 @@ def export(folder: Path) -> list[dict[str, Any]]:
         store.append(
             respondent_id,
             0,
-            [(hqm.ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))],
+            [(ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))],
         )
         store.judge("b", "original", 0, [hqm.Judgement("human", "q0", "recorded/m", 1.0)])
         store.remember_images("b", {"1.png": "b2:00"})

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from hqm import Judgement, Response, Store, ask
+from hqm import Judgement, Response, Store
 from hqm.signature import digest
+from hqm.store.database import ask
 from hqm.store.exchange import export_store, import_store
 from tests.conftest import Run
 from tests.messages import tells, text_of

@@ -21,6 +21,7 @@ import pytest
 
 import hqm
 from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
+from hqm.errors import ImageError
 from hqm.files.cache import safe_name
 from hqm.forms.make_forms import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
@@ -708,7 +709,7 @@ def test_a_name_that_no_file_can_have(
     ["a" * 256 + ".png", "b/" + "a" * 300, "ü" * 128, "a\0.png", "/etc/passwd", "../a", "c:/x"],
 )
 def test_a_picture_that_no_folder_can_hold(name: str) -> None:
-    with pytest.raises(hqm.ImageError):
+    with pytest.raises(ImageError):
         safe_name(name, "items.jsonl:1")
 
 

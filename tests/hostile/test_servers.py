@@ -24,8 +24,9 @@ from urllib.parse import quote
 import psutil
 import pytest
 
-from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm import Request, RespondentError, Response, Sampling
 from hqm.administration.costs import bounds, forecast
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_client import Redaction, key_for

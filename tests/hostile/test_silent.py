@@ -22,6 +22,8 @@ from PIL import Image
 
 import hqm
 from hqm.benchmark.card import Card
+from hqm.errors import ImageError, StoreError
+from hqm.respondents import make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.store.sqlite import connect, writing
 from hqm.text import KEY
@@ -99,7 +101,7 @@ def test_evidence_without_spread_is_audited_and_every_command_reads_it(
 def test_an_audit_is_written_though_its_report_cannot_be_drawn(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hqm.reports import report_page
+    from hqm.reports.pages import report_page
 
     def fails(audit: hqm.Audit, *_: object) -> str:
         raise ZeroDivisionError(str(audit.hqm_version))
@@ -321,17 +323,17 @@ def test_respondents_whose_names_look_the_same_are_refused(
 
 
 def test_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(hqm.StoreError, match=pattern_of("silent.folder")):
+    with pytest.raises(StoreError, match=pattern_of("silent.folder")):
         connect(tmp_path)
     (tmp_path / "loop.sqlite").symlink_to(tmp_path / "loop.sqlite")
-    with pytest.raises(hqm.StoreError, match=pattern_of("silent.loop")):
+    with pytest.raises(StoreError, match=pattern_of("silent.loop")):
         connect(tmp_path / "loop.sqlite")
     (tmp_path / "empty.sqlite").touch()
-    with pytest.raises(hqm.StoreError, match=pattern_of("silent.holds-nothing")):
+    with pytest.raises(StoreError, match=pattern_of("silent.holds-nothing")):
         hqm.Store(tmp_path / "empty.sqlite", readonly=True)
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as database:
         database.execute("CREATE TABLE things (id)")
-    with pytest.raises(hqm.StoreError, match=pattern_of("silent.no-store")):
+    with pytest.raises(StoreError, match=pattern_of("silent.no-store")):
         hqm.Store(tmp_path / "other.sqlite")
 
 
@@ -390,7 +392,7 @@ def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
     (tmp_path / "cut.png").write_bytes(image_path.read_bytes()[:-40])
     (tmp_path / "drawn.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for name in ("cut.png", "drawn.svg"):
-        with pytest.raises(hqm.ImageError):
+        with pytest.raises(ImageError):
             picture_bytes(tmp_path / name)
 
 
@@ -438,7 +440,7 @@ def test_scores_of_nan_end_a_respondent(
     """They are no token's: the first in the vocabulary was taken for the answer."""
     import torch
 
-    respondent: Any = hqm.make_respondent("hf/shapes:half-trained")
+    respondent: Any = make_respondent("hf/shapes:half-trained")
     model = type(respondent._loaded.model)
     forward = model.forward
 

@@ -14,11 +14,17 @@ from typing import Any
 import pytest
 
 import hqm
+from hqm.auditing.definitions import scored_answers
 from hqm.auditing.gate import check_against
 from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import NoReply, UsageError
-from hqm.scoring.rules import ANSWERED, WITHHELD
+from hqm.judges.judge_models import Judging
+from hqm.judges.procedure import Panel
+from hqm.scoring.parsers import PARSERS
+from hqm.scoring.rules import ANSWERED, WITHHELD, unscored
+from hqm.store.database import ask
 from hqm.text import has_words, storable
+from hqm.types import STATES
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
 from tests.servers import PlannedServer, completion, question
@@ -79,7 +85,7 @@ def test_how_a_response_came_out(name: str) -> None:
 NO_ANSWERS = {name: row for name, (row, outcome) in OUTCOMES.items() if outcome not in ANSWERED}
 
 
-@pytest.mark.parametrize("reader", hqm.PARSERS)
+@pytest.mark.parametrize("reader", PARSERS)
 def test_no_reader_scores_what_is_no_answer(reader: str, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs), parser=reader)
     for name, (text, state) in NO_ANSWERS.items():
@@ -175,22 +181,22 @@ def test_score_gate_table_and_text_count_alike(
     status, output, err = run("score", dogs, "--answers", answers, "--json")
     assert status == 0, err
     score = json.loads(output)
-    assert score["unscored"] == lost == hqm.unscored(score["states"])
+    assert score["unscored"] == lost == unscored(score["states"])
     status, _, err = run(
         "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
     )
     assert status in (0, 1), err
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json")
     benchmark_audit = audit.audits[0]
-    assert hqm.unscored(benchmark_audit.state_counts[benchmark_audit.reference]) == lost
+    assert unscored(benchmark_audit.state_counts[benchmark_audit.reference]) == lost
     test = next(
         t for t in check_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers"
     )
     assert test.end == lost / 12
 
     assert (
-        hqm.scored_answers(benchmark_audit).answers,
-        hqm.scored_answers(benchmark_audit).unscored,
+        scored_answers(benchmark_audit).answers,
+        scored_answers(benchmark_audit).unscored,
     ) == (12, lost)
     assert {
         estimate.unscored
@@ -448,7 +454,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.mark.parametrize("name", SERVED)
 def test_a_reply_is_stored_for_what_it_is(name: str, served: Served) -> None:
     expected, index = SERVED[name], list(SERVED).index(name)
-    request = hqm.ask(f"Is there number {index}?")
+    request = ask(f"Is there number {index}?")
     with hqm.Store(served.store, readonly=True) as store:
         number = store.ask_ids([request])[request.digest]
         response, detail = store.answers(1, 0)[number], store.details(1, 0)[number]
@@ -646,7 +652,7 @@ def test_no_benchmark_reads_a_reply_that_is_none(
     form = replace(benchmark.original, items=benchmark.original.items[:2])
     rows = {"a": [hqm.Response("There is a dog and a cat on the red chair.")] * len(form.items)}
     judge = Mute(MUTE[mute_case])
-    judging = hqm.Judging(Asks(store), benchmark, hqm.Panel(judge))
+    judging = Judging(Asks(store), benchmark, Panel(judge))
     judged = judging.judge(form, rows)
     matrix = judging.matrix(hqm.Cell(judge=judge.name), form, rows)
     assert not matrix.scored.any()
@@ -664,11 +670,11 @@ def test_no_judge_is_asked_about_what_is_no_answer(name: str, data: Path, store:
     form = replace(benchmark.original, items=benchmark.original.items[:1])
     rows = {key: [hqm.Response(text, state)] for key, (text, state) in NO_ANSWERS.items()}  # type: ignore[arg-type]
     judge = Mute(hqm.Response("Rating: 6"))
-    judging = hqm.Judging(Asks(store), benchmark, hqm.Panel(judge))
+    judging = Judging(Asks(store), benchmark, Panel(judge))
     assert judging.judge(form, rows).asked == 0
     matrix = judging.matrix(hqm.Cell(judge=judge.name), form, rows)
     expected = [OUTCOMES[key][1] for key in NO_ANSWERS]
-    assert [hqm.STATES[code] for code in matrix.states[:, 0]] == expected
+    assert [STATES[code] for code in matrix.states[:, 0]] == expected
 
 
 RECORDED_REPLIES: dict[str, tuple[dict[str, Any], str]] = {
@@ -744,7 +750,7 @@ def test_a_detail_that_cannot_be_stored_loses_nothing_else(name: str, store: hqm
     respondent_id = store.respondent("a", {})
     odd = hqm.Response("Yes", "ok", "", DETAILS[name])
     stored_responses = store.append(
-        respondent_id, 0, [(hqm.ask("1"), hqm.Response("No")), (hqm.ask("2"), odd)]
+        respondent_id, 0, [(ask("1"), hqm.Response("No")), (ask("2"), odd)]
     )
     assert [(response.text, response.state) for response in stored_responses] == [
         ("No", "ok"),
@@ -786,9 +792,9 @@ def test_a_batch_that_cannot_be_stored_becomes_errors_of_its_items(
     unclean, state = UNCLEAN[name]
     respondent_id = store.respondent("a", {})
     batch = [
-        (hqm.ask("1"), hqm.Response("No")),
-        (hqm.ask("2"), unclean.response()),
-        (hqm.ask("3"), hqm.Response("Yes")),
+        (ask("1"), hqm.Response("No")),
+        (ask("2"), unclean.response()),
+        (ask("3"), hqm.Response("Yes")),
     ]
     stored_responses = store.append(respondent_id, 0, batch)
     assert [response.state for response in stored_responses] == ["ok", state, "ok"]

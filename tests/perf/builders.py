@@ -24,7 +24,7 @@ from typing import Any
 from hqm.builders.building import Build, build
 from hqm.files.records import read_records
 from hqm.psychometrics import blind_solvability, length_cue
-from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics.inference.bootstrap import stream
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm import YES_NO, BenchmarkAudit, Cell, Estimate, Item
+from hqm import BenchmarkAudit, Cell, Estimate, Item
 from hqm.auditing.audit import RespondentScores
 from hqm.auditing.study_records import jackknife_record, jackknife_rows
 from hqm.comparison.compare import _effective, adjust_differences
@@ -36,6 +36,7 @@ from hqm.comparison.measures import Difference, WilliamsComparison, measures_of
 from hqm.indicators import Protocol, case, indicator_named
 from hqm.psychometrics import jackknife_interval, paired_differences, rho_g
 from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import YES_NO
 
 ACCURACY = YES_NO[0]
 PROTOCOL = Protocol("simulated", "", "")

@@ -27,7 +27,6 @@ import numpy as np
 
 from hqm.psychometrics import (
     Coefficient,
-    Dependability,
     agreement_coefficients,
     agreement_interval,
     cover_fixed_interval,
@@ -44,6 +43,7 @@ from hqm.psychometrics import (
     rho_g_of_scores,
     too_few_families,
 )
+from hqm.psychometrics.reliability.score_dependability import Dependability
 from tests.perf.coverage_worlds import (
     Respondents,
     Study,

@@ -29,14 +29,13 @@ from scipy.special import expit
 from hqm.decisions.cheapest_study import design_of_scores
 from hqm.decisions.prices import parse_prices
 from hqm.errors import DesignError
-from hqm.psychometrics import (
-    StudyComponents,
+from hqm.psychometrics import compare_studies, forecast, study_variance_components
+from hqm.psychometrics.variance.study_forecast import (
     StudySize,
-    compare_studies,
-    forecast,
-    study_variance_components,
+    effective_respondents,
+    error_components,
 )
-from hqm.psychometrics.study_forecast import effective_respondents, error_components
+from hqm.psychometrics.variance.study_variance import StudyComponents
 
 Array = npt.NDArray[np.float64]
 KINSHIP = 0.7

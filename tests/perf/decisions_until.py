@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from hqm.benchmark.registry import load_all
 from hqm.decisions.confidence_sequences import RunningInterval, Wealth
 
 Array = npt.NDArray[np.float64]
@@ -353,7 +354,7 @@ def shapes(rule: str) -> None:
         print(f"saved: {1 - n_answers[0] / n_answers[1]:.3f} of the answers")
         n_covering = 0
         with hqm.Store(store, readonly=True) as opened:
-            for benchmark in hqm.load_all("shapes"):
+            for benchmark in load_all("shapes"):
                 first = hqm.gather(benchmark, opened, pictures=False).first
                 for stop_row in stops:
                     if stop_row["benchmark"] == benchmark.name:

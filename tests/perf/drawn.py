@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from hqm.reports.sentences import remedy_lines
+from hqm.reports.pages.sentences import remedy_lines
 
 import hqm
 from hqm.auditing.seven_questions import find_remedies

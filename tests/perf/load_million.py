@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import hqm
+from hqm.administration.asks import StoredRespondent
 
 
 def make(folder: Path, respondents: int, items: int) -> None:
@@ -71,7 +72,7 @@ def ours(folder: Path) -> tuple[np.ndarray, float]:
     benchmark = hqm.load(str(folder))
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
         respondents = [
-            hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
+            StoredRespondent(name, number, True) for number, name, _ in store.respondents()
         ]
         form, began = benchmark.original, time.process_time()
         matrix = hqm.Answers(hqm.Asks(store)).matrix(benchmark, hqm.Cell(), form, respondents)

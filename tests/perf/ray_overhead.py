@@ -32,6 +32,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from hqm.respondents import make_respondent
+
 MODEL = "hf/shapes:half-trained"
 OWN_SESSION = """
 import os, sys
@@ -80,7 +82,7 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     spent_at: dict[float, tuple[float, float]] = {}
     with hqm.Store(store) as opened:
         asks = hqm.Asks(opened)
-        assignment = hqm.assign(hqm.make_respondent(MODEL), benchmark, {"temperature": 1.0})
+        assignment = hqm.assign(make_respondent(MODEL), benchmark, {"temperature": 1.0})
         jobs = [
             hqm.plan_job(asks, assignment, hqm.Administration(form, run)) for run in range(runs)
         ]

@@ -24,7 +24,7 @@ _TURNS = 5
 _TIMED = """
 import sys, time
 from hqm import Audit
-from hqm.reports.report_page import render
+from hqm.reports.pages.report_page import render
 audit = Audit.load(sys.argv[1])
 start = time.perf_counter()
 page = render(audit)

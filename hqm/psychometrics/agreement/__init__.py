@@ -1,0 +1,1 @@
+"""Agreement of administrations, raters, judges and rankings."""

@@ -1,0 +1,1 @@
+"""Inference: bootstrap, jackknife, significance tests, families of respondents."""

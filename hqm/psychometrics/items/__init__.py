@@ -1,0 +1,1 @@
+"""Items: statistics, response models, leaks, wrong keys, coverage of types."""

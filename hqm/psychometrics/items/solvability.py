@@ -1,0 +1,574 @@
+"""How much of a benchmark can be answered without its pictures, from its words or from their
+number?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from hqm.psychometrics.inference.cross_validation import (
+    LabelledItems,
+    Questions,
+    accuracy,
+    accuracy_gain,
+    compact_codes,
+    count_table,
+    majority_hits,
+    split_folds,
+)
+from hqm.psychometrics.inference.significance import benjamini_hochberg
+from hqm.psychometrics.items.leaks import (
+    ALPHA,
+    Stratum,
+    View,
+    count_tests,
+    evaluate_strata,
+    leaking_strata,
+    sample_size_problem,
+    untestable_reason,
+    views,
+)
+from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray, Outcome, Status
+
+
+@dataclass(frozen=True, slots=True)
+class BlindType:
+    """One type answered without pictures: cross-validated accuracy and its baseline."""
+
+    name: str
+    items: int
+    labels: int
+    accuracy: Coefficient
+    baseline: float
+    gain: Coefficient
+    p: float
+    q: float
+
+
+@dataclass(frozen=True, slots=True)
+class Solvability(Outcome):
+    """Accuracy that the texts of the questions alone reach.
+
+    Attributes
+    ----------
+    accuracy, baseline
+        Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
+    gain, p
+        Their difference, and its one-sided p-value with clusters as units.
+    types
+        The same for every type, q by Benjamini and Hochberg.
+    strata
+        Types, parts and types of a part, each with ends of the gain that hold for all of them
+        together.
+    features
+        Word and letter sequences the classifier saw.
+    """
+
+    accuracy: Coefficient
+    baseline: float
+    gain: Coefficient
+    p: float
+    types: tuple[BlindType, ...] = ()
+    features: int = 0
+    strata: tuple[Stratum, ...] = ()
+
+    @property
+    def leaks(self) -> tuple[Stratum, ...]:
+        """Where the words give labels away, the largest gain first."""
+        return leaking_strata(self.strata)
+
+
+def blind_solvability(
+    questions: Sequence[str],
+    labels: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    clusters: Sequence[Hashable] | None = None,
+    types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
+    folds: int = 10,
+    level: float = 0.95,
+    alpha: float = ALPHA,
+) -> Solvability:
+    """Predict each label from the question's text, by cross-validation.
+
+    A question that can be answered without its picture measures what a model believes about the
+    world, not what it sees. The classifier is a plain one, so the accuracy is a floor: a language
+    model will do better.
+
+    Parameters
+    ----------
+    questions, labels : sequence of str, shape (items,)
+        Texts of the questions, and their labels.
+    rng : numpy.random.Generator
+        Deals the clusters into folds.
+    clusters : sequence of Hashable, shape (items,), optional
+        Pictures. Questions of one picture, or of one pair, stay in one fold, else a question's twin
+        with the opposite label would be learnt. By default every item stands alone.
+    types, parts : sequence of str, shape (items,), optional
+        The strata; a model is learnt for each type, and for each type of each part.
+    folds : int, default 10
+        Number of folds of the cross-validation.
+    level : float, default 0.95
+        Confidence level of the interval.
+    alpha : float, default ALPHA
+        The chance that any stratum is called solvable although none is.
+
+    Returns
+    -------
+    Solvability
+        The accuracies, overall and by type, and the tests of all strata. The status is
+        `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the
+        same; `not_informative` when every type has one label only: the baseline is then 1 and the
+        text can add nothing.
+
+    Raises
+    ------
+    ValueError
+        `questions` and `labels` differ in length.
+
+    Notes
+    -----
+    Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
+
+        label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
+
+    The baseline is not cross-validated (the better for it), so the gain is a little too small where
+    labels are balanced.
+
+    Examples
+    --------
+    Questions about the sea are always "yes":
+
+    >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat",
+    ...     "tram")]
+    >>> rng = np.random.default_rng(0)
+    >>> result = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)],
+    ...     rng=rng)
+    >>> result.accuracy.value, result.baseline
+    (1.0, 0.5)
+    """
+    if len(questions) != len(labels):
+        raise ValueError(f"{len(questions)} questions have {len(labels)} labels")
+    items = split_folds(labels, clusters, types, rng, folds)
+    groups = int(items.cluster.max(initial=-1)) + 1
+
+    def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
+        undefined = Coefficient.absent(status, reason, groups)
+        return Solvability(
+            undefined, baseline, undefined, float("nan"), status=status, reason=reason
+        )
+
+    if reason := sample_size_problem(items):
+        return absent("insufficient", reason)
+    baseline = majority_hits(items)
+    if len(items.labels) < 2:
+        return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
+    if bool(baseline.all()):
+        return absent(
+            "not_informative", "every type has one label only: the type alone gives it", 1.0
+        )
+    item, feature, size = Questions.parse(questions).features()
+    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
+    rows = []
+    for k, name in enumerate(items.kinds):
+        is_type = items.kind == k
+        cluster = np.unique(items.cluster[is_type], return_inverse=True)[1].astype(np.int64)
+        gain, p = accuracy_gain(hits[is_type], baseline[is_type], cluster, level)
+        distinct = len(np.unique(items.label[is_type]))
+        type_accuracy = accuracy(hits[is_type], cluster, level)
+        rows.append(
+            (
+                name,
+                int(is_type.sum()),
+                distinct,
+                type_accuracy,
+                float(baseline[is_type].mean()),
+                gain,
+                p,
+            )
+        )
+    # a type with one label is answered by its name: nothing is tested
+    q = benjamini_hochberg(
+        [p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows]
+    )
+    per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
+    gain, p = accuracy_gain(hits, baseline, items.cluster, level)
+    type_accuracy = accuracy(hits, items.cluster, level)
+    all_views = views(items, parts)
+    strata = tuple(
+        stratum
+        for view in all_views
+        for stratum in evaluate_strata(
+            view,
+            _naive_bayes(view.items, item, feature, forward=True),
+            rng,
+            cue="words",
+            tests=count_tests(all_views),
+            alpha=alpha,
+        )
+    )
+    return Solvability(type_accuracy, float(baseline.mean()), gain, p, per_type, size, strata)
+
+
+def _naive_bayes(
+    items: LabelledItems, item: IntArray, feature: IntArray, *, forward: bool
+) -> Callable[[IntArray], Array]:
+    """Turns of the items -> which are predicted rightly, by the turns before their own (`forward`),
+    or by all others.
+    """
+    kinds = []
+    for kind in range(len(items.kinds)):
+        members = np.flatnonzero(items.kind == kind)
+        position = np.full(len(items.label), -1)
+        position[members] = np.arange(len(members))
+        member_index = position[item]
+        in_type = member_index >= 0
+        kinds.append((members, member_index[in_type], *compact_codes(feature[in_type])))
+
+    def predict(turn: IntArray) -> Array:
+        hits = np.zeros(len(items.label))
+        for members, text_index, feature_index, width in kinds:
+            hits[members] = _predict_type(
+                items.label[members],
+                text_index,
+                feature_index,
+                width,
+                turn[members],
+                len(items.labels),
+                forward,
+            )
+        return hits
+
+    return predict
+
+
+def _predict_type(
+    label: IntArray,
+    text_index: IntArray,
+    feature_index: IntArray,
+    width: int,
+    turn: IntArray,
+    count: int,
+    forward: bool,
+) -> Array:
+    """Return which items of one type are predicted rightly."""
+    hits = np.zeros(len(label))
+    blocks = int(turn.max()) + 1
+    # a sort of small numbers takes time in proportion to them
+    order = np.argsort(turn.astype(np.int16)[text_index], kind="stable")
+    text_index = text_index[order]
+    feature_index = feature_index[order]
+    key = label[text_index] * width + feature_index
+    ends = np.searchsorted(turn[text_index], np.arange(blocks + 1))
+    total_counts = np.bincount(key, minlength=count * width), np.bincount(label, minlength=count)
+    earlier_counts = np.zeros(count * width), np.zeros(count)
+    for b in range(blocks):
+        rows = slice(ends[b], ends[b + 1])
+        is_test = turn == b
+        block_counts = (
+            np.bincount(key[rows], minlength=count * width),
+            np.bincount(label[is_test], minlength=count),
+        )
+        training_counts, prior = (
+            earlier_counts
+            if forward
+            else (total_counts[0] - block_counts[0], total_counts[1] - block_counts[1])
+        )
+        if is_test.any() and (b or not forward):
+            with np.errstate(divide="ignore"):
+                # a label that was not seen is not predicted
+                score = np.tile(np.log(prior), (len(label), 1))
+            table = training_counts.reshape(count, width)
+            weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + width))
+            for k in range(count):
+                score[:, k] += np.bincount(
+                    text_index[rows], weights=weight[k][feature_index[rows]], minlength=len(label)
+                )
+            hits[is_test] = score[is_test].argmax(axis=1) == label[is_test]
+        earlier_counts = earlier_counts[0] + block_counts[0], earlier_counts[1] + block_counts[1]
+    return hits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthRule:
+    """One threshold of the number of words, in one type and part.
+
+    Attributes
+    ----------
+    stratum
+        The test, learnt forward: whether the rule beats the commonest label, with ends of the gain
+        that hold for all rules together.
+    accuracy
+        Cross-validated share of labels that are right; its interval holds for all rules together.
+    baseline
+        Share of the commonest label.
+    threshold, short_label, long_label
+        Learnt from all items: the label of texts of at most so many words, and of longer ones.
+    """
+
+    stratum: Stratum
+    accuracy: Coefficient
+    baseline: float
+    threshold: int
+    short_label: str
+    long_label: str
+
+    @property
+    def sentence(self) -> str:
+        """The rule in words.
+
+        >>> nothing = Stratum("action", "", "", 0, 0, *[float("nan")] * 6, False, 0.0)
+        >>> rule = LengthRule(
+        ...     stratum=nothing,
+        ...     accuracy=Coefficient(0.9),
+        ...     baseline=0.5,
+        ...     threshold=14,
+        ...     short_label="yes",
+        ...     long_label="no",
+        ... )
+        >>> rule.sentence
+        'yes for at most 14 words and no for more'
+        """
+        return (
+            f"{self.short_label} for at most {self.threshold} words and {self.long_label} for more"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCue(Outcome):
+    """Rules that predict the label from the number of words, by type, part and type of a part."""
+
+    rules: tuple[LengthRule, ...] = ()
+
+    @property
+    def strongest(self) -> LengthRule:
+        """The rule whose gain over the commonest label is largest."""
+        return max(self.rules, key=lambda rule: rule.accuracy.value - rule.baseline)
+
+
+def length_cue(
+    lengths: Sequence[int] | IntArray,
+    labels: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    clusters: Sequence[Hashable] | None = None,
+    types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
+    folds: int = 5,
+    level: float = 0.95,
+    alpha: float = ALPHA,
+) -> LengthCue:
+    """Predict each of two labels from the number of words by one threshold, cross-validated.
+
+    A made-up caption is often longer than a true one, and a right answer longer than a wrong one.
+    Who counts words then needs no picture. A threshold is the weakest of such readers: it has two
+    numbers to learn, and cannot learn by heart.
+
+    Parameters
+    ----------
+    lengths : Sequence[int] | IntArray, shape (items,)
+        Number of words of each text.
+    labels : sequence of str, shape (items,)
+        The right answer to each text.
+    rng : numpy.random.Generator
+        Deals the clusters into folds.
+    clusters : sequence of Hashable, shape (items,), optional
+        Pictures; what belongs to one picture stays in one fold.
+    types, parts : sequence of str, shape (items,), optional
+        a rule is learnt in each. Items without a type belong to every type that has one label only:
+        Hal-Eval's true captions are compared with the false ones of each type.
+    folds : int, default 5
+        Number of folds of the cross-validation.
+    level : float, default 0.95
+        Confidence level of the interval.
+    alpha : float, default ALPHA
+        The chance that any rule is called a leak although none is.
+
+    Returns
+    -------
+    LengthCue
+        One rule for every type and part that can be tested. The status is `not_applicable` for more
+        than two labels, `not_informative` where no type has two, and `insufficient` where none has
+        20 items in 5 clusters.
+
+    Raises
+    ------
+    ValueError
+        A column has another length than `labels`.
+
+    Examples
+    --------
+    >>> lengths = [9, 21, 11, 19, 10, 24, 8, 22] * 20
+    >>> study = length_cue(lengths, ["yes", "no"] * 80, rng=np.random.default_rng(0))
+    >>> study.strongest.sentence, study.strongest.accuracy.value
+    ('yes for at most 11 words and no for more', 1.0)
+    """
+    for column_name, column in (("lengths", lengths), ("types", types), ("parts", parts)):
+        if column is not None and len(column) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(column)} {column_name}")
+    words = np.asarray(lengths, dtype=np.int64)
+    labelled_items = split_folds(labels, clusters, None, rng, folds)
+    if len(labelled_items.labels) > 2:
+        return LengthCue.absent(
+            "not_applicable",
+            f"a threshold divides two labels, there are {len(labelled_items.labels)}",
+        )
+    comparisons = list(_comparisons(labelled_items, types, parts))
+    if not comparisons:
+        return LengthCue.absent(
+            "not_informative", "no type has two labels: the type alone gives the label"
+        )
+    testable = [
+        (kind, part_name, members)
+        for kind, part_name, members in comparisons
+        if not untestable_reason(labelled_items, members)
+    ]
+    if not testable:
+        return LengthCue.absent(
+            "insufficient", untestable_reason(labelled_items, comparisons[0][-1])
+        )
+    adjusted_level = 1 - (1 - level) / len(testable)
+    rules = [
+        _rule(
+            kind,
+            part_name,
+            _single_type(labelled_items, members),
+            words[members],
+            rng,
+            len(testable),
+            adjusted_level,
+            alpha,
+        )
+        for kind, part_name, members in testable
+    ]
+    return LengthCue(tuple(rules))
+
+
+def _comparisons(
+    items: LabelledItems, types: Sequence[str | None] | None, parts: Sequence[str] | None
+) -> Iterator[tuple[str, str, BoolArray]]:
+    """Yield name of type, name of part, and items, where these have two labels."""
+    kinds = np.array(["" if kind is None else kind for kind in types or [""] * len(items.label)])
+    names = [str(name) for name in dict.fromkeys(kinds.tolist())]
+    sections = np.array(list(parts or [""] * len(items.label)))
+    part_names = [str(name) for name in dict.fromkeys(sections.tolist())]
+    untyped = kinds == ""
+    for part_name in ["", *part_names] if len(part_names) > 1 else [""]:
+        part_members = (sections == part_name) if part_name else np.ones(len(kinds), dtype=bool)
+        for name in names:
+            members = (kinds == name) & part_members
+            if name and len(np.unique(items.label[members])) < 2:
+                members |= untyped & part_members
+            if len(np.unique(items.label[members])) == 2:
+                yield name if len(names) > 1 else "", part_name, members
+
+
+def _single_type(items: LabelledItems, members: BoolArray) -> LabelledItems:
+    """Return these items as one type, in their folds."""
+    cluster = np.unique(items.cluster[members], return_inverse=True)[1].astype(np.int64)
+    zero = np.zeros(int(members.sum()), dtype=np.int64)
+    return LabelledItems(
+        items.label[members],
+        zero,
+        cluster,
+        items.fold[members],
+        items.labels,
+        ("all",),
+        items.folds,
+    )
+
+
+def _rule(
+    kind: str,
+    part_name: str,
+    items: LabelledItems,
+    words: IntArray,
+    rng: np.random.Generator,
+    rules: int,
+    level: float,
+    alpha: float,
+) -> LengthRule:
+    hits = _by_length(items, words, items.fold, forward=False)
+    view = View(items, ((kind, part_name, np.ones(len(words), dtype=bool)),))
+    (stratum,) = evaluate_strata(
+        view,
+        lambda block: _by_length(items, words, block, forward=True),
+        rng,
+        cue="number of words",
+        tests=rules,
+        alpha=alpha,
+    )
+    # the printed rule is learnt from all items, its accuracy from held-out ones
+    threshold, short = _threshold(items.label, words)
+    return LengthRule(
+        stratum=stratum,
+        accuracy=accuracy(hits, items.cluster, level),
+        baseline=float(majority_hits(items).mean()),
+        threshold=threshold,
+        short_label=items.labels[short],
+        long_label=items.labels[1 - short],
+    )
+
+
+def _threshold(label: IntArray, words: IntArray) -> tuple[int, int]:
+    """The threshold with the most right labels, the lowest of equals, and the label of the texts up
+    to it.
+    """
+    width = int(words.max(initial=0)) + 1
+    counts_below = count_table(label * width + words, 2, width).cumsum(axis=1)
+    counts_above = counts_below[:, -1:] - counts_below
+    right = (
+        counts_below + counts_above[::-1]
+    )  # row k: label k up to the threshold, the other label beyond it
+    short, position = divmod(int(right.argmax()), width)
+    return position, short
+
+
+def _by_length(items: LabelledItems, words: IntArray, turn: IntArray, *, forward: bool) -> Array:
+    """Return which items a threshold predicts rightly, learnt from earlier or all other turns."""
+    hits = np.zeros(len(words))
+    for b in range(int(forward), int(turn.max()) + 1):
+        is_test = turn == b
+        is_training = turn < b if forward else ~is_test
+        threshold, short = _threshold(items.label[is_training], words[is_training])
+        hits[is_test] = (
+            np.where(words[is_test] <= threshold, short, 1 - short) == items.label[is_test]
+        )
+    return hits
+
+
+def unshared_word_counts(texts: Sequence[str]) -> list[int]:
+    """Count the words of each text without those with which all of them begin and end.
+
+    A word is what stands between blanks and has a letter or digit.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
+
+    Returns
+    -------
+    list[int]
+        The number of words of each text.
+
+    Examples
+    --------
+    >>> unshared_word_counts(["Is there a dog in it?", "Is there a big dog in it?"])
+    [0, 1]
+    """
+    tokens = [text.split() for text in texts]
+    word_set = {word for word in set(chain.from_iterable(tokens)) if any(map(str.isalnum, word))}
+    word_lists = [[word for word in words if word in word_set] for words in tokens]
+    shortest = min(map(len, word_lists), default=0)
+    begin = next(
+        (i for i in range(shortest) if len({words[i] for words in word_lists}) > 1), shortest
+    )
+    left = shortest - begin
+    end = next((i for i in range(left) if len({words[-1 - i] for words in word_lists}) > 1), left)
+    return [len(words) - begin - end for words in word_lists]

@@ -1,0 +1,1 @@
+"""Reliability: internal consistency, test-retest, parallel forms, dependability, short forms."""

@@ -1,0 +1,1 @@
+"""Criterion validity: correlation with people, corrected scores, labels, response bias."""

@@ -1,0 +1,1 @@
+"""Variance components: generalizability, studies as a whole, forecasts and error budgets."""

@@ -1,0 +1,1 @@
+"""Figures: drawings of the page, and figures for print."""

@@ -1,0 +1,1 @@
+"""Tables of a paper, written as LaTeX, Markdown, CSV and JSON."""

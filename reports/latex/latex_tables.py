@@ -1,0 +1,606 @@
+"""Tables for papers, written as LaTeX, Markdown, CSV and JSON.
+
+In LaTeX they fit one column of a paper: text is escaped, numbers are aligned, and every signature
+stands in a comment.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from hqm.reports.figures.drawings import printable
+from hqm.reports.tables.table import (
+    Column,
+    Table,
+    Text,
+    anchor,
+    bracket_text,
+    number,
+    withheld_note,
+)
+
+from hqm import Estimate, UsageError
+
+# --- tables for papers, and their Markdown, CSV and JSON ---
+
+
+def number_cell(
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    digits: int = 3,
+    signature: str = "",
+) -> Text:
+    """A cell with a number and, where there is one, its interval.
+
+    >>> number_cell(0.5, 0.4, 0.6).text, number_cell(0.5, 0.4, 0.6).small, number_cell(None).text
+    ('0.500', '[0.400, 0.600]', '–')
+    """
+    value, low, high = (_exact(v) for v in (value, low, high))
+    return Text(
+        number(value, digits),
+        signature,
+        link=anchor(signature) if signature else "",
+        small="" if value is None else bracket_text(low, high, digits),
+        value=value,
+        low=low,
+        high=high,
+    )
+
+
+def _exact(value: float | None) -> float | None:
+    """A number without the rounding error that arithmetic leaves next to a whole number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
+
+
+def estimate_cell(
+    estimate: Estimate | None, *, digits: int = 3, inferences: Sequence[str] = ("model_population",)
+) -> Text:
+    """A cell with an estimate and the first of the named intervals that it has."""
+    if estimate is None:
+        return number_cell(None)
+    intervals = [estimate.interval(name) for name in inferences]
+    interval = next((s for s in intervals if s is not None), None)
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
+    return replace(entry, small=f"{entry.small}{withheld_note(estimate)}".strip())
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
+    file.
+    """
+    signed = [f"    {location}: {line}" for location, line in signatures(tables)]
+    footer = ["Signatures:\n", *signed, ""] if signed else []
+    return "\n".join([*map(_as_markdown, tables), *footer])
+
+
+def _as_markdown(table: Table) -> str:
+    rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
+    lines = [
+        f"**{_cell(table.name)}.** {_cell(table.caption)}",
+        "",
+        f"| {' | '.join(_cell(heading(column)) for column in table.columns)} |",
+        f"|{'|'.join(rule)}|",
+        *(f"| {' | '.join(map(_marked, row))} |" for row in table.rows),
+        "",
+        *(f"{_cell(note)}\n" for note in table.notes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text escaped so that Markdown shows it as it is and it does not end a cell."""
+    text = " ".join(text.split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
+    for character in "|*_`[]~#$":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def _marked(entry: Text) -> str:
+    content = _cell(entry.text)
+    content = {"best": f"**{content}**", "second": f"<u>{content}</u>"}.get(entry.mark, content)
+    return f"{content} {_cell(entry.small)}".rstrip()
+
+
+def comma_separated(tables: Sequence[Table]) -> str:
+    """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(
+        (
+            "table",
+            "line",
+            "row",
+            "group",
+            "column",
+            "shown",
+            "value",
+            "low",
+            "high",
+            "mark",
+            "signature",
+        )
+    )
+    for table in tables:
+        for i, row in enumerate(table.rows):
+            for column, entry in zip(table.columns, row, strict=True):
+                numbers = [
+                    "" if v is None else repr(v) for v in (entry.value, entry.low, entry.high)
+                ]
+                words = (row[0].text, column.group, column.title, entry.text)
+                writer.writerow(
+                    (
+                        table.name,
+                        i,
+                        *map(_harmless, words),
+                        *numbers,
+                        entry.mark,
+                        _harmless(entry.tooltip),
+                    )
+                )
+    return buffer.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """Text with an apostrophe in front where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text
+
+
+def as_json(tables: Sequence[Table]) -> str:
+    """Tables as JSON, without rounding."""
+    entries: list[Mapping[str, Any]] = [
+        {
+            "name": table.name,
+            "caption": table.caption,
+            "columns": [
+                {"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns
+            ],
+            "rows": [list(map(_json_cell, row)) for row in table.rows],
+            "notes": list(table.notes),
+        }
+        for table in tables
+    ]
+    return json.dumps({"tables": entries}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _json_cell(entry: Text) -> Mapping[str, Any]:
+    return {
+        "shown": entry.text,
+        "value": entry.value,
+        "low": entry.low,
+        "high": entry.high,
+        "mark": entry.mark,
+        "signature": entry.tooltip,
+    }
+
+
+def signatures(tables: Sequence[Table]) -> list[tuple[str, str]]:
+    """The table, row and column of every number that has a signature, with the signature."""
+    return [
+        (
+            f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
+            " ".join(entry.tooltip.split()),
+        )
+        for table in tables
+        for row in table.rows
+        for column, entry in zip(table.columns, row, strict=True)
+        if entry.tooltip
+    ]
+
+
+# --- fitting a table into a column ---
+
+# The rule: letters as wide as Computer Modern's (cmr10, The Computer Modern Typefaces), 8 pt for
+# what stands in a table and 7 pt for its intervals, 4 pt to either side of a column. Papers have
+# columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE), and are 5.5 in
+# (NeurIPS) to 7 in wide: a table fits the narrowest column, or else stands over both (`table*`).
+
+POINTS = 72.27
+"""TeX's points in an inch."""
+MIN_COLUMN_WIDTH, MIN_PAGE_WIDTH = 3.03 * POINTS, 5.5 * POINTS
+"""The narrowest column, and the narrowest page without its margins, in points."""
+GAP = 8.0
+"""Between two columns: LaTeX's `tabcolsep` on both sides, set to 4 pt."""
+TABLE_SIZE, INTERVAL_SIZE = 8.0, 7.0
+"""Sizes of letters."""
+_OPTICAL_SCALE = {8.0: 0.850, 7.0: 0.798}
+"""Widths at a size as parts of those at 10 pt: cmr8 and cmr7 are drawn wider than cmr10 shrunk."""
+_WIDTHS = {
+    **dict.fromkeys("bdghnpkquvxy", 556),
+    **dict.fromkeys("il,.;:'!|[]", 278),
+    **dict.fromkeys("cefjrstz", 444),
+    **dict.fromkeys("ao0123456789–", 500),
+    **dict.fromkeys("ABCDEFGHKLNOPQRTUVXYZ", 778),
+    **dict.fromkeys("IJS", 556),
+    **dict.fromkeys("()-", 389),
+    **dict.fromkeys("+=−<>→↑↓×%", 833),
+    "m": 833,
+    "w": 722,
+    "M": 917,
+    "W": 1028,
+    " ": 333,
+}
+"""In thousandths of 10 pt, rounded up within groups of alike letters."""
+MAX_PAGE_LINES = 46
+"""Lines of a table, its notes among them, that the shortest page holds beside heading and
+caption.
+"""
+_DEFAULT_WIDTH = 778
+_MAX_WORD_WIDTH = 64.0
+"""What a long word needs at least: LaTeX may break it after its eleventh letter."""
+
+
+def width_of(text: str, size: float = TABLE_SIZE) -> float:
+    """How wide a text is in print, in points; never less than TeX makes it.
+
+    >>> width_of("0.950") < width_of("[0.900, 0.980]", INTERVAL_SIZE)
+    True
+    """
+    # thousandths of 10 pt, divided by 100, are points
+    return sum(_WIDTHS.get(c, _DEFAULT_WIDTH) for c in text) / 100 * _OPTICAL_SCALE[size]
+
+
+def words_of(text: str) -> list[str]:
+    """The pieces of a text between which a line may end.
+
+    >>> words_of("llava-1.5 of_them")
+    ['llava-', '1.5', 'of_', 'them']
+    """
+    return [word for word in re.split(r"\s+|(?<=[-_/:])", text) if word]
+
+
+def lines_of(title: str, width: float) -> list[str]:
+    """A heading in lines that are as wide as the column's numbers, or as the heading's longest
+    word.
+    """
+    width = max([width, *(width_of(word) for word in title.split())])
+    lines: list[str] = []
+    for word in title.split():
+        if lines and width_of(f"{lines[-1]} {word}") <= width:
+            lines[-1] = f"{lines[-1]} {word}"
+        else:
+            lines.append(word)
+    return lines or [""]
+
+
+def width_of_column(table: Table, index: int) -> float:
+    """How wide a column is: its numbers, their intervals and its heading; for text, which is
+    wrapped, its longest word.
+    """
+    column = table.columns[index]
+    entries = [row[index] for row in table.rows]
+    if column.kind == "text":
+        words = words_of(" ".join([column.title, *(entry.text for entry in entries)]))
+        return min(max(map(width_of, words), default=0.0), _MAX_WORD_WIDTH)
+    numbers = max((width_of(e.text) for e in entries), default=0.0)
+    if column.kind == "interval":
+        numbers = max([numbers, *(width_of(e.small, INTERVAL_SIZE) for e in entries)])
+    return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
+
+
+def width_needed(table: Table) -> float:
+    """The minimum width that a table can be set in."""
+    return sum(width_of_column(table, i) for i in range(len(table.columns))) + GAP * (
+        len(table.columns) - 1
+    )
+
+
+def fit_to_page(table: Table) -> Table:
+    """The table, or where it is wider than a page the same numbers with a row for each."""
+    if width_needed(table) <= MIN_PAGE_WIDTH:
+        return table
+    # a table in long form: the texts of a row are repeated beside each of its numbers
+    names = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    rows = [
+        (*(row[i] for i in names), Text(heading(column)), entry)
+        for row in table.rows
+        for column, entry in zip(table.columns, row, strict=True)
+        if column.kind != "text" and entry.value is not None
+    ]
+    return replace(
+        table,
+        columns=(
+            *(table.columns[i] for i in names),
+            Column("What", "text"),
+            Column("", "interval"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def heading(column: Column) -> str:
+    """What a column is called where its group stands nowhere else."""
+    return f"{column.group}: {column.title}" if column.group else column.title
+
+
+def pages(table: Table, max_lines: int = MAX_PAGE_LINES) -> tuple[Table, ...]:
+    """The table, or where it is taller than a page its rows in several tables; the first one has
+    the notes.
+    """
+    text_columns = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    fixed_width = sum(
+        width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in text_columns
+    )
+    width = MIN_COLUMN_WIDTH if width_needed(table) <= MIN_COLUMN_WIDTH else MIN_PAGE_WIDTH
+    text_width = max((width - fixed_width) / max(len(text_columns), 1) - GAP, _MAX_WORD_WIDTH)
+    page_rows: list[list[tuple[Text, ...]]] = [[]]
+    lines_left = max_lines - sum(len(lines_of(note, width)) for note in table.notes)
+    for row in table.rows:
+        # an interval stands beneath its number
+        lines = [2 if entry.small else 1 for entry in row]
+        height = max([*lines, *(len(lines_of(row[i].text, text_width)) for i in text_columns)])
+        if page_rows[-1] and lines_left < height:
+            page_rows.append([])
+            lines_left = max_lines
+        page_rows[-1].append(row)
+        lines_left -= height
+    if len(page_rows) == 1:
+        return (table,)
+    return tuple(
+        replace(
+            table,
+            name=table.name if not n else f"{table.name}-part-{n + 1}",
+            caption=f"{table.caption.rstrip('.?')} ({n + 1} of {len(page_rows)}).",
+            rows=tuple(rows),
+            notes=table.notes if n == 0 else (),
+        )
+        for n, rows in enumerate(page_rows)
+    )
+
+
+_LATEX_CHARACTERS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "-": "-{}",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "×": r"$\times$",
+    "÷": r"$\div$",
+    "±": r"$\pm$",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\rightarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "✓": r"$\checkmark$",
+    "°": r"\textdegree{}",
+    "∞": r"$\infty$",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "κ": r"$\kappa$",
+    "λ": r"$\lambda$",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "ω": r"$\omega$",
+    "Φ": r"$\Phi$",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+}
+_T1 = frozenset("ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž")
+"""Letters beyond Latin-1 that the font encoding T1 has."""
+HEAD = r"""% Made by HQM. Needs in the preamble:
+%   \usepackage[T1]{fontenc} \usepackage{textcomp,amssymb,booktabs,tabularx,array}
+"""
+STACKED = (
+    r"\providecommand{\hqminterval}[2]{\begin{tabular}[t]{@{}r@{}}#1\\[-1pt]"
+    r"\scriptsize #2\end{tabular}}"
+    "\n"
+)
+"""A number with its interval beneath it."""
+
+
+def escape(text: str) -> str:
+    r"""Text escaped so that LaTeX shows it as it is; a letter without a glyph in pdflatex is shown
+    as its code point.
+
+    >>> print(escape(r"50% of a_b & \input{x}"), escape("中"))
+    50\% of a\_b \& \textbackslash{}input\{x\} \texttt{U+4E2D}
+    """
+    pieces = []
+    for character in unicodedata.normalize("NFC", text):
+        if character in _LATEX_CHARACTERS:
+            pieces.append(_LATEX_CHARACTERS[character])
+        elif character.isspace():
+            pieces.append(" ")
+        elif " " <= character <= "~" or "À" <= character <= "ÿ" or character in _T1:
+            pieces.append(character)
+        elif unicodedata.category(character) not in ("Cc", "Cf"):
+            pieces.append(rf"\texttt{{U+{ord(character):04X}}}")
+    return "".join(pieces)
+
+
+def latex(tables: Sequence[Table]) -> str:
+    r"""Tables as a file for \input: each is a float with caption and label, and the signatures
+    follow as comments.
+
+    Nothing is scaled: a table that is wider than a column of a paper stands over both, and one that
+    is taller than its page becomes several. Numbers of a column have the same decimals and stand to
+    the right, so that their points are aligned.
+    """
+    blocks = [_float(page) for table in tables for page in pages(fit_to_page(table))]
+    # a line end would end the comment
+    comments = [
+        f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)
+    ]
+    return "\n".join(
+        [
+            HEAD + STACKED,
+            *blocks,
+            (
+                "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
+                if comments
+                else ""
+            ),
+        ]
+    )
+
+
+def _float(table: Table) -> str:
+    environment = "table" if width_needed(table) <= MIN_COLUMN_WIDTH else "table*"
+    name = table.name or table.caption.lower()
+    label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
+    text = r">{\raggedright\arraybackslash}X"
+    specs = "".join(text if column.kind == "text" else "r" for column in table.columns)
+    notes = " ".join(escape(note) for note in table.notes)
+    note_lines = [
+        r"\par\smallskip",
+        rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
+    ]
+    lines = [
+        rf"\begin{{{environment}}}",
+        r"\centering",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{escape(table.caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{specs}@{{}}}}",
+        r"\toprule",
+        *_heading(table),
+        r"\midrule",
+        *(" & ".join(_cells(table, row)) + r" \\" for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabularx}",
+        *(note_lines if notes else []),
+        rf"\end{{{environment}}}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _heading(table: Table) -> list[str]:
+    columns, lines = table.columns, []
+    if any(c.group for c in columns):
+        group_cells, rules, first_column = [], [], 1
+        for group, members in groupby(columns, key=lambda c: c.group):
+            group_columns = list(members)
+            n_columns = len(group_columns)
+            group_width = sum(_numbers_width(table, columns.index(c)) for c in group_columns)
+            group_cells.append(
+                rf"\multicolumn{{{n_columns}}}{{c}}{{{_stacked(group, group_width)}}}"
+                if group
+                else " & " * (n_columns - 1)
+            )
+            rules += (
+                [rf"\cmidrule(lr){{{first_column}-{first_column + n_columns - 1}}}"]
+                if group
+                else []
+            )
+            first_column += n_columns
+        lines += [" & ".join(group_cells) + r" \\", " ".join(rules)]
+    heads = []
+    for i, column in enumerate(columns):
+        if column.kind == "text":
+            heads.append(escape(column.title))
+            continue
+        # the table has no margin at its edges, and a spanning cell would add one
+        alignment = f"{'@{}' if i == 0 else ''}r{'@{}' if i == len(columns) - 1 else ''}"
+        title = _stacked(column.title, _numbers_width(table, i))
+        heads.append(rf"\multicolumn{{1}}{{{alignment}}}{{{title}}}")
+    return [*lines, " & ".join(heads) + r" \\"]
+
+
+def _numbers_width(table: Table, index: int) -> float:
+    """How wide the numbers of a column are, or the intervals beneath them, in points."""
+    entries = [row[index] for row in table.rows]
+    return max(
+        (max(width_of(e.text), width_of(e.small, INTERVAL_SIZE)) for e in entries), default=0.0
+    )
+
+
+def _stacked(title: str, width: float) -> str:
+    """A heading in as many lines as it takes to be no wider than the numbers below it."""
+    lines = [escape(line) for line in lines_of(title, width)]
+    return (
+        lines[0]
+        if len(lines) == 1
+        else rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
+    )
+
+
+def _cells(table: Table, row: Sequence[Text]) -> list[str]:
+    cells = []
+    for column, entry in zip(table.columns, row, strict=True):
+        if column.kind == "text":
+            cells.append(_breakable(entry.text))
+            continue
+        text = _number(entry)
+        if column.kind == "interval" and entry.small:
+            text = rf"\hqminterval{{{text}}}{{{escape(entry.small)}}}"
+        cells.append(text)
+    return cells
+
+
+def _breakable(text: str) -> str:
+    """Text that may end a line after each hyphen, underscore, slash and colon, and within what is
+    longer than a column.
+    """
+    escaped = [escape(fragment) for fragment in re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)]
+    return r"\allowbreak{}".join(escaped)
+
+
+def _number(entry: Text) -> str:
+    text = escape(entry.text)
+    marked = {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}
+    return marked.get(entry.mark, text)
+
+
+# --- the format of a file ---
+
+FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
+    ".tex": latex,
+    ".csv": comma_separated,
+    ".md": markdown,
+    ".json": as_json,
+}
+"""Suffix -> the function that writes tables."""
+
+
+def format_tables(tables: Sequence[Table], suffix: str) -> str:
+    """Tables as the text of a file with this suffix.
+
+    Raises
+    ------
+    UsageError
+        No format has this suffix.
+    """
+    if suffix not in FORMATS:
+        raise UsageError(
+            f"tables cannot be written as {suffix!r}",
+            remedy=f"Name a file that ends in {', '.join(FORMATS)}.",
+        )
+    return FORMATS[suffix](tables)

@@ -1,0 +1,549 @@
+"""The tables of a paper on benchmarks: Tables 1 to 5 of the HQM paper (arXiv 2406.17115),
+reliability, and the judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from hqm.reports.figures.drawings import truncate
+from hqm.reports.latex.latex_tables import estimate_cell, number_cell
+from hqm.reports.pages.comparison_answers import mark_separated
+from hqm.reports.pages.phrases import Points
+from hqm.reports.tables.score_tables import respondents_in_order
+from hqm.reports.tables.table import (
+    Column,
+    Table,
+    Text,
+    administration_name,
+    cluster_noun,
+    find_estimate,
+    leading_metric,
+    short_name,
+)
+
+from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, Estimate
+from hqm.auditing.audit import RespondentScores
+from hqm.comparison.compare import compare_audits
+from hqm.comparison.measures import Measure, measures_of
+from hqm.psychometrics import independent_differences
+
+# the 97.5% quantile of the normal distribution
+_Z = 1.959963984540054
+_MARK_NOTE = (
+    "Bold and underlined: best and second best, marked only where every difference from the rest is"
+    " more than chance"
+)
+_MAX_TITLE_CHARS = 50
+Cells = tuple[Text, ...]
+
+
+def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple[Table, ...]:
+    """The table of a paper, or every table that these audits have the numbers for.
+
+    Table 1 has the quality of the benchmarks. With `include_all`, Table 2 has the yes-ratios of
+    each yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4
+    the types covered, and Table 5 the scores by type of each benchmark with type labels; the tables
+    on reliability and on the judge asked again follow.
+    """
+    benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
+    table = quality_table(
+        measures_of(benchmark_audits),
+        _compare_if_possible(benchmark_audits),
+        _notes_below(benchmark_audits),
+    )
+    return (table, *_further_tables(benchmark_audits)) if include_all else (table,)
+
+
+def _further_tables(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
+    for audit in audits:
+        if audit.task == "yes_no" and audit.truth_yes:
+            yield _yes_ratios(audit)
+        if audit.task == "caption":
+            yield _lengths(audit)
+    yield _types(audits)
+    yield from filter(None, (*map(_by_type, audits), reliability(audits), _judge(audits)))
+
+
+def protocol(audit: BenchmarkAudit) -> str:
+    """What was administered, how it was asked and how it was scored."""
+    sampling = ""
+    for key in ("temperature", "top_p", "max_tokens", "seed"):
+        identities = [r.identity for r in audit.respondents if r.identity.get(key) is not None]
+        settings = sorted({str(identity[key]) for identity in identities})
+        if settings:
+            sampling += f", {key.replace('_', ' ')} {' and '.join(settings)}"
+    judge = Cell.parse(audit.reference).judge
+    parts = (
+        f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,}"
+        " items",
+        "administered as "
+        + ", ".join(administration_name(name) for name in audit.cells)
+        + sampling,
+        f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""),
+        f"judged by {judge}" if judge != "rule" else "",
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _caption(subject: str, audit: BenchmarkAudit) -> str:
+    """A caption that names the benchmark, with its title cut where a caption would take more than
+    three lines.
+    """
+    return f"{subject} {truncate(audit.title, _MAX_TITLE_CHARS)}."
+
+
+def _notes_below(audits: Iterable[BenchmarkAudit], *leading_notes: str) -> tuple[str, ...]:
+    """What stands below a table: how it is read, then what was administered."""
+    return (*leading_notes, *(f"{protocol(audit)}." for audit in audits))
+
+
+def _compare_if_possible(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
+    try:
+        return compare_audits(audits)
+    except DesignError:  # one measure, or no shared respondents: nothing to compare
+        return None
+
+
+COEFFICIENT_COLUMNS = {
+    "test_retest.rho_g": Column("Test-retest rho_G", "interval", "Reliability"),
+    "parallel_forms.icc_a1": Column("Parallel forms ICC", "interval", "Reliability"),
+    "criterion.pearson": Column("People r", "interval", "Validity"),
+}
+"""The coefficients of Table 1, with their columns."""
+
+
+def quality_table(
+    measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
+) -> Table:
+    """Table 1, a row a measure: reliability with another seed and another wording, the shift by the
+    wording, agreement with people, and the types that may be scored alone.
+
+    Every number is the audit's own, over the respondents of that audit.
+    """
+    columns = {
+        name: [_coefficient(measure.estimate(name)) for measure in measures]
+        for name in COEFFICIENT_COLUMNS
+    }
+    mark_notes: tuple[str, ...] = ()
+    if comparison is not None and comparison.differences:
+        columns = {
+            name: mark_separated(comparison, name, entries) for name, entries in columns.items()
+        }
+        mark_notes = (
+            f"{_MARK_NOTE} (for other models: at least ten independent shared models, paired"
+            " resampling"
+            " of models, one Holm adjustment over all columns).",
+        )
+    retest, forms, criterion = columns.values()
+    rows = [
+        (
+            Text(measure.label),
+            number_cell(measure.items, digits=0),
+            number_cell(len(measure.scores), digits=0),
+            retest[i],
+            forms[i],
+            _shift(measure),
+            criterion[i],
+            Text("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
+        )
+        for i, measure in enumerate(measures)
+    ]
+    retest_column, forms_column, people_column = COEFFICIENT_COLUMNS.values()
+    return Table(
+        "table1",
+        "Quality of the measures.",
+        columns=(
+            Column("Measure", "text"),
+            Column("Items"),
+            Column("Models"),
+            retest_column,
+            forms_column,
+            Column("Shift, points", "interval", "Reliability"),
+            people_column,
+            Column("Types alone"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "Intervals: 95%, over models, with an asterisk over items for these models alone; “at"
+            " least” is a one-sided 95% bound.",
+            "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
+            " the other wording. Types alone: how many have a standard error of .03 or less, are"
+            " above chance and leak no answers.",
+            *mark_notes,
+            "There is no column of averages, because test-retest and parallel forms measure"
+            " different errors and their mean measures neither.",
+            *notes,
+        ),
+    )
+
+
+def _coefficient(estimate: Estimate | None) -> Text:
+    """A coefficient with its interval for other models, or else with the one for these alone."""
+    if estimate is None:
+        return number_cell(None)
+    entry = estimate_cell(estimate, inferences=("model_population", "fixed_models", "items"))
+    is_fixed = estimate.interval("model_population") is None and entry.small
+    return replace(entry, small=f"{entry.small}*") if is_fixed else entry
+
+
+def _shift(measure: Measure) -> Text:
+    """The shift of the mean by another wording, or by negated questions where nothing else was
+    asked.
+    """
+    rows = [measure.budget.row(name) for name in ("wording", "negation")] if measure.budget else []
+    row = next((row for row in rows if row.shift is not None), None)
+    if row is None:
+        return number_cell(None)
+    points = Points.for_scores([*measure.scores.values()])
+    values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
+    signature = measure.estimate("parallel_forms.mean_shift")
+    return number_cell(
+        *values, digits=points.digits, signature=signature.signature if signature else ""
+    )
+
+
+def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
+    """Respondent -> the best and the worst rank that is compatible with tests of the differences.
+
+    The ranks come from the audit's paired tests where it has them, else from the scores' intervals,
+    which is more cautious.
+    """
+    estimate = find_estimate(audit, "discriminability.separable_pairs", metric)
+    if estimate is not None and estimate.detail.get("ranks"):
+        return {
+            name: (int(low), int(high)) for name, (low, high) in estimate.detail["ranks"].items()
+        }
+    return _test_ranks(
+        {r.name: r.scores.get(metric) for r in audit.respondents},
+        errors=_errors(audit, metric),
+        better=audit.metrics[metric]["better"],
+    )
+
+
+def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
+    intervals = {row.name: row.intervals.get(metric, (None, None)) for row in audit.respondents}
+    return {
+        name: (high - low) / (2 * _Z)
+        for name, (low, high) in intervals.items()
+        if low is not None and high is not None
+    }
+
+
+def _test_ranks(
+    scores: Mapping[str, float | None], errors: Mapping[str, float], better: str
+) -> dict[str, tuple[int, int]]:
+    scored = {name: score for name, score in scores.items() if score is not None and name in errors}
+    # a respondent without an interval could be anywhere, so no rank is certain
+    if (
+        len(scored) < 2
+        or len(scored) < sum(score is not None for score in scores.values())
+        or better == "neither"
+    ):
+        return {}
+    comparison = independent_differences(
+        list(scored.values()), [errors[name] for name in scored], higher_is_better=better != "lower"
+    )
+    return dict(zip(scored, comparison.rank_intervals, strict=True))
+
+
+def with_rank(entry: Text, rank: tuple[int, int] | None, n_models: int) -> Text:
+    """A number, marked where it is certain to be the best or the second best of all respondents."""
+    if rank == (1, 1):
+        return replace(entry, mark="best")
+    # the second of only two respondents is the last, so it is not marked
+    return replace(entry, mark="second") if rank == (2, 2) and n_models > 2 else entry
+
+
+def _first_other_form(audit: BenchmarkAudit) -> str | None:
+    reference = Cell.parse(audit.reference)
+    return next(
+        (name for name in audit.cells if reference.differing(Cell.parse(name)) == ("form",)), None
+    )
+
+
+def _score_column(audit: BenchmarkAudit, metric: str) -> dict[str, Text]:
+    """Every respondent's score in the reference administration, with interval and mark."""
+    rank_by_name, n_models = ranks(audit, metric), len(audit.respondents)
+    entries = {}
+    for r in audit.respondents:
+        entry = number_cell(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
+        printed = replace(entry, text=r.printed.get(metric) or entry.text)
+        entries[r.name] = with_rank(printed, rank_by_name.get(r.name), n_models)
+    return entries
+
+
+def _by_form(
+    audit: BenchmarkAudit,
+    title: str,
+    second: str,
+    values: Callable[[RespondentScores], Mapping[str, float | None]],
+    digits: int = 3,
+    suffix: str = "",
+) -> tuple[list[Column], list[Cells]]:
+    """Columns and rows of a table that holds two forms side by side.
+
+    Parameters
+    ----------
+    title
+        The heading of the scores.
+    second, values, digits
+        The heading of what stands beside each score, its values by administration, and its
+        decimals.
+    suffix
+        What the headings of the forms end in.
+    """
+    metric, other_form = leading_metric(audit), _first_other_form(audit)
+    scores, rows = _score_column(audit, metric), []
+    columns = [Column("Model", "text")]
+    for name in filter(None, (audit.reference, other_form)):
+        first = name == audit.reference
+        group = f"{'Original' if first else administration_name(name).capitalize()}{suffix}"
+        columns += [
+            Column(title, "interval" if first else "number", group),
+            Column(second, "number", group),
+        ]
+    for row in respondents_in_order(audit):
+        companions = values(row)
+        entries = [
+            Text(short_name(row.name)),
+            scores[row.name],
+            number_cell(companions.get(audit.reference), digits=digits),
+        ]
+        if other_form:
+            entries += [
+                number_cell(row.cells.get(other_form, {}).get(metric)),
+                number_cell(companions.get(other_form), digits=digits),
+            ]
+        rows.append(tuple(entries))
+    return columns, rows
+
+
+def _yes_ratios(audit: BenchmarkAudit) -> Table:
+    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
+    columns, rows = _by_form(
+        audit, leading_metric(audit), "yes", lambda row: row.yes_ratio, suffix=" form"
+    )
+    truth = [Text("Ground truth")]
+    for name in filter(None, (audit.reference, _first_other_form(audit))):
+        truth += [number_cell(None), number_cell(audit.truth_yes.get(Cell.parse(name).form))]
+    return Table(
+        f"table2-{audit.benchmark}",
+        _caption("Yes bias on", audit),
+        tuple(columns),
+        (tuple(truth), *rows),
+        notes=_notes_below(
+            [audit],
+            "A share of yes above the ground truth is more yes than is right, as a habit of saying"
+            " yes (acquiescence) gives; a share below it is more no than is right.",
+            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm).",
+        ),
+    )
+
+
+def _lengths(audit: BenchmarkAudit) -> Table:
+    """Table 3: how much another instruction changes the length of captions, and hallucination with
+    it.
+    """
+    metric = leading_metric(audit)
+    title = f"{metric}{arrow(audit.metrics[metric]['better'])}"
+    columns, rows = _by_form(audit, title, "words", lambda row: row.words, digits=1)
+    return Table(
+        f"table3-{audit.benchmark}",
+        _caption("Caption length and hallucination under two instructions on", audit),
+        tuple(columns),
+        tuple(rows),
+        notes=_notes_below(
+            [audit],
+            "Words: mean length of a caption.",
+            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm).",
+        ),
+    )
+
+
+def arrow(better: str) -> str:
+    """An arrow in the direction in which a score is better, to stand after its heading."""
+    return {"lower": " ↓", "higher": " ↑"}.get(better, "")
+
+
+def _types(audits: Sequence[BenchmarkAudit]) -> Table:
+    """Table 4: items by hallucination type, and whether the release labels them."""
+    return Table(
+        "table4",
+        "Coverage of hallucination types, in items.",
+        columns=(
+            Column("Benchmark", "text"),
+            *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
+        ),
+        rows=tuple(
+            (
+                Text(audit.title),
+                *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
+            )
+            for audit in audits
+        ),
+        notes=(
+            (
+                "Number of items known to be of each type. A dash means none; “claimed” means that"
+                " the benchmark says it covers the type but labels no item."
+            ),
+        ),
+    )
+
+
+def _items(kind: Mapping[str, object]) -> Text:
+    count = kind.get("items")
+    if isinstance(count, int) and count:
+        return number_cell(count, digits=0)
+    return Text("claimed") if kind.get("claimed") else number_cell(None)
+
+
+def _by_type(audit: BenchmarkAudit) -> Table | None:
+    """Table 5: the leaderboard by hallucination type."""
+    kinds = [
+        kind
+        for kind in audit.coverage
+        if any(r.by_type.get(kind) is not None for r in audit.respondents)
+    ]
+    if len(kinds) < 2:
+        return None
+    metric, n_models = leading_metric(audit), len(audit.respondents)
+    better, errors = audit.metrics[metric]["better"], _errors(audit, metric)
+    columns: list[Mapping[str, Text]] = []
+    for kind in kinds:
+        # fewer items have a larger standard error
+        error_factor = math.sqrt(audit.n_items / max(audit.coverage[kind]["items"], 1))
+        scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
+        rank_by_name = _test_ranks(
+            scores, {name: error * error_factor for name, error in errors.items()}, better
+        )
+        columns.append(
+            {
+                name: with_rank(number_cell(s), rank_by_name.get(name), n_models)
+                for name, s in scores.items()
+            }
+        )
+    columns.append(_score_column(audit, metric))
+    group = metric + arrow(better)
+    heads = (Column("Model", "text"), *(Column(kind, "number", group) for kind in kinds))
+    return Table(
+        f"table5-{audit.benchmark}",
+        _caption(f"{metric} by type on", audit),
+        (*heads, Column("overall", "interval", group)),
+        tuple(
+            (Text(short_name(r.name)), *(column[r.name] for column in columns))
+            for r in respondents_in_order(audit)
+        ),
+        notes=_notes_below(
+            [audit],
+            f"Overall interval: 95%, over {cluster_noun(audit)}.",
+            f"{_MARK_NOTE} (Holm; the standard error of a type is that of all items divided by the"
+            " root"
+            " of its share of the items).",
+        ),
+    )
+
+
+def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
+    """Reliability of one run from the noise of its items, at a common length, with agreement and
+    errors in score units.
+    """
+    retest, parallel = "Test-retest", "Parallel forms"
+    columns = {
+        "test_retest.pearson": Column("r", "interval", retest),
+        "test_retest.noise_floor": Column("noise floor", "number", retest),
+        "test_retest.rho_g": Column("rho_G", "interval", retest),
+        "test_retest.rho_g_1000": Column("at 1,000 items", "interval", retest),
+        "test_retest.icc_a1": Column("ICC(A,1)", "interval", retest),
+        "test_retest.sem": Column("SEM", "number", retest),
+        "test_retest.mdc95": Column("MDC95", "number", retest),
+        "parallel_forms.pearson": Column("r", "interval", parallel),
+        "parallel_forms.icc_a1": Column("ICC(A,1)", "interval", parallel),
+        "parallel_forms.mean_shift": Column("shift", "number", parallel),
+        "consistency.alpha": Column("alpha", "interval", "Items"),
+    }
+    return _drop_empty_columns(
+        Table(
+            "reliability",
+            "Reliability of the benchmarks.",
+            (Column("Benchmark", "text"), Column("Metric", "text"), *columns.values()),
+            rows=tuple(
+                (
+                    Text(audit.title),
+                    Text(metric),
+                    *(estimate_cell(find_estimate(audit, name, metric)) for name in columns),
+                )
+                for audit in audits
+                for metric in audit.metrics
+            ),
+            notes=_notes_below(
+                audits,
+                "Intervals: 95%, over models.",
+                "Noise floor: the correlation that independent coin flips at each model's own rate"
+                " would reach.",
+                "SEM: standard error of one run, and MDC95: the difference between two runs that"
+                " noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its"
+                " own.",
+            ),
+        )
+    )
+
+
+def _drop_empty_columns(table: Table) -> Table:
+    """The table without columns of numbers that hold no value."""
+    indices = [
+        i
+        for i, column in enumerate(table.columns)
+        if column.kind == "text" or any(row[i].value is not None for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[i] for i in indices),
+        rows=tuple(tuple(row[i] for i in indices) for row in table.rows),
+    )
+
+
+def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
+    """The judge asked again about the same answers: how much of the noise between runs comes from
+    the judge.
+    """
+    statistics = (
+        ("r", "judge_consistency.pearson"),
+        ("ICC(A,1)", "judge_consistency.icc_a1"),
+        ("flips", "judge_consistency.flip_rate"),
+        ("judge's share of noise", "judge_consistency.judge_share"),
+    )
+    rows = []
+    for audit in audits:
+        for metric in audit.metrics:
+            estimates = [find_estimate(audit, indicator, metric) for _, indicator in statistics]
+            if any(e is not None for e in estimates):
+                judge = Cell.parse(audit.reference).judge
+                rows.append(
+                    (Text(audit.title), Text(metric), Text(judge), *map(estimate_cell, estimates))
+                )
+    if not rows:
+        return None
+    judged_audits = [
+        audit
+        for audit in audits
+        if any(e.indicator.startswith("judge_consistency.") for e in audit.all_estimates)
+    ]
+    return _drop_empty_columns(
+        Table(
+            "judge",
+            "The judge asked again about the same answers.",
+            columns=(
+                Column("Benchmark", "text"),
+                Column("Metric", "text"),
+                Column("Judge", "text"),
+                *(Column(title, "interval") for title, _ in statistics),
+            ),
+            rows=tuple(rows),
+            notes=_notes_below(judged_audits, "Intervals: 95%, over models."),
+        )
+    )

@@ -1,0 +1,568 @@
+"""What a comparison says, question by question: which measure has the higher reliability, by how
+much, for whom, and which to report.
+
+A difference is called shown where the adjusted test and the interval of the difference agree on it;
+each claim names the respondents that its test is about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hqm.reports.latex.latex_tables import number_cell
+from hqm.reports.pages.phrases import join_names, pluralise, verb_form
+from hqm.reports.tables.table import (
+    FAMILIES,
+    Column,
+    Table,
+    Text,
+    bracket_text,
+    number,
+    short_name,
+    statistic_name,
+)
+
+from hqm import Comparison
+from hqm.comparison.measures import Difference, ForecastPair
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.reliability.compare_reliability import ReliabilityDifference
+from hqm.psychometrics.variance.study_forecast import Contest
+
+Outcome = Literal["first", "second", "not shown", "not tested"]
+_ALPHA = 0.05
+_REPEATED = {
+    "test_retest": "With another seed",
+    "parallel_forms": "With another wording",
+    "judge_consistency": "With the judge asked again",
+}
+"""Families that ask whether a score repeats: where what varies stands in a sentence."""
+_STATISTIC_SYMBOLS = {"rho_g": "rho_G", "icc_a1": "ICC(A,1)", "pearson": "r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question that a reader of a comparison has, with the answer in a few words and in full."""
+
+    question: str
+    verdict: str
+    sentences: tuple[str, ...]
+
+
+def measure_noun(comparison: Comparison) -> str:
+    """What kind of measures are compared: benchmarks, metrics, parsers, judges or scorings of one
+    benchmark; `measure` for a mixture.
+    """
+    if len({m.benchmark for m in comparison.measures}) > 1:
+        return "benchmark" if len({m.metric for m in comparison.measures}) == 1 else "measure"
+    words = ("metric", "scoring", "parser", "judge", "version")
+    differ = [
+        word for word in words if len({m.words.get(word, "") for m in comparison.measures}) > 1
+    ]
+    return differ[0] if len(differ) == 1 else "measure"
+
+
+def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
+    """Which of two measures a test shows to be higher: after adjustment, and with an interval that
+    leaves 0 out.
+    """
+    if not math.isfinite(adjusted):
+        return "not tested"
+    # the adjusted test and the interval must agree
+    if adjusted >= _ALPHA or not (test.low > 0 or test.high < 0):
+        return "not shown"
+    return "first" if test.low > 0 else "second"
+
+
+def outcomes_by_population(difference: Difference) -> tuple[Outcome, Outcome]:
+    """The outcome of a difference's two tests: for these respondents, and for other ones."""
+    return outcome(difference.these, difference.adjusted_these), outcome(
+        difference.others, difference.adjusted_others
+    )
+
+
+def _family_differences(
+    comparison: Comparison, family: str, *, own_length: bool = True
+) -> list[Difference]:
+    """The tests of a family at the measures' own lengths, or at a common one."""
+    return [
+        d
+        for d in comparison.differences
+        if d.indicator.partition(".")[0] == family and (d.length is None) == own_length
+    ]
+
+
+def _is_higher(
+    comparison: Comparison, family: str, label: str, rival: str, *, use_random: bool = False
+) -> bool:
+    """Whether a family's test shows one measure to be higher than another, for these respondents
+    or, with `use_random`, for other ones.
+    """
+    return any(
+        {d.first, d.second} == {label, rival}
+        and outcomes_by_population(d)[1 if use_random else 0]
+        == ("first" if d.first == label else "second")
+        for d in _family_differences(comparison, family)
+    )
+
+
+def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
+    """The measure that is shown to repeat better than every other with another seed; empty where
+    there is none.
+    """
+    labels = [m.label for m in comparison.measures]
+    best = (
+        label
+        for label in labels
+        if all(
+            _is_higher(comparison, "test_retest", label, rival, use_random=use_random)
+            for rival in labels
+            if rival != label
+        )
+    )
+    return next(best, "")
+
+
+def largest_difference(comparison: Comparison) -> Difference | None:
+    """The largest difference that is shown, whatever source of error it belongs to."""
+    differences = [d for d in comparison.differences if d.length is None and _has_winner(d)]
+    return max(differences, key=lambda d: abs(d.others.difference), default=None)
+
+
+def strongest_claim(comparison: Comparison) -> str:
+    """The largest difference that a test shows, in one line."""
+    if not comparison.respondents:
+        return "These measures have different respondents: they stand side by side, untested."
+    d = largest_difference(comparison)
+    if d is None:
+        return "It is not shown that any of these measures repeats better than another."
+    fixed_outcome, random_outcome = outcomes_by_population(d)
+    winner = fixed_outcome if fixed_outcome in _SHOWN_OUTCOMES else random_outcome
+    step = 1 if winner == "first" else -1
+    higher_label, lower_label = (d.first, d.second)[::step]
+    high, low = (d.others.first, d.others.second)[::step]
+    family, _, statistic = d.indicator.partition(".")
+    claim = f"{lower_label} agrees less with people's labels than {higher_label}"
+    if family in _REPEATED:
+        claim = f"{_REPEATED[family]}, {lower_label} repeats less well than {higher_label}"
+    population = f"for these {len(comparison.respondents)} respondents"
+    if fixed_outcome not in _SHOWN_OUTCOMES:
+        population = "for other respondents"
+    elif fixed_outcome == random_outcome:
+        population += " and for others like them"
+    name = _STATISTIC_SYMBOLS.get(statistic, statistic)
+    sentence = f"{claim}: {name} {number(low)} against {number(high)}, {population}."
+    return " ".join([sentence, *_opposite_coefficients(comparison, d, lower_label)])
+
+
+def _opposite_coefficients(
+    comparison: Comparison, d: Difference, lower_label: str
+) -> Iterator[str]:
+    """The coefficients of the same source of error on which the weaker measure is higher."""
+    family = d.indicator.partition(".")[0]
+    for difference in _family_differences(comparison, family):
+        if {difference.first, difference.second} != {d.first, d.second}:
+            continue
+        label = {"first": difference.first, "second": difference.second}
+        if lower_label in {label.get(outcome) for outcome in outcomes_by_population(difference)}:
+            statistic = difference.indicator.partition(".")[2]
+            high, low = sorted((difference.others.first, difference.others.second), reverse=True)
+            name = _STATISTIC_SYMBOLS.get(statistic, statistic)
+            yield f"By {name} it is the other way round: {number(high)} against {number(low)}."
+
+
+_SHOWN_OUTCOMES: tuple[Outcome, ...] = ("first", "second")
+
+
+def _has_winner(difference: Difference) -> bool:
+    return any(outcome in _SHOWN_OUTCOMES for outcome in outcomes_by_population(difference))
+
+
+def difference_in_words(d: Difference, comparison: Comparison) -> str:
+    """A tested difference: what is shown and for whom, both coefficients, and the difference with
+    both intervals.
+    """
+    family, _, statistic = d.indicator.partition(".")
+    varied = _REPEATED.get(family, "In agreement with people's labels")
+    length_note = (
+        ""
+        if d.length is None
+        else f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
+    )
+    fixed_outcome, random_outcome = outcomes_by_population(d)
+    name = {"first": d.first, "second": d.second}
+    lower_label = {"first": d.second, "second": d.first}
+    if fixed_outcome in name and random_outcome in name and fixed_outcome != random_outcome:
+        claim = (
+            f"{name[fixed_outcome]} is higher for these respondents, {name[random_outcome]} for"
+            " others like them"
+        )
+    elif fixed_outcome in name:
+        qualifiers = {
+            "not shown": f"; for others like them {_why_not_shown(d.others)}",
+            "not tested": "; for others it was not tested",
+        }
+        qualifier = qualifiers.get(random_outcome, " and for others like them")
+        claim = (
+            f"{name[fixed_outcome]} is higher than {lower_label[fixed_outcome]} for these"
+            f" respondents{qualifier}"
+        )
+    elif random_outcome in name:
+        qualifiers = {
+            "not shown": f"; for these {_why_not_shown(d.these)}",
+            "not tested": "; for these it was not tested",
+        }
+        qualifier = qualifiers[fixed_outcome]
+        claim = (
+            f"{name[random_outcome]} is higher than {lower_label[random_outcome]} for other"
+            f" respondents{qualifier}"
+        )
+    elif {fixed_outcome, random_outcome} == {"not tested"}:
+        claim = f"{d.first} and {d.second} were not tested against each other"
+    else:
+        claim = f"it is not shown which of {d.first} and {d.second} is higher"
+    digits = max(3, _digits(d.these), _digits(d.others))
+    numbers = (
+        f"{_STATISTIC_SYMBOLS.get(statistic, statistic)} {number(d.others.first, digits)} and"
+        f" {number(d.others.second, digits)}"
+    )
+    intervals = [
+        f"{bracket_text(test.low, test.high, digits)} for {qualifier}"
+        for test, qualifier in (
+            (d.these, f"these {len(comparison.respondents)} on other items"),
+            (d.others, "others like them"),
+        )
+        if math.isfinite(test.low)
+    ]
+    interval = f"; 95% interval {', '.join(intervals)}" if intervals else "; no interval"
+    return (
+        f"{varied}{length_note}, {claim} ({numbers}, difference"
+        f" {number(d.others.difference, digits)}{interval})."
+    )
+
+
+def _why_not_shown(test: ReliabilityDifference) -> str:
+    # an interval without 0 beside "not shown" would read like a contradiction
+    if test.low <= 0 <= test.high:
+        return "that is not shown"
+    return "it is not, once all tests are adjusted for (Holm)"
+
+
+def _digits(test: ReliabilityDifference) -> int:
+    """How many decimals it takes to print the two ends of the interval differently."""
+    width = test.high - test.low
+    return min(6, math.ceil(-math.log10(width / 2))) if math.isfinite(width) and width > 0 else 3
+
+
+_CAVEAT = (
+    "Reliability is not validity: that a score repeats does not show that it measures hallucination"
+)
+
+
+def measure_to_report(comparison: Comparison) -> Answer:
+    """The measure that is shown to repeat best, unless a test shows another to be better in
+    something else.
+    """
+    noun = measure_noun(comparison)
+    question = f"Which {noun} to report?"
+    best = most_reliable(comparison)
+    rivals = [
+        (family, measure.label)
+        for family in ("criterion", "parallel_forms", "judge_consistency")
+        for measure in comparison.measures
+        if best
+        and measure.label != best
+        and any(
+            _is_higher(comparison, family, measure.label, best, use_random=use_random)
+            for use_random in (False, True)
+        )
+    ]
+    other_labels = [m.label for m in comparison.measures if m.label != best]
+    judged = any("criterion" in d.indicator for d in comparison.differences)
+    caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
+    if best and not rivals:
+        first = (
+            f"It is shown to repeat better than {join_names(other_labels)}, and no test shows"
+            f" {join_names(other_labels) if len(other_labels) == 1 else 'another'} to be better in"
+            " anything else."
+        )
+        sentences = [first, *_by_length(comparison, best), caveat]
+        return Answer(question, best, tuple(sentences))
+    if best:
+        words = {
+            "criterion": "agrees more with people's labels",
+            "parallel_forms": "withstands another wording better",
+            "judge_consistency": "repeats better when the judge is asked again",
+        }
+        claims = join_names([f"{label} {words[family]}" for family, label in rivals])
+        verdict = join_names([best, *dict.fromkeys(label for _, label in rivals)])
+        tail = (
+            "Agreement with people weighs more than repeating."
+            if any(f == "criterion" for f, _ in rivals)
+            else "Which error matters depends on the use."
+        )
+        return Answer(
+            question,
+            f"{verdict}, side by side",
+            (f"{best} repeats better, but {claims}. {tail}", caveat),
+        )
+    advice = (
+        f"Choose the {noun} by what it measures and by what earlier work reports, before looking at"
+        " the scores, and report the others beside it."
+    )
+    return Answer(question, "These tests do not decide", (advice, caveat))
+
+
+def _by_length(comparison: Comparison, best: str) -> list[str]:
+    """Where the advantage is that of a longer test, which other items could have too."""
+    tests = [
+        d
+        for d in _family_differences(comparison, "test_retest", own_length=False)
+        if best in (d.first, d.second)
+    ]
+    n_items = {measure.label: measure.items for measure in comparison.measures}
+    items = n_items[best]
+    lost = [
+        d
+        for d in tests
+        if outcomes_by_population(d)[0] != ("first" if d.first == best else "second")
+    ]
+    longer = [d.second if d.first == best else d.first for d in lost]
+    longer = [label for label in longer if n_items[label] < items]
+    if not longer:
+        return []
+    return [
+        f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
+        f" than {join_names(longer)}: the advantage may be that of its {items:,} items."
+    ]
+
+
+def unknown_answers(comparison: Comparison) -> tuple[str, ...]:
+    """Which tests could not be made and why, what was not measured, and the comparison's notes."""
+    sentences = []
+    for population, population_words in (
+        ("fixed_models", "For these respondents"),
+        ("model_population", "For other respondents"),
+    ):
+        if missing := comparison.tests[population].not_made:
+            reasons = "; ".join(missing)
+            sentences.append(
+                f"{population_words}, {pluralise(sum(missing.values()), 'test')} could not be"
+                f" made: {reasons}."
+            )
+    families = {
+        "parallel_forms": "another wording",
+        "criterion": "people's labels",
+        "test_retest": "another seed",
+    }
+    labels = [m.label for m in comparison.measures]
+    for family, words in families.items():
+        measured_labels = {
+            label
+            for indicator, by in comparison.indicators.items()
+            if indicator.startswith(f"{family}.")
+            for label in by
+        }
+        lacking = [label for label in labels if label not in measured_labels]
+        if lacking:
+            sentences.append(
+                f"Not measured with {words}:"
+                f" {'none of them' if len(lacking) == len(labels) else join_names(lacking)}."
+            )
+    return (*sentences, *(_plain(note) for note in comparison.notes))
+
+
+def _plain(note: str) -> str:
+    """A note without the constant that names it."""
+    return (
+        note.partition(": ")[2][:1].upper() + note.partition(": ")[2][1:]
+        if note.startswith("LENGTH_CONFOUND")
+        else note
+    )
+
+
+def reversed_pairs(comparison: Comparison) -> str:
+    """How many pairs of respondents two measures separate in opposite orders."""
+    opposed = [(s, pair) for s in comparison.separations for pair in s.opposed]
+    if not opposed:
+        return "No pair of respondents that two measures both separate stands in opposite orders."
+    s, (higher, lower) = opposed[0]
+    pairs = {frozenset(pair) for _, pair in opposed}
+    verb = verb_form(len(pairs), "stands", "stand")
+    them = verb_form(len(pairs), "it", "them")
+    return (
+        f"{pluralise(len(pairs), 'pair')} of respondents {verb} in opposite orders by two measures"
+        f" that both separate {them}; the first: {short_name(higher)} is better than"
+        f" {short_name(lower)} by"
+        f" {s.first}, and worse by {s.second}."
+    )
+
+
+def mark_separated(comparison: Comparison, indicator: str, numbers: Sequence[Text]) -> list[Text]:
+    """Mark the best and the second best number where tests separate them from all others."""
+    labels = [m.label for m in comparison.measures]
+    ranked = sorted(
+        (i for i, e in enumerate(numbers) if e.value is not None),
+        key=lambda i: -(numbers[i].value or 0.0),
+    )
+
+    def is_separated(i: int, rivals: Sequence[int]) -> bool:
+        return bool(rivals) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in rivals
+        )
+
+    marked = list(numbers)
+    if ranked and is_separated(ranked[0], ranked[1:]):
+        marked[ranked[0]] = replace(marked[ranked[0]], mark="best")
+        if is_separated(ranked[1], ranked[2:]):
+            marked[ranked[1]] = replace(marked[ranked[1]], mark="second")
+    return marked
+
+
+# --- tests in words ---
+
+
+def indicator_name(indicator: str) -> str:
+    """An indicator in words.
+
+    >>> indicator_name("test_retest.icc_a1")
+    'Test-retest, ICC(A,1), agreement'
+    """
+    family, _, statistic = indicator.partition(".")
+    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+
+
+_POPULATIONS = {
+    "fixed_models": "For these respondents over other items (fixed facet)",
+    "model_population": "For other respondents (random facet)",
+}
+
+
+def test_sentences(comparison: Comparison) -> tuple[str, ...]:
+    """For each population: how many tests were made, how many differences are more than chance, and
+    which tests could not be made.
+    """
+    sentences = []
+    for population, words in _POPULATIONS.items():
+        count = comparison.tests[population]
+        if not count.n_tests and not count.not_made:
+            continue
+        if count.n_tests:
+            verb = "are" if count.beyond > 1 else "is"
+            beyond = f"{count.beyond or 'none'} {verb}"
+            sentence = (
+                f"{words}: of {pluralise(count.n_tests, 'test')} made, {beyond} more than chance"
+                " (Holm,"
+                " 5%)."
+            )
+        else:
+            sentence = f"{words}: no test was made."
+        missing = sum(count.not_made.values())
+        reasons = "; ".join(
+            reason if n == missing else f"{reason} ({n} of them)"
+            for reason, n in count.not_made.items()
+        )
+        sentences.append(
+            f"{sentence} Not made: {pluralise(missing, 'test')} ({reasons})."
+            if missing
+            else sentence
+        )
+    return tuple(sentences)
+
+
+# --- whom to trust each of two measures for, at equal cost ---
+
+_POPULATION_WORDS = {
+    "these": "For these respondents over other items",
+    "others": "For other respondents",
+}
+
+
+def forecast_table(comparison: Comparison) -> Table:
+    """A row for each pair of measures: both studies at one cost, and whom to trust each for."""
+    rows = []
+    for pair in comparison.forecasts:
+        for i, label in enumerate((pair.first, pair.second)):
+            rows.append(
+                (
+                    Text(label),
+                    Text(f"{pair.first}, {pair.second}"),
+                    number_cell(pair.cost, digits=0 if pair.unit == "answers" else 2),
+                    number_cell(pair.items[i], digits=0),
+                    number_cell(pair.pictures[i], digits=0),
+                    _figure(pair.g[i]),
+                    _figure(pair.mdd[i]),
+                    *(
+                        Text(_verdict(pair, label, contest))
+                        for contest in (pair.these, pair.others)
+                    ),
+                )
+            )
+    unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
+    return Table(
+        "forecast",
+        "Which measure to trust for whom, at equal cost.",
+        columns=(
+            Column("Measure", "text"),
+            Column("Pair", "text"),
+            Column(f"cost ({unit})"),
+            Column("items"),
+            Column("pictures"),
+            Column("G", "interval"),
+            Column("smallest difference", "interval"),
+            Column("these respondents", "text"),
+            Column("other respondents", "text"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            (
+                "Each measure in one run of one wording, with as many pictures as its share of one"
+                " cost buys; new pictures are assumed to be like the audited ones. G: how far"
+                " differences between these respondents come back on other pictures and runs."
+                " Intervals: 95%, over pictures. Shown: the forecasts differ by more than chance,"
+                " all pairs and both populations tested together (Holm)."
+            ),
+        ),
+    )
+
+
+def _figure(figure: Coefficient) -> Text:
+    low, high = (figure.fixed.low, figure.fixed.high) if figure.fixed is not None else (None, None)
+    return (
+        number_cell(figure.value, low, high) if math.isfinite(figure.value) else number_cell(None)
+    )
+
+
+def _verdict(pair: ForecastPair, label: str, contest: Contest) -> str:
+    if contest.reason:
+        return "–"
+    if pair.trusted(contest) == label:
+        return "shown"
+    return "" if pair.trusted(contest) else "not shown"
+
+
+def forecast_sentences(comparison: Comparison) -> tuple[str, ...]:
+    """A sentence for each pair and population: which measure to trust, or why neither."""
+    sentences = []
+    for pair in comparison.forecasts:
+        cost = f"{number(pair.cost, 0 if pair.unit == 'answers' else 2)} {pair.unit}"
+        for population, contest in (("these", pair.these), ("others", pair.others)):
+            population_words = _POPULATION_WORDS[population]
+            if contest.reason:
+                sentences.append(
+                    f"{population_words}, {pair.first} and {pair.second} cannot be forecast:"
+                    f" {contest.reason}."
+                )
+                continue
+            values = (
+                f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
+            )
+            verdict = {
+                pair.first: f"trust {pair.first} rather than {pair.second}",
+                pair.second: f"trust {pair.second} rather than {pair.first}",
+                "": f"it is not shown which of {pair.first} and {pair.second} to trust",
+            }[pair.trusted(contest)]
+            sentences.append(f"{population_words}, {verdict} ({values}).")
+    return tuple(sentences)

@@ -1,0 +1,548 @@
+"""The report: one page that a reader looks at, and the evidence beside it.
+
+Both are one file each, load nothing, and have the same bytes for the same audit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from itertools import chain, count, takewhile
+from typing import TYPE_CHECKING, Any
+
+from hqm.reports.figures.drawings import truncate, width_of
+from hqm.reports.figures.report_figures import (
+    axis_end,
+    board_figure,
+    budget_figure,
+    budget_strip,
+    shared_axis,
+)
+from hqm.reports.pages import evidence_page, published_page
+from hqm.reports.pages.benchmark_card import badge, bibtex
+from hqm.reports.pages.evidence_page import environment, script
+from hqm.reports.pages.phrases import (
+    Points,
+    Terms,
+    capped_count,
+    is_share,
+    join_names,
+    number_word,
+    pluralise,
+    verb_form,
+)
+from hqm.reports.pages.sentences import (
+    SOURCES,
+    STATUS_SYMBOLS,
+    answer_questions,
+    board_title,
+    budget_notes,
+    budget_rows,
+    budget_title,
+    headline,
+    how_to_measure,
+    joint_sentence,
+    largest_row,
+    reading_note,
+    remedy_lines,
+    statement,
+)
+from hqm.reports.tables import table as tables
+from hqm.reports.tables.item_tables import reading_list
+from hqm.reports.tables.score_tables import count_separated_pairs, leaders, names_in_order, orders
+from hqm.reports.tables.side_tables import remarks, stop_note
+from hqm.reports.tables.table import (
+    Text,
+    default_policy,
+    find_estimate,
+    leading_metric,
+    number,
+    percent,
+    short_name,
+)
+from hqm.reports.tables.type_tables import types_title
+
+from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, __version__
+from hqm.auditing.definitions import leaks_shown, scored_answers, types_measured
+from hqm.auditing.seven_questions import find_remedies
+
+if TYPE_CHECKING:
+    from hqm.auditing.definitions import TypeMeasured
+
+SPOKEN_LABELS: Mapping[str, str] = {
+    "fine": "fine",
+    "look": "look at this",
+    "wrong": "wrong",
+    "not_measured": "not measured",
+}
+"""What a mark is called for those who hear the page."""
+_MAX_CARDS = 6
+_MAX_LINES = 5
+_MAX_TYPES = 14
+"""Types, at most, that the grid shows."""
+_MAX_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The two files of a report."""
+
+    report: str
+    evidence: str
+
+
+def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence.html") -> Rendered:
+    """The report and its evidence as text.
+
+    Parameters
+    ----------
+    policy
+        Sets the goals; the default one unless given.
+    evidence
+        The name under which the evidence lies beside the report.
+    """
+    policy = policy or default_policy()
+    sections = evidence_page.sections_of(audit, policy)
+    pages = [
+        _page(audit, benchmark, section["anchor"], section["anchors"], policy)
+        for benchmark, section in zip(audit.audits, sections, strict=True)
+    ]
+    heads = [page["head"] for page in pages]
+    severity_order: tuple[str, ...] = ("wrong", "look", "not_measured", "fine")
+    code = script("report.js")
+    template = environment("report.css").get_template("report.html")
+    report = template.render(
+        pages=pages,
+        evidence=evidence,
+        marks=STATUS_SYMBOLS,
+        spoken=SPOKEN_LABELS,
+        joint=joint_sentence(audit.audits, heads),
+        joint_code=min((head.code for head in heads), key=severity_order.index),
+        record=tables.record_table(audit),
+        command=audit.command,
+        version=audit.hqm_version,
+        terms_met=Terms(),
+        script=code.text,
+        script_hash=code.hash,
+    )
+    return Rendered(report, evidence_page.render(audit, sections))
+
+
+def in_a_notebook(audit: Audit) -> str:
+    """The report in a frame of one screen, which shares no style with the notebook."""
+    page = escape(render(audit).report, quote=True)
+    return f'<iframe srcdoc="{page}" sandbox style="width:100%;height:800px;border:0"></iframe>'
+
+
+def _page(
+    parent: Audit,
+    audit: BenchmarkAudit,
+    anchor: str,
+    anchors: Mapping[str, str],
+    policy: Policy,
+) -> dict[str, Any]:
+    """What the template shows of one benchmark, by name."""
+    metric = leading_metric(audit)
+    share = is_share(audit, metric)
+    head = headline(audit, policy)
+    budget = audit.budget.get(metric)
+    remedies = remedy_lines(audit, find_remedies(audit))
+    items_to_read = reading_list(audit)
+    n_cards = _MAX_CARDS if head.code != "fine" else 0
+    n_separated, n_pairs = count_separated_pairs(audit)
+    same_winner = find_estimate(audit, "test_retest.same_winner", metric)
+    sizes = [pluralise(audit.items_used, "item")]
+    if audit.images:
+        sizes.append(pluralise(audit.images, "picture"))
+    sizes += [pluralise(len(audit.respondents), "model"), metric]
+    faulty = any(line.code == "wrong" for line in remedies) or head.code == "look"
+    sound_title = "Nothing to mend in the items" if head.code == "fine" else "Nothing found to mend"
+    return {
+        "audit": audit,
+        "anchor": anchor,
+        "head": head,
+        "size": " · ".join(sizes),
+        "metric": metric,
+        "percent": share,
+        "anchors": anchors,  # title of a part of the evidence -> its anchor
+        "remarks": (*remarks(audit), stop_note(audit)),
+        "budget": None,
+        "budget_title": "The error budget",
+        "strip": "",
+        **(_budget(parent, audit, budget) if budget else {}),
+        "board": {"wide": board_figure(audit), "narrow": board_figure(audit, narrow=True)},
+        "board_title": board_title(audit),
+        "slopes": len(orders(audit)) > 1,
+        "remedies": remedies[:_MAX_LINES],
+        "remedies_title": "What to mend" if faulty else sound_title,
+        "examined": "" if faulty else _examined(audit, len(remedies)),
+        "n_more_remedies": max(0, len(remedies) - _MAX_LINES),
+        "cards": [
+            {**item, "why": _reason_to_read(audit, item)} for item in items_to_read[:n_cards]
+        ],
+        "to_read": len(items_to_read),
+        "reading_note": reading_note(audit),
+        "grid": _grid(audit, share),
+        "types_title": types_title(audit),
+        "answers": answer_questions(audit, policy),
+        "statement": str(statement(audit)),
+        "bibtex": bibtex(audit, parent.hqm_version),
+        "badge": badge(Audit((audit,)), policy),
+        "n_separated": n_separated,
+        "n_pairs": n_pairs,
+        "winner": percent(same_winner.value) if same_winner is not None else tables.DASH,
+    }
+
+
+def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[str, Any]:
+    """The error budget for a wide and a narrow page, and as a strip beside those of others."""
+    missing = [
+        f"{SOURCES[row.source][0].lower()} ({how_to_measure(audit, row.source)})"
+        for row in budget.rows
+        if row.status == "not_measured"
+    ]
+    strip = ""
+    if len(parent.audits) > 1:
+        strip = budget_strip(
+            audit.title, budget, Points.for_metric(audit), shared_axis(parent.audits)
+        )
+    return {
+        "budget": {
+            "wide": budget_figure(audit, budget),
+            "narrow": budget_figure(audit, budget, narrow=True),
+        },
+        "budget_title": budget_title(audit, budget),
+        "strip": strip,
+        "notes": list(budget_notes(audit, budget)),
+        "unmeasured": join_names(missing),
+    }
+
+
+def _examined(audit: BenchmarkAudit, notes: int) -> str:
+    """What was searched in an audit without faults."""
+    size = pluralise(audit.n_items, "item")
+    if audit.images:
+        size += f" about {pluralise(audit.images, 'picture')}"
+    notes_clause = ""
+    if notes:
+        verb = verb_form(notes, "makes", "make")
+        notes_clause = f" {pluralise(notes, 'note')} that {verb} no score wrong:"
+    key = "" if audit.task == "caption" else "speaks against a key, "
+    return (
+        f"The data of {size} were examined: nothing that was looked for {key}gives an answer away"
+        f" or stands there twice.{notes_clause}"
+    )
+
+
+def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
+    """Why to read an item: what contradicts it, or how many fail it, the best among them."""
+    if item["beside"]:
+        return f"{item['why']} (also {join_names(item['beside'][:2])})"
+    if not item["fails"]:
+        return str(item["why"])
+    ordered = names_in_order(audit, audit.reference)
+    if len(item["fails"]) == len(ordered):
+        return "No model gives the key"
+    best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
+    among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
+    verb = verb_form(len(item["fails"]), "says", "say")
+    return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
+
+
+def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
+    """The scores by type: a row a model, a column a type, with how dark each cell is."""
+    measured = {row.type: row for row in types_measured(audit)}
+    names = [kind for kind, row in measured.items() if row.items]
+    for respondent in audit.respondents:
+        names += [kind for kind in respondent.by_type if kind not in (*measured, *names)]
+    if len(names) < 2:
+        return None
+    displayed = _fitting_types(names)
+    scores = {}
+    values = []
+    for respondent in audit.respondents:
+        scores[respondent.name] = respondent.by_type
+        values += [score for score in respondent.by_type.values() if score is not None]
+    low = min(values, default=0.0)
+    high = max(values, default=1.0)
+    ordered = names_in_order(audit, audit.reference)
+    rows = []
+    for name in ordered[:_MAX_ROWS]:
+        cells = [_cell(scores[name].get(kind), low, high, share) for kind in displayed]
+        rows.append({"name": short_name(name), "cells": cells})
+    cut_notes = []
+    if len(names) > len(displayed):
+        cut_notes.append(f"{len(names) - len(displayed)} further types")
+    if len(ordered) > _MAX_ROWS:
+        cut_notes.append(f"{len(ordered) - _MAX_ROWS} further models")
+    text = f"{join_names(cut_notes)} stand in the evidence." if cut_notes else ""
+    kinds = [_type_heading(name, measured.get(name)) for name in displayed]
+    return {"kinds": kinds, "rows": rows, "cut": text}
+
+
+def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
+    """The heading of a type: its items, and whether it may be reported alone."""
+    if row is None:
+        return {"name": name, "count": 0, "code": "not_measured", "status": ""}
+    code = "not_measured"
+    status = ""
+    if row.at_chance:
+        code = "wrong"
+        status = "at chance"
+    elif row.leaks:
+        code = "wrong"
+        status = "leaks"
+    elif row.measurable:
+        code = "fine"
+        status = "alone"
+    elif row.missing:
+        code = "look"
+        status = f"+{capped_count(row.missing)}"
+    return {"name": name, "count": row.items, "code": code, "status": status}
+
+
+def _fitting_types(names: Sequence[str]) -> list[str]:
+    """As many types as have room for their longest word."""
+    # a heading breaks between words only; 940 pixels are the width of the grid without names
+    max_width = max(width_of(word, 13) for name in names for word in name.split() or [""])
+    return list(names[: min(_MAX_TYPES, max(2, int(940 / (max_width + 12))))])
+
+
+def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
+    """A score with its step of colour from 0 (lowest) to 6 (highest)."""
+    if value is None:
+        return Text(tables.DASH, heat=0)
+    heat = round(6 * (value - low) / (high - low)) if high > low else 3
+    return Text(number(100 * value, 0) if share else number(value, 2), heat=heat)
+
+
+# --- the index: one site from many audits, a row a benchmark, a page behind each row ---
+
+
+_NO_ANSWERS = "there are no scored answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """An audit, or the data of a printed table's, with the day on which its file was written, and
+    the name of the file's folder.
+    """
+
+    audit: Audit | Mapping[str, Any]
+    date: str
+    name: str
+
+
+def _count(number: int | None, subject: str) -> dict[str, Any]:
+    """A count of a row with what was counted; or no number, and why there is none."""
+    return {"number": number, "about": subject}
+
+
+def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[str, str]:
+    """Return the files of the site by their names, with the audits and the rows as JSON."""
+    files: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    audits: list[BenchmarkAudit] = []
+    for entry in dated:
+        if isinstance(entry.audit, Audit):
+            audits += entry.audit.audits
+    titles = [audit.title for audit in audits]
+    for entry in dated:
+        source = entry.audit
+        if not isinstance(source, Audit):
+            folder = _unused_folder(entry.name, [row["folder"] for row in rows])
+            page = published_page.render(source["audits"][0], source["command"])
+            text = json.dumps(source, indent=1, ensure_ascii=False)
+            files |= {f"{folder}/report.html": page, f"{folder}/audit.json": text}
+            rows.append(_printed_row(source, folder, entry.date))
+            continue
+        for audit in source.audits:
+            if titles.count(audit.title) > 1:
+                # one benchmark with the answers of several papers: each is a row of its own
+                audit = replace(audit, title=f"{audit.title}: {entry.name}")
+            benchmark = Audit((audit,), source.command, source.record, source.hqm_version)
+            name = entry.name if len(source.audits) == 1 else audit.benchmark
+            folder = _unused_folder(name, [row["folder"] for row in rows])
+            rendered = render(benchmark, policy)
+            files |= {
+                f"{folder}/report.html": rendered.report,
+                f"{folder}/evidence.html": rendered.evidence,
+                f"{folder}/audit.json": benchmark.to_json(),
+            }
+            rows.append(_row(audit, folder, entry.date, source.command, policy))
+    heads = [headline(audit, policy) for audit in audits]
+    first = "These tables were printed without the answers behind them."
+    measured = ""
+    if audits:
+        first = _undecided_leaderboards(audits) or joint_sentence(audits, heads)
+        measured = _seldom_measured(audits)
+    code = script("index.js")
+    files["index.html"] = (
+        environment("report.css")
+        .get_template("index.html")
+        .render(
+            rows=rows,
+            joint=first,
+            measured=measured,
+            marks=STATUS_SYMBOLS,
+            spoken=SPOKEN_LABELS,
+            version=__version__,
+            script=code.text,
+            script_hash=code.hash,
+        )
+    )
+    json_rows = [_as_json(row) for row in rows]
+    index = {"finding": first, "measured": measured, "rows": json_rows}
+    files["index.json"] = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
+    return files
+
+
+def _unused_folder(name: str, used_names: Sequence[str]) -> str:
+    plain = re.sub(r"[^\w-]+", "-", name).strip("-") or "benchmark"
+    numbered = (f"{plain}-{number}" for number in count(2))
+    return next(candidate for candidate in chain([plain], numbered) if candidate not in used_names)
+
+
+def _row(
+    audit: BenchmarkAudit, folder: str, date: str, command: str, policy: Policy | None
+) -> dict[str, Any]:
+    head = headline(audit, policy)
+    points = Points.for_metric(audit)
+    budget = audit.budget.get(leading_metric(audit))
+    widest = largest_row(budget_rows(audit))
+    missing = [row for row in budget_rows(audit) if row.status == "not_measured"]
+    size = [pluralise(audit.items_used, "item"), pluralise(len(audit.respondents), "model")]
+    strip = ""
+    error = None
+    if budget is not None:
+        strip = budget_strip(audit.title, budget, points, axis_end(budget, points.factor))
+    if widest is not None and widest.half is not None:
+        error = widest.half * points.factor
+    return {
+        "folder": folder,
+        "title": audit.title,
+        "size": " · ".join((*size, leading_metric(audit))),
+        "code": head.code,
+        "verdict": head.text,
+        "statement": audit.statement,
+        "strip": strip,
+        "error": error,
+        "unmeasured": join_names([SOURCES[row.source][0].lower() for row in missing]),
+        "leaks": _leaks(audit),
+        "keys": _keys(audit),
+        "tied": _tied(audit),
+        "date": date,
+        "command": command,
+    }
+
+
+def _printed_row(source: Mapping[str, Any], folder: str, date: str) -> dict[str, Any]:
+    """The row of a printed table: whether its numbers contradict each other, and nothing else."""
+    (table,) = source["audits"]
+    verdict, _, _ = str(table["consistency"]).partition(" Checked: ")
+    contradicted = any(not violation["unless"] for violation in table["violations"])
+    size = [
+        pluralise(len(table["respondents"]), "model"),
+        pluralise(len(table["columns"]), "column"),
+    ]
+    no_count = _count(None, "the table prints no answers")
+    return {
+        "folder": folder,
+        "title": f"{str(table['benchmark']).replace('_', ' ')}, as printed",
+        "size": " · ".join(size),
+        "code": "wrong" if contradicted else "not_measured",
+        "verdict": verdict.partition(" Possible only ")[0],
+        "statement": None,
+        "strip": "",
+        "error": None,
+        "unmeasured": "every source of error, because a printed table holds no answers",
+        "leaks": no_count,
+        "keys": no_count,
+        "tied": no_count,
+        "date": date,
+        "command": source["command"],
+    }
+
+
+def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
+    searched = find_estimate(audit, "solvability.blind_accuracy", leading_metric(audit))
+    if searched is None or searched.value is None:
+        return _count(None, searched.reason if searched is not None else "nothing to predict")
+    leaks = leaks_shown(audit)
+    return _count(len(leaks), join_names([leak.name for leak in leaks[:3]]))
+
+
+def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
+    searched = find_estimate(audit, "items.label_errors", leading_metric(audit))
+    faults = [remedy for remedy in audit.mend if remedy.what in ("keys", "two_keys")]
+    if not faults and (searched is None or searched.value is None):
+        return _count(None, searched.reason if searched is not None else "there are no keys")
+    names = chain.from_iterable(fault.names[:3] for fault in faults)
+    return _count(sum(fault.count for fault in faults), join_names(list(names)))
+
+
+def _tied(audit: BenchmarkAudit) -> dict[str, Any]:
+    if not scored_answers(audit):
+        return _count(None, _NO_ANSWERS)
+    if len(audit.respondents) < 2:
+        return _count(None, "one model")
+    first = leaders(audit)
+    return _count(len(first), join_names([truncate(short_name(name)) for name in first[:4]]))
+
+
+def _undecided_leaderboards(audits: Sequence[BenchmarkAudit]) -> str:
+    """On how many leaderboards no model is shown to be first, with the one on which most models
+    share the top; empty where each has a first.
+    """
+    boards = [
+        (len(leaders(audit)), len(audit.respondents), audit.title)
+        for audit in audits
+        if len(audit.respondents) > 1
+    ]
+    shared = [board for board in boards if board[0] > 1]
+    if not shared:
+        return ""
+    top, models, title = max(shared)
+    return (
+        f"On {number_word(len(shared))} of {number_word(len(boards))} leaderboards no model is"
+        f" shown to be first. On {title}, {number_word(top)} of {models} share the top."
+    )
+
+
+def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
+    """In how many audits another wording was asked and people judged, and what a wording moves at
+    most.
+    """
+    shifts: list[tuple[float, str]] = []
+    n_reworded = n_judged = 0
+    for audit in audits:
+        budget = audit.budget.get(leading_metric(audit))
+        if budget is None:
+            continue
+        n_judged += audit.scoring == "people" or budget.row("people").status in ("ok", "few")
+        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status == "ok"]
+        n_reworded += bool(wordings)
+        points = Points.for_metric(audit)
+        shifts += [(row.half * points.factor, audit.title) for row in wordings if row.half]
+    judged = number_word(n_judged) if n_judged else "none"
+    sentence = (
+        f"Another wording was asked in {number_word(n_reworded)} of {number_word(len(audits))}"
+        f" audits, and people judged the answers of {judged}."
+    )
+    if shifts:
+        half, title = max(shifts)
+        sentence += f" A wording moves one model by up to {number(half, 1)} points ({title})."
+    return sentence
+
+
+def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row, its picture as SVG; the statement in parts and as a line."""
+    cells = {**row, "line": "", "audit": f"{row['folder']}/audit.json"}
+    statement = row["statement"]
+    if statement is not None:  # of a printed table, which holds no answers
+        cells["line"] = str(statement)
+        cells["statement"] = asdict(statement)
+    return cells

@@ -1,0 +1,859 @@
+"""The sentences of the report: the verdict, the findings above its figures, what to mend, and the
+answers to seven questions.
+
+Every number is one of the audit's. Scores are said in points, coefficients with the digits that
+tell the ends of their intervals apart, and names stand for themselves. They stand in one module
+because one thing is said in one way, wherever it is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+
+from hqm.reports.pages.phrases import (
+    Points,
+    Sentence,
+    capped_count,
+    coefficient,
+    compose,
+    join_names,
+    number_word,
+    pluralise,
+    pluralise_in_words,
+    verb_form,
+    without_zero,
+)
+from hqm.reports.tables.score_tables import (
+    budget_row,
+    ceiling_note,
+    count_reordered_pairs,
+    count_separated_pairs,
+    leaders,
+    names_in_order,
+    partial_answers_note,
+    people_scores_note,
+    reason_against_total,
+    ties_in_order,
+)
+from hqm.reports.tables.table import (
+    Text,
+    capital,
+    default_policy,
+    detail_of,
+    estimate_text,
+    find_estimate,
+    finite_number,
+    goal,
+    leading_metric,
+    percent,
+    short_name,
+    threshold,
+)
+
+from hqm import Audit, BenchmarkAudit, ErrorBudget, Gate, Policy, Statement, __version__
+from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Gap, Remedy
+from hqm.auditing.definitions import answered_in_part, types_measured
+from hqm.auditing.gate import check_against
+from hqm.auditing.seven_questions import SevenAnswers, more_items, seven_answers
+from hqm.imports.human_labels import by_people
+from hqm.psychometrics.variance.error_budget import change_band
+from hqm.signature import short_signature
+
+STATUS_SYMBOLS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
+"""What stands beside a colour, so that no colour is needed."""
+STATE_LABELS: Mapping[str, tuple[str, str]] = {
+    "not_ready": ("Not ready", "wrong"),
+    "check": ("Check first", "look"),
+    "nothing": ("Nothing to mend in the items", "fine"),
+    "too_little": ("Too little measured", "not_measured"),
+}
+MAX_VERDICT_WORDS = 35
+"""Words of the verdict at most."""
+_MAX_FINDING_CHARS = 180
+"""Characters of a finding at most; the evidence has the whole."""
+_MAX_NAMES = 4
+"""Models of a tied set that are named; of a larger one the first and the last."""
+QUESTIONS: Mapping[str, str] = {
+    "repeat": "Do the scores repeat?",
+    "wording": "Does the wording change them?",
+    "people": "Do people agree?",
+    "separate": "Which models are separated?",
+    "faulty": "Are items faulty?",
+    "more": "How many more items?",
+    "quote": "Can I quote it?",
+}
+SOURCES: Mapping[str, tuple[str, str]] = {
+    "seed": ("Another seed", "same questions, asked again"),
+    "items": ("Other items", "as many again, drawn anew"),
+    "wording": ("Another wording", "the same questions in other words"),
+    "negation": ("Negated questions", "the same questions turned round"),
+    "judge": ("Another judge", "the same answers, judged again"),
+    "people": ("People instead of the scorer", "labels for the same answers"),
+    "resolution": ("Smaller pictures", "the same questions"),
+    "blind": ("Without the picture", "the drop should be large"),
+    "metric": ("Another metric", "scaled alike"),
+}
+"""str -> what a row of the error budget is called, and what changes."""
+SOURCE_SHORT_NAMES: Mapping[str, str] = {
+    "seed": "seed",
+    "items": "items",
+    "wording": "wording",
+    "negation": "negation",
+    "judge": "judge",
+    "people": "people",
+    "resolution": "picture size",
+    "blind": "picture",
+    "metric": "metric",
+}
+_RECORDING_HINTS: Mapping[str, str] = {
+    "seed": "record a second run",
+    "wording": "record another wording",
+    "resolution": "record such answers",
+    "blind": "record such answers",
+}
+"""What measures a source of error where nobody can be asked: all answers are recorded."""
+_MIN_LABELS = 200
+"""Labels a model below which people's band is wide because of them."""
+
+
+# --- the verdict ---
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The verdict: its state in words, the code of the state, and sentences that explain it."""
+
+    state: str
+    code: str
+    explanation: str
+
+    @property
+    def text(self) -> str:
+        """The whole verdict."""
+        mark = "." if self.code in ("fine", "not_measured") else ":"
+        return f"{self.state}{mark} {self.explanation}"
+
+
+def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
+    """The verdict of at most 35 words: state, items, order, wording, types."""
+    answers = seven_answers(audit, policy)
+    state, code = STATE_LABELS[answers.state]
+    sentences = []
+    if answers.state == "too_little":
+        sentences.append(_too_little_sentence(audit))
+    elif answers.state != "nothing":
+        sentences.append(f"{_fault_list(answers.mend) or 'the scores do not repeat'}.")
+    sentences += filter(
+        None, (_order_sentence(audit), _wording_sentence(audit), _types_sentence(audit))
+    )
+    # a sentence that makes the verdict too long is left out, and a shorter one may follow
+    verdict_sentences: list[str] = []
+    for sentence in sentences:
+        if len(f"{state} {' '.join((*verdict_sentences, sentence))}".split()) <= MAX_VERDICT_WORDS:
+            verdict_sentences.append(sentence)
+    return Headline(state, code, " ".join(verdict_sentences))
+
+
+def _too_little_sentence(audit: BenchmarkAudit) -> str:
+    if len(audit.respondents) < 10:
+        count = pluralise_in_words(len(audit.respondents), "model")
+        return f"{capital(count)}: read items, not ranks."
+    return "No search for faulty items was possible."
+
+
+def _fault_list(remedies: Sequence[Remedy]) -> str:
+    """What is shown or suspected of the items, in a few words."""
+    faults = [remedy for remedy in remedies if remedy.severity == "fault"]
+    urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
+    key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
+    return ", ".join(_fault_words(remedy) for remedy in (key_checks + urgent)[:3])
+
+
+def _fault_words(remedy: Remedy) -> str:
+    count, name = remedy.count, "".join(remedy.names[:1])
+    leaking = [name for name in remedy.names if name != "all items"] or ["all items"]
+    leaks = leaking[0] if len(leaking) == 1 else pluralise_in_words(len(leaking), "part")
+    words = {
+        "keys": f"{pluralise_in_words(count, 'key')} to check"
+        if count
+        else "a list of keys to check",
+        "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
+        "leaks": f"answers leak in {leaks}",
+        "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
+        "repeats": f"{pluralise_in_words(count, 'item')} asked again",
+        "unscored": f"{percent(remedy.cost, 1)} of the answers unscored",
+        "empty_types": f"{pluralise_in_words(count, 'type')} without items",
+    }
+    return words.get(remedy.what, _finding(name or remedy.what))
+
+
+def _finding(name: str) -> str:
+    """The name of a finding in words."""
+    return {"mojibake": "garbled text"}.get(name, name.replace("-", " "))
+
+
+def _order_sentence(audit: BenchmarkAudit) -> str:
+    n_separated, n_pairs = count_separated_pairs(audit)
+    if not n_pairs:
+        return ""
+    holders = leaders(audit)
+    if len(holders) == len(audit.respondents):
+        return "All models are tied."
+    if len(holders) > 1:
+        return f"The top {number_word(len(holders))} models are tied."
+    if n_separated == n_pairs:
+        return verb_form(n_pairs, "The two models are told apart.", "All models are told apart.")
+    return f"{n_separated} of {n_pairs} pairs of models are told apart."
+
+
+def largest_row(rows: Iterable[BudgetRow]) -> BudgetRow | None:
+    """The measured row with the longest bar, but for that of another metric."""
+    measured = [row for row in rows if row.half is not None and row.source != "metric"]
+    return max(measured, key=lambda row: row.half or 0.0, default=None)
+
+
+def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
+    """The rows of the leading metric's error budget; none in an audit of an earlier version."""
+    budget = audit.budget.get(leading_metric(audit))
+    return budget.rows if budget is not None else ()
+
+
+def wording_row(audit: BenchmarkAudit) -> BudgetRow | None:
+    """The row of other wordings, or of negated questions where those move more; None without."""
+    sources = ("wording", "negation")
+    moved = [row for row in budget_rows(audit) if row.source in sources and row.moves]
+    return max(moved, key=lambda row: row.half or 0.0, default=None)
+
+
+def _wording_sentence(audit: BenchmarkAudit) -> str:
+    row = wording_row(audit)
+    if row is None:
+        return "Other wordings were not measured."
+    points = Points.for_metric(audit)
+    change = "Negating the questions" if row.source == "negation" else "Another wording"
+    n_changed = count_reordered_pairs(audit, row.other[0])
+    if row.excludes_zero:
+        verb = "lowers" if (row.shift or 0) < 0 else "raises"
+        order = " and reorders models" if n_changed > 1 else ""
+        return f"{change} {verb} scores by {points.format(abs(row.shift or 0))} points{order}."
+    if not row.half and row.status == "ok":
+        return f"{change} moves no score."
+    if row.half is None:
+        return f"That {change[0].lower()}{change[1:]} shifts the scores is not shown."
+    return f"{change} can move one model by {points.format(row.half)} points."
+
+
+def _types_sentence(audit: BenchmarkAudit) -> str:
+    measured = [row for row in types_measured(audit) if row.items]
+    if (reason := reason_against_total(audit)) or len(measured) < 2:
+        return reason
+    n_scorable = sum(row.stands_alone for row in measured)
+    if n_scorable == len(measured):
+        return "Every type can be scored alone."
+    n_words = (
+        "No type"
+        if not n_scorable
+        else f"{capital(number_word(n_scorable))} of {len(measured)} types"
+    )
+    return f"{n_words} can be scored alone."
+
+
+# --- the error budget ---
+
+
+def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
+    """What the error budget shows, in one line."""
+    points, top = Points.for_metric(audit, budget.metric), largest_row(budget.rows)
+    if top is None:
+        return "What could move the scores was not measured"
+    change = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
+        top.source, SOURCES[top.source][0]
+    )
+    claim = f"{change} can move one model by {points.format(top.half)} points against the others"
+    if not budget.gaps:
+        return claim
+    clear_gaps = [gap for gap in budget.gaps if not gap.not_clear]
+    if len(budget.gaps) == 1:
+        stands = "clear" if clear_gaps else "not clear"
+        return f"The only gap is {stands} of every measured error; {claim[0].lower()}{claim[1:]}"
+    # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
+    if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
+        return f"{claim}; no model leads the next one by as much"
+    if not clear_gaps:
+        return f"No gap is clear of every error: {claim[0].lower()}{claim[1:]}"
+    if len(clear_gaps) == len(budget.gaps):
+        return "Every gap stands clear of every measured error"
+    verb = verb_form(len(clear_gaps), "stands", "stand")
+    return (
+        f"{capital(pluralise_in_words(len(clear_gaps), 'gap'))} of {len(budget.gaps)} {verb} clear"
+        " of every"
+        f" measured error; {claim[0].lower()}{claim[1:]}"
+    )
+
+
+def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
+    """What a reader of the error budget must know beside it."""
+    points = Points.for_metric(audit, budget.metric)
+    for row in budget.rows:
+        end, shift = row.half, row.shift or 0.0
+        outlying = [
+            name for name, move in row.moves.items() if end and abs((move or shift) - shift) > end
+        ]
+        if (
+            outlying
+            and row.source not in ("seed", "items", "metric", "blind")
+            and len(row.moves) > 4
+        ):
+            other_moves = [move or 0.0 for name, move in row.moves.items() if name != outlying[0]]
+            band = change_band(other_moves).half
+            yield (
+                f"Without {short_name(outlying[0])}, the bar of {SOURCES[row.source][0].lower()}"
+                " would end at"
+                f" {points.format(band)} points."
+            )
+    labels = budget.row("people")
+    if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
+        labels_per_model = round(labels.answers / max(labels.respondents, 1))
+        if labels == largest_row(budget.rows):
+            yield (
+                f"The bar of people is wide because each model has about {labels_per_model:,}"
+                " labels; four"
+                " times as many would halve it."
+            )
+    wording = budget.row("wording")
+    # a band that is wider by less than 30% is not worth a sentence
+    wide = 1.3 * (wording.half or 0.0)
+    if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
+        yield (
+            "The bar of wording is about these two wordings; from two alone, any other could move"
+            f" a model by up to {points.format(wording.any_wording)} points."
+        )
+
+
+def short_source_names(sources: Iterable[str]) -> list[str]:
+    """Sources of error by their short names."""
+    return [SOURCE_SHORT_NAMES[source] for source in sources]
+
+
+def gap_in_words(gap: Gap) -> str:
+    """Which measured errors are smaller than a gap."""
+    if not gap.not_clear:
+        return "clear of all measured"
+    if not gap.clear:
+        return "clear of none"
+    clear = short_source_names(gap.clear)
+    not_clear = short_source_names(gap.not_clear)
+    return (
+        f"not clear of {', '.join(not_clear)}"
+        if len(not_clear) <= 2
+        else f"clear of {', '.join(clear)}"
+    )
+
+
+def gap_code(gap: Gap) -> str:
+    """The code of a gap: larger than all measured errors, than some, or than none."""
+    if not gap.not_clear:
+        return "fine"
+    return "look" if gap.clear else "not_measured"
+
+
+# --- the leaderboard ---
+
+
+def board_title(audit: BenchmarkAudit) -> str:
+    """Which models lead, and how often a rerun has the same winner."""
+    holders = [short_name(name) for name in leaders(audit)]
+    same_winner = find_estimate(audit, "test_retest.same_winner")
+    rerun = ""
+    if same_winner is not None and same_winner.value is not None:
+        rerun = f"; the same model wins in {percent(same_winner.value)} of reruns"
+    rerun += "; not over the same items" if answered_in_part(audit) else ""
+    if not holders:
+        return "The leaderboard"
+    if len(audit.respondents) == 1:
+        return f"{holders[0]} alone answered"
+    if len(holders) == 1:
+        return f"{holders[0]} leads alone{rerun}"
+    if len(holders) > 3:
+        return f"{capital(number_word(len(holders)))} models share the first place{rerun}"
+    return f"{join_names(holders)} share the first place{rerun}"
+
+
+# --- what to mend ---
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyLine:
+    """A remedy as a page shows it: what is wrong, and what to do about it."""
+
+    code: str
+    title: str
+    sentence: str
+    remedy: str
+    link: str
+    target: str
+    """The part of the evidence that it opens: `read`, `lists`, `blind`, ..."""
+
+
+def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[RemedyLine]:
+    """The remedies, a line each; remedies of several types with one title become one line."""
+    lines: dict[str, list[RemedyLine]] = {}
+    for remedy in remedies:
+        line = _remedy_line(audit, remedy)
+        lines.setdefault(line.title, []).append(line)
+    return [
+        replace(
+            similar[0],
+            sentence=(
+                f"{similar[0].sentence} {capital(number_word(len(similar) - 1))} more like it."
+            ),
+        )
+        if len(similar) > 1
+        else similar[0]
+        for similar in lines.values()
+    ]
+
+
+_REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
+    "keys": (
+        "{keys} to check",
+        "The answers speak against them{of_one_type}; a weakness that strong models share looks"
+        " alike.{cost}",
+        "{to_read} to read",
+        "read",
+        "Read them, and correct only the keys that you find wrong.",
+    ),
+    "two_keys": (
+        "{questions} with two keys",
+        "One question has different right answers, as in {first_two}.{cost}",
+        "{of_groups}",
+        "lists",
+        "Correct one of each.",
+    ),
+    "leaks": (
+        "{leaks} in {named}",
+        "{leak}",
+        "all leaks",
+        "blind",
+        "Balance the wordings, shuffle items and options, and number them anew.",
+    ),
+    "pictures": (
+        "{pictures} broken or missing",
+        "{found}: nobody who looks can answer what is asked about {named}.{cost}",
+        "{counted_pictures}",
+        "lists",
+        "Put the files back, or take their items out.",
+    ),
+    "repeats": (
+        "{items} asked again",
+        "Their questions weigh more than once: {named}.",
+        "{counted_items}",
+        "lists",
+        "Keep one of each.",
+    ),
+    "unscored": (
+        "{share} of the answers unscored",
+        "{answers} could not be read, or were not given.",
+        "states",
+        "states",
+        "Read them; then make the parser accept them, or ask again.",
+    ),
+    "empty_types": (
+        "No items of {named}",
+        "The card claims them.",
+        "types",
+        "types",
+        "Add items, or take the claim back.",
+    ),
+}
+"""What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
+_FINDING_TEMPLATE = ("{finding}", "{found}", "the check", "fix", "")
+
+
+def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
+    points, count = Points.for_metric(audit), remedy.count
+    cost = ""
+    if remedy.cost is not None and remedy.cost >= 0.0005 and points.factor == 100:
+        cost = f" That costs a model that answers right up to {points.format(remedy.cost)} points."
+    keys = {0: "Keys", 1: "One key"}.get(count, f"About {count:,} keys")
+    words = {
+        "cost": cost,
+        "keys": keys,
+        "of_one_type": _type_note(audit),
+        "to_read": pluralise(len(audit.to_read), "item"),
+        "questions": pluralise_in_words(count, "question"),
+        "first_two": join_names(remedy.names[:2]),
+        "of_groups": pluralise(len(remedy.names), "item"),
+        "leaks": verb_form(count, "A leak", "Leaks"),
+        "leak": _leak_sentence(remedy),
+        "named": join_names([*remedy.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
+        "pictures": pluralise_in_words(count, "picture"),
+        "counted_pictures": pluralise(count, "picture"),
+        "items": pluralise_in_words(count, "item"),
+        "counted_items": pluralise(count, "item"),
+        "share": percent(remedy.cost, 1),
+        "answers": pluralise(count, "answer"),
+        "finding": _finding("".join(remedy.names[:1])) or "unbalanced keys",
+        "found": shorten(f"{capital(remedy.sentence)}.", _MAX_FINDING_CHARS, placeholder=" ..."),
+    }
+    title, sentence, link, target, advice = _REMEDY_TEMPLATES.get(remedy.what, _FINDING_TEMPLATE)
+    return RemedyLine(
+        "wrong" if remedy.severity == "fault" else "look",
+        capital(title.format(**words)),
+        sentence.format(**words),
+        remedy.remedy or advice,
+        link.format(**words),
+        target,
+    )
+
+
+def _leak_sentence(remedy: Remedy) -> str:
+    """What gives answers away, and how many it gives away alone where that was measured."""
+    if remedy.accuracy is None:
+        return f"{capital(remedy.by)} gives the answers away."
+    first = next((feature for feature in remedy.by.split(", ") if feature != "words"), "words")
+    subject = capital(first) if first.startswith("the ") else f"The {first}"
+    accuracy = f"{percent(remedy.accuracy)} right in {remedy.names[0]}"
+    return f"{subject} alone: {accuracy}; the most frequent answer has {percent(remedy.baseline)}."
+
+
+def _type_note(audit: BenchmarkAudit) -> str:
+    """That the first items to read are of one type, where as many of it are no chance."""
+    first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
+    kinds = {str(row.get("type") or "") for row in first}
+    name = kinds.pop() if len(kinds) == 1 else ""
+    # as many items drawn at random would all be of this type with a chance below 1 in 100
+    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.n_items, 1)
+    if not name or len(first) < 3 or share ** len(first) >= 0.01:
+        return ""
+    return f", the first {number_word(len(first))} all in {name}"
+
+
+def reading_note(audit: BenchmarkAudit) -> str:
+    """How many of the items to read are expected to be faulty, by planted faults."""
+    power = detail_of(audit, "items.reading_list", "power")
+    if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
+        return "Contradictory keys first, then what strong models fail and weak ones pass."
+    planted = int(power.get("planted") or 0)
+    return (
+        f"A trial of this list: of {pluralise_in_words(planted, 'key')} turned in a copy of these"
+        " answers,"
+        f" {percent(finite_number(power['true_among_first']))} stood among the first"
+        f" {number_word(planted)}."
+        " A sound benchmark has such a list too."
+    )
+
+
+# --- the seven questions ---
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one of the seven questions."""
+
+    question: str
+    code: str
+    sentences: tuple[Sentence, ...]
+    evidence: str
+    """The title of the part of the evidence that it opens."""
+
+    @property
+    def question_text(self) -> str:
+        """The question in words."""
+        return QUESTIONS[self.question]
+
+
+def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, ...]:
+    """The answers to the seven questions, a line each."""
+    policy = policy or default_policy()
+    answers = seven_answers(audit, policy)
+    gate = check_against(Audit((audit,)), policy)
+    contents: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
+        "repeat": (_repeat_answer(audit, answers, policy), "Reliability by source of error"),
+        "wording": (_wording_answer(audit), "First and other administrations compared"),
+        "people": (_people_answer(audit), "People"),
+        "separate": (_separate_answer(audit), "Leaderboard and tied sets"),
+        "faulty": (_faulty_answer(audit, answers), "Items"),
+        "more": (
+            _more_items(audit, policy),
+            "Where the variance comes from, and what you would need",
+        ),
+        "quote": (_quote_answer(gate, answers), "Quote this"),
+    }
+    return tuple(
+        Answer(question, code, *contents[question]) for question, code in answers.codes.items()
+    )
+
+
+def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
+    """The option that measures a source of error, or what must be recorded where all answers are
+    recorded.
+    """
+    if source in _RECORDING_HINTS and all(
+        respondent.name.startswith("recorded/") for respondent in audit.respondents
+    ):
+        return _RECORDING_HINTS[source]
+    return ERROR_OPTIONS[source]
+
+
+def _not_measured(audit: BenchmarkAudit, source: str) -> tuple[Sentence, ...]:
+    instruction = how_to_measure(audit, source)
+    return (
+        compose(f"Not measured: {instruction}{' adds it' if instruction.startswith('-') else ''}."),
+    )
+
+
+def _repeat_answer(
+    audit: BenchmarkAudit, answers: SevenAnswers, policy: Policy
+) -> tuple[Sentence, ...]:
+    rho = find_estimate(audit, "test_retest.rho_g")
+    if rho is None:
+        return _not_measured(audit, "seed")
+    if rho.value is None:
+        is_single = len(audit.respondents) == 1
+        return (compose(f"Not known: {'one model answered' if is_single else rho.reason}."),)
+    min_reliability, inference = goal("test_retest.rho_g", policy)
+    opening = {
+        "fine": "Yes.",
+        "wrong": f"No, the goal of {without_zero(threshold(min_reliability))} is missed.",
+        "look": f"Not shown to reach {without_zero(threshold(min_reliability))}.",
+        "not_measured": "This audit does not say.",
+    }[answers.codes["repeat"]]
+    sentences = [compose(f"{opening} Reliability {{rho}}.", rho=coefficient(rho, inference))]
+    half = budget_row(audit, "seed").half
+    if half is not None:
+        points = Points.for_metric(audit).format(half)
+        sentences.append(
+            compose(f"A rerun moves a typical model by less than {points} points (95%).")
+            if half
+            else compose("Reruns gave the same answers.")
+        )
+    return tuple(sentences)
+
+
+def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    row, points = wording_row(audit), Points.for_metric(audit)
+    if row is None:
+        return _not_measured(audit, "wording")
+    shift = find_estimate(audit, "parallel_forms.mean_shift", administration=row.other[0])
+    shift_text = (
+        f"{points.format(row.shift, sign=True)} {points.format_interval(row.low, row.high)}".strip()
+    )
+    shift_value: Text | str = shift_text
+    if shift is not None and len(row.other) == 1:
+        shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
+    change = "Negated questions" if row.source == "negation" else "Another wording"
+    n_changed, n_pairs = (
+        count_reordered_pairs(audit, row.other[0]),
+        math.comb(len(audit.respondents), 2),
+    )
+    template = f"{change}: {{shift}} points{'' if row.excludes_zero else ', not shown'}"
+    order = (
+        f"; {n_changed} of {n_pairs} pairs change places"
+        if n_changed
+        else "; the order does not change"
+    )
+    # the move against the others: the shift of all models is taken off
+    farthest = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
+    moved = points.format(row.moves[farthest], sign=True)
+    largest_move = f", {short_name(farthest)} moves most ({moved})" if row.moves[farthest] else ""
+    return (
+        compose(f"{template}{order}{largest_move}.", shift=shift_value),
+        *wordings_to_average(audit),
+    )
+
+
+def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
+    """How many wordings a mean must be over, where the mean over those asked does not generalise to
+    others.
+    """
+    mean = find_estimate(audit, "parallel_forms.phi_of_forms")
+    if mean is None or mean.detail.get("wording_variance_high") is None:
+        return
+    interval = mean.interval("model_population")
+    if interval is None or interval.low >= mean.detail["goal"]:
+        return
+    n_wordings = mean.detail.get("wordings_needed")
+    yield compose(
+        f"Scores that stand for other wordings take a mean over {n_wordings} of them (now {{phi}})."
+        if n_wordings
+        else "No number of wordings up to 20 is shown to give scores that stand for others (now"
+        " {phi}).",
+        phi=mean,
+    )
+
+
+def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    points, row = Points.for_metric(audit), budget_row(audit, "people")
+    if note := people_scores_note(audit):
+        return (compose(note),)
+    r, kappa, accuracy = (
+        find_estimate(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
+    )
+    if row.status == "not_measured" and (r is None or not by_people(r)):
+        return _not_measured(audit, "people")
+    sentences = []
+    if accuracy is not None and accuracy.value is not None:
+        share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
+        agreement = f"In {{alike}} of {row.answers:,} labelled answers"
+        if kappa is None or kappa.value is None:
+            sentences.append(compose(f"{agreement}.", alike=share))
+        else:
+            kappa_text = coefficient(kappa)
+            sentences.append(
+                compose(f"{agreement}; kappa {{kappa}}.", alike=share, kappa=kappa_text)
+            )
+        # agreement below chance means that the labels are probably coded the other way round
+        if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
+            sentences.append(
+                compose("Are the labels turned round? 1 says that an answer is right.")
+            )
+    if r is not None and r.value is not None:
+        sentences.append(
+            compose("Models' scores correlate {r}.", r=coefficient(r, "model_population"))
+        )
+    elif r is not None and not sentences:
+        sentences.append(compose(f"Not told: {r.reason}."))
+    if row.shift is not None:
+        interval = points.format_interval(row.low, row.high)
+        moved = f"{points.format(row.shift, sign=True)} points {interval}"
+        sentences.append(compose(f"By people, scores move {moved.strip()}."))
+    return tuple(sentences)
+
+
+def _separate_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    n_separated, n_pairs = count_separated_pairs(audit)
+    estimate = find_estimate(audit, "discriminability.separable_pairs")
+    if estimate is None or not n_pairs:
+        return (compose("Not measured: it takes two models."),)
+    pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
+    set_names = [
+        "–".join(map(short_name, group))
+        if len(group) <= _MAX_NAMES
+        else f"{short_name(group[0])} to {short_name(group[-1])} ({len(group)})"
+        for group in ties_in_order(audit)
+    ]
+    tied_note = f" Tied: {'; '.join(set_names[:4])}" + (
+        f"; {pluralise(len(set_names) - 4, 'more set')}" if len(set_names) > 4 else ""
+    )
+    # a terminal's line is cut at its end
+    sentence = (
+        "{shown} pairs." + partial_answers_note(audit) + (f"{tied_note}." if set_names else "")
+    )
+    return (compose(sentence + ceiling_note(audit), shown=pair_count),)
+
+
+def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
+    faults = [_fault_words(remedy) for remedy in answers.mend if remedy.severity != "note"]
+    if faults:
+        return (compose(f"{capital(', '.join(faults[:4]))}."),)
+    if audit.task == "caption" and answers.codes["faulty"] == "fine":
+        return (compose("The check of the data finds none; there are no keys to hold answers to."),)
+    if answers.codes["faulty"] == "fine":
+        return (compose(f"None shown. {reading_note(audit)}"),)
+    reason = find_estimate(audit, "items.label_errors")
+    explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
+    return (compose(f"The check of the data finds none; the answers do not say{explanation}."),)
+
+
+def _more_items(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
+    needs = more_items(audit, policy)
+    if not needs.measured:
+        return (compose("Not known: nothing was repeated, and there are no types."),)
+    parts = []
+    if needs.items == 0:
+        parts.append("None for the total")
+    elif needs.items is not None:
+        parts.append(
+            f"{capped_count(needs.items)} for the total (or the mean of {needs.runs:,} runs)"
+        )
+    else:
+        parts.append("Not known for the total")
+    if needs.types:
+        hardest = max(needs.types, key=lambda kind: needs.types[kind])
+        count = f"{capped_count(needs.for_types)} for scores by type"
+        parts.append(
+            count
+            + (
+                f", most in {hardest} ({capped_count(needs.types[hardest])})"
+                if len(needs.types) > 1
+                else ""
+            )
+        )
+    elif any(row.measurable for row in types_measured(audit)):
+        parts.append("none for scores by type")
+    return (compose(f"{capital('; '.join(parts))}."),)
+
+
+def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
+    if gate.passed:
+        return (compose("Yes, the total with its interval and wording."),)
+    outcomes = [test.outcome for test in gate.tests]
+    failed = outcomes.count("FAIL")
+    missing = outcomes.count("NOT MEASURED")
+    opening = (
+        "Not before the items are mended"
+        if answers.state == "not_ready"
+        else "With intervals and the wording named"
+    )
+    fail = verb_form(failed, "fails", "fail")
+    failures = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
+    return (compose(f"{opening}: {failures}, {missing} are not measured."),)
+
+
+def statement(audit: BenchmarkAudit) -> Statement:
+    """One line for a table's caption, with the signature of its first number."""
+    points, repeat = Points.for_metric(audit), "reruns not measured"
+    signed = rho = find_estimate(audit, "test_retest.rho_g")
+    if rho is not None and rho.value is not None:
+        repeat = f"rho_G {coefficient(rho, 'fixed_models').text}"
+    row, wording = wording_row(audit), "wording not measured"
+    if row is not None:
+        ends = points.format_interval(row.low, row.high)
+        moved = f"{points.format(row.shift, sign=True)} points {ends}".strip()
+        wording = f"{SOURCE_SHORT_NAMES[row.source]} {moved}"
+        signed = signed or find_estimate(
+            audit, "parallel_forms.mean_shift", administration=row.other[0]
+        )
+    labelled, labels = budget_row(audit, "people"), "people not measured"
+    if audit.scoring == "people":
+        labels = "people scored"
+    elif labelled.shift is not None:
+        labels = f"people {points.format(labelled.shift, sign=True)} points"
+    positions = {name: i for i, name in enumerate(names_in_order(audit, audit.reference), 1)}
+    ties = ", ".join(
+        f"{positions[group[0]]}–{positions[group[-1]]}" for group in ties_in_order(audit)
+    )
+    signed = signed or find_estimate(audit, "discriminability.separable_pairs")
+    line = signed.signature if signed is not None else ""
+    # the last field of a signature is the version that made the number
+    _, _, version = line.rpartition("|hqm:")
+    mark = short_signature(line) if line else ""
+    hqm_version = version if "|hqm:" in line else __version__
+    shared = f"ties {ties}" if ties else "no ties"
+    return Statement(repeat, wording, labels, shared, hqm_version, mark)
+
+
+def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
+    """How many benchmarks have no faulty items, and which source of error is most often the
+    largest.
+    """
+    sound = sum(head.code == "fine" for head in heads)
+    shared = sum(len(leaders(audit)) > 1 for audit in audits)
+    sources = [
+        row.source for audit in audits if (row := largest_row(budget_rows(audit))) is not None
+    ]
+    n_words = capital(number_word(sound)) if sound else "None"
+    verb = "have" if sound > 1 else "has"
+    sentence = f"{n_words} of {number_word(len(audits))} {verb} nothing to mend in the items."
+    if sources:
+        commonest = max(dict.fromkeys(sources), key=sources.count)
+        sentence += (
+            f" The largest error is most often {SOURCES[commonest][0].lower()}"
+            f" ({sources.count(commonest)} of {len(sources)}); the first place is shared in"
+            f" {'all' if shared == len(audits) else number_word(shared)}."
+        )
+    return sentence

@@ -1,0 +1,1 @@
+"""Tables: the one place that rounds, and what each table holds."""

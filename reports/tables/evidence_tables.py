@@ -1,0 +1,785 @@
+"""Tables of evidence: reliability by source of error, variance components, D-study, flagged items,
+blind solvability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hqm.reports.pages.phrases import (
+    Points,
+    is_unbounded_end,
+    join_names,
+    reason_withheld,
+    text_with_unit,
+)
+from hqm.reports.pages.sentences import SOURCES as SOURCE_NAMES
+from hqm.reports.pages.sentences import how_to_measure, short_source_names
+from hqm.reports.tables.table import (
+    DASH,
+    FAMILIES,
+    Table,
+    Text,
+    administration_name,
+    capital,
+    decimals_of,
+    estimate_text,
+    family_title,
+    find_estimate,
+    finite_number,
+    flag_words,
+    interval_text,
+    is_by_oracle,
+    leading_metric,
+    lost_note,
+    lower_end,
+    meaning_of,
+    number,
+    p_value,
+    percent,
+    short_name,
+    shown_interval,
+    statistic_name,
+)
+
+from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
+from hqm.indicators.indicator import INDICATOR_FAMILIES
+
+SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
+    "test_retest": (
+        "Another seed",
+        "pearson",
+        ("rho_g",),
+        "ask the original form a second time: --runs 2",
+    ),
+    "parallel_forms": (
+        "Another wording",
+        "pearson",
+        ("form_correlation", "icc_a1"),
+        "ask a parallel form too: --forms original,parallel",
+    ),
+    "consistency": (
+        "Other items (internal consistency)",
+        "alpha",
+        ("omega_types",),
+        "this audit holds no estimate of it",
+    ),
+    "judge_consistency": (
+        "The judge asked again",
+        "pearson",
+        ("icc_a1",),
+        "ask the judge twice: --judge NAME --set rejudge=2",
+    ),
+    "judge_agreement": (
+        "Another judge",
+        "pearson",
+        ("icc_a1",),
+        "name a second judge: --judge A --judge B",
+    ),
+    "criterion": (
+        "People's labels in place of the scorer",
+        "pearson",
+        ("disattenuated",),
+        "give people's labels: --criterion FILE",
+    ),
+    "oracle": (
+        "The benchmark's oracle (a rule, no people) in place of the scorer",
+        "pearson",
+        (),
+        "",
+    ),
+    "blindness": (
+        "Without the picture",
+        "pearson",
+        ("icc_a1",),
+        "ask the questions without the pictures: --blind",
+    ),
+    "resolution": (
+        "Smaller pictures",
+        "pearson",
+        ("icc_a1",),
+        "ask with smaller pictures too: --resolution 50",
+    ),
+    "generalizability": (
+        "Items and another facet together",
+        "g",
+        ("phi",),
+        "this audit has no design in which they are crossed",
+    ),
+    "expected": (
+        "Another seed, expected from the first token's probabilities",
+        "",
+        ("reliability",),
+        "the answers carry no probabilities",
+    ),
+}
+"""Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number
+is shown), how to measure it.
+"""
+_PICTURE_FAMILIES = ("blindness", "resolution")
+
+
+def budget_tables(audit: BenchmarkAudit) -> list[Table]:
+    """The numbers of the report's error budget and of its gaps, for every audited metric."""
+    tables = []
+    for metric, budget in audit.budget.items():
+        points = Points.for_metric(audit, metric)
+        lines = []
+        for row in (row for row in budget.rows if row.status != "not_applicable"):
+            moves = [
+                f"{short_name(name)} {points.format(move)}" for name, move in row.moves.items()
+            ]
+            note = row.reason or (
+                f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
+            )
+            row_cells = (
+                SOURCE_NAMES[row.source][0],
+                points.format(row.half),
+                points.format(row.any_wording) if row.any_wording is not None else "",
+                points.format(row.shift, sign=True),
+                points.format_interval(row.low, row.high),
+                ", ".join(moves),
+                note,
+            )
+            lines.append(tuple(map(Text, row_cells)))
+        tables.append(
+            Table.for_page(
+                f"Error budget of {metric}, in points",
+                ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
+                tuple(lines),
+                (1, 2, 3, 4),
+                (
+                    "Moves: each model's score after the change minus before; of seeds and items,"
+                    " each model's own band. Nothing is added up.",
+                ),
+            )
+        )
+        columns = ("Neighbours", "Gap", "95 %, other items", "Clear of", "Not clear of")
+        gap_rows = []
+        for gap in budget.gaps:
+            cells = (
+                f"{short_name(gap.first)} – {short_name(gap.other)}",
+                points.format(gap.gap),
+                points.format_interval(gap.low, gap.high),
+                join_names(short_source_names(gap.clear)),
+                join_names(short_source_names(gap.not_clear)),
+            )
+            gap_rows.append(tuple(map(Text, cells)))
+        tables.append(
+            Table.for_page(f"Gaps of the leaderboard by {metric}", columns, gap_rows, (1, 2))
+        )
+    return tables
+
+
+def reliability(audit: BenchmarkAudit) -> Table:
+    """Reliability with one row per source of error: unadjusted, adjusted, noise floor, and at a
+    common length.
+    """
+    rows: list[tuple[Text, ...]] = []
+    absent: list[tuple[Text, ...]] = []
+    for family, (name, unadjusted, adjusted, remedy) in SOURCES.items():
+        if family in _PICTURE_FAMILIES and not audit.images:
+            continue
+        measured = [
+            (Text(name, small=_comparison_text(administration, family)), Text(metric), *row)
+            for metric in audit.metrics
+            for own_family, administration in _compared_administrations(audit, family, metric)
+            if (
+                row := _reliability_cells(
+                    audit, own_family, metric, administration, unadjusted, adjusted
+                )
+            )
+            is not None
+        ]
+        rows += measured
+        if not measured and remedy:
+            reasons = (e.reason for e in audit.all_estimates if _belongs(e, family) and e.reason)
+            reason = next(reasons, remedy)
+            absent.append(
+                (
+                    Text(name, small=f"not measured: {reason}"),
+                    Text("not measured", muted=True),
+                    *(Text("") for _ in range(6)),
+                )
+            )
+    return Table.for_page(
+        "Reliability by source of error",
+        columns=(
+            "What varies",
+            "Metric",
+            "Unadjusted",
+            "Adjusted",
+            "95% interval",
+            "Noise floor",
+            "At 1,000 items",
+            "ICC(A,1), agreement",
+        ),
+        rows=(*rows, *absent),
+        right=(2, 3, 5, 6, 7),
+        notes=(
+            (
+                "Each row is a different source of error. The rows answer different questions, so"
+                " they are never averaged. Two intervals are given: one for these respondents with"
+                " other items, and one for other respondents like them."
+            ),
+        ),
+    )
+
+
+def _belongs(estimate: Estimate, family: str) -> bool:
+    """Whether an estimate is one of the family; what older audits call a criterion by an oracle is
+    the oracle's.
+    """
+    return family == ("oracle" if is_by_oracle(estimate) else estimate.indicator.partition(".")[0])
+
+
+def _compared_administrations(
+    audit: BenchmarkAudit, family: str, metric: str
+) -> list[tuple[str, str]]:
+    """The administrations that a family compares with the reference, each with the family that its
+    estimates name; test-retest has one row for all its runs."""
+    pairs = dict.fromkeys(
+        (e.indicator.partition(".")[0], e.other)
+        for e in audit.all_estimates
+        if _belongs(e, family) and e.metric == metric
+    )
+    return list(pairs)[:1] if family == "test_retest" else list(pairs)
+
+
+def _crossed_names(administrations: str) -> str:
+    return " & ".join(map(administration_name, administrations.split(" & ")))
+
+
+def _comparison_text(administration: str, family: str) -> str:
+    if family == "generalizability" and administration:
+        return f"one run; crossed with {_crossed_names(administration)}"
+    if not administration or family in ("test_retest", "consistency"):
+        return ""
+    try:
+        return administration_name(administration)
+    except ValueError:
+        return ""
+
+
+def _pick_estimate(
+    audit: BenchmarkAudit, family: str, statistic: str, metric: str, administration: str
+) -> Estimate | None:
+    name = f"{family}.{statistic}"
+    # test-retest has one row for all its runs, whichever of them an estimate names
+    candidates = [e for e in audit.all_estimates if (e.indicator, e.metric) == (name, metric)]
+    return next(
+        (e for e in candidates if e.other == administration),
+        candidates[0] if candidates and family == "test_retest" else None,
+    )
+
+
+def _reliability_cells(
+    audit: BenchmarkAudit,
+    family: str,
+    metric: str,
+    administration: str,
+    unadjusted_name: str,
+    adjusted_names: Sequence[str],
+) -> tuple[Text, ...] | None:
+    unadjusted = _pick_estimate(audit, family, unadjusted_name, metric, administration)
+    candidates = [
+        e
+        for name in adjusted_names
+        if (e := _pick_estimate(audit, family, name, metric, administration)) is not None
+    ]
+    adjusted = next(
+        (e for e in candidates if e.value is not None), candidates[0] if candidates else None
+    )
+    if (unadjusted is None or unadjusted.value is None) and (
+        adjusted is None or adjusted.value is None
+    ):
+        return None
+    floor = _pick_estimate(audit, family, "noise_floor", metric, administration)
+    length = _pick_estimate(audit, family, "rho_g_1000", metric, administration)
+    agreement = _pick_estimate(audit, family, "icc_a1", metric, administration)
+    bounded = adjusted if adjusted is not None and adjusted.value is not None else unadjusted
+    return (
+        estimate_with_name(unadjusted),
+        estimate_with_name(adjusted),
+        Text(
+            _interval_lines(bounded),
+            small=" · ".join(x for x in [_status(unadjusted), _status(adjusted)] if x),
+        ),
+        *(estimate_with_name(estimate, plain=True) for estimate in (floor, length, agreement)),
+    )
+
+
+def estimate_with_name(estimate: Estimate | None, plain: bool = False) -> Text:
+    """An estimate's cell with the name of its statistic in small print."""
+    if estimate is None:
+        return Text(DASH, "not measured", True)
+    cell = estimate_text(estimate)
+    if estimate.value is None:
+        cell = replace(cell, text="no number", muted=True)
+    return replace(
+        cell, small="" if plain else statistic_name(estimate.indicator.partition(".")[2])
+    )
+
+
+def _status(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.status == "ok":
+        return ""
+    return f"{statistic_name(estimate.indicator.partition('.')[2])}: {estimate.reason}"
+
+
+def _interval_lines(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    populations = (
+        ("these respondents", "fixed_models"),
+        ("others like them", "model_population"),
+        ("items", "items"),
+    )
+    lines = [
+        f"{interval_text(interval, decimals_of(estimate))} {name}"
+        for name, kind in populations
+        if (interval := shown_interval(estimate, kind))
+    ]
+    return "\n".join(lines)
+
+
+def components_table(estimate: Estimate) -> Table | None:
+    """The G study of one crossed design: how much of the variance each facet contributes."""
+    rows = estimate.detail.get("components")
+    if not rows:
+        return None
+    table = []
+    total = sum(max(0.0, finite_number(row.get("variance")) or 0.0) for row in rows)
+    for row in rows:
+        share = finite_number(row.get("share"))
+        low, high = finite_number(row.get("low")), finite_number(row.get("high"))
+        interval = (
+            ""
+            if low is None or high is None
+            else interval_text(Interval(low, high, "items", ""), 5)
+        )
+        if low is not None and high is not None and high > 100 * total:
+            # with two levels of a facet, chi-square leaves its variance without an upper end that
+            # means anything
+            interval = f"from {number(low, 5)}, no upper end"
+        table.append(
+            (
+                Text(_facet(str(row.get("facet", "")))),
+                Text(
+                    percent(share, 1),
+                    bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
+                ),
+                Text(number(finite_number(row.get("variance")), 5)),
+                Text(interval),
+            )
+        )
+    notes = (
+        (
+            "The respondents' share is what the benchmark is meant to measure; the other shares are"
+            " errors of some kind."
+        ),
+        (
+            f"{administration_name(estimate.first)} and"
+            f" {' & '.join(map(administration_name, estimate.other.split(' & ')))}."
+            if estimate.other
+            else ""
+        ),
+    )
+    return Table.for_page(
+        caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
+        columns=("Source", "Share of the variance", "Variance", "95% interval"),
+        rows=tuple(table),
+        right=(1, 2, 3),
+        notes=tuple(filter(None, notes)),
+        signature=estimate.signature,
+    )
+
+
+def _design(estimate: Estimate) -> str:
+    return (
+        f" (respondents × items × {estimate.detail['varied']}s)"
+        if estimate.detail.get("varied")
+        else ""
+    )
+
+
+def _facet(name: str) -> str:
+    """A component in words.
+
+    >>> _facet("respondent x item"), _facet("item")
+    ('respondent × item', 'item')
+    """
+    return name.replace(" x ", " × ").replace(":", " × ")
+
+
+def crossed(audit: BenchmarkAudit) -> list[Estimate]:
+    """The crossed designs of the first metric, one for each facet that was varied."""
+    designs: dict[tuple[str, str], Estimate] = {}
+    for e in audit.all_estimates:
+        if (
+            e.metric == leading_metric(audit)
+            and e.indicator in ("generalizability.g", "generalizability.phi")
+            and e.value is not None
+        ):
+            designs.setdefault((e.first, e.other), e)
+    return list(designs.values())
+
+
+def d_study_table(estimate: Estimate) -> Table | None:
+    """The D-study: which design would be reliable enough."""
+    rows = estimate.detail.get("d_study")
+    if not rows:
+        return None
+    sizes = ("items", "runs", "forms", "judges", "answers", "cost")
+    sizes_given = [key for key in sizes if any(row.get(key) is not None for row in rows)]
+    remarks = any(row.get("reason") for row in rows)
+    table = [
+        (
+            Text(number(finite_number(row.get("target")), 2)),
+            *(Text(count_text(row.get(key))) for key in sizes_given),
+            *([Text(str(row.get("reason") or ""))] * remarks),
+        )
+        for row in rows
+    ]
+    heads = {"runs": "seeds", "answers": "answers per respondent"}
+    return Table.for_page(
+        caption=f"D-study: what you would need for .90{_design(estimate)}",
+        columns=(
+            "Wanted Phi",
+            *(heads.get(key, key) for key in sizes_given),
+            *(["Remark"] * remarks),
+        ),
+        rows=table,
+        right=tuple(range(1, len(sizes_given) + 1)),
+        notes=(
+            (
+                "Each row is the design with the fewest answers that reaches this Phi, computed"
+                " from the shares of the G study."
+            ),
+        ),
+        signature=estimate.signature,
+    )
+
+
+def count_text(value: object) -> str:
+    """A count, or a number with decimals where it is not whole."""
+    count = finite_number(value)
+    return number(count) if count is None or count != int(count) else f"{int(count):,}"
+
+
+def family_table(
+    audit: BenchmarkAudit, families: Sequence[str], caption: str, note: str = ""
+) -> Table:
+    """The estimates of some families, and how to measure those that the audit has not."""
+    estimates = [e for e in audit.all_estimates if any(_belongs(e, name) for name in families)]
+    missing = [
+        f"{FAMILIES.get(name, name)}: not measured;"
+        f" {SOURCES[name][3] if name in SOURCES else 'this audit has none'}."
+        for name in families
+        if not any(_belongs(e, name) for e in estimates)
+    ]
+    applicable = [e for e in estimates if e.status != "not_applicable"]
+    return _estimates_table(audit, caption, applicable, (note, *missing))
+
+
+def oracle_table(audit: BenchmarkAudit) -> Table | None:
+    """The agreement of the scores with an oracle of the benchmark; None where it has no oracle.
+
+    What older audits estimate from its labels as if they were people's (corrections, labels needed)
+    is left out.
+    """
+    estimates = [
+        e
+        for e in audit.all_estimates
+        if is_by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
+    ]
+    if not estimates:
+        return None
+    return family_table(
+        replace(audit, all_estimates=tuple(estimates)),
+        ["oracle"],
+        "A second reading by the benchmark's oracle",
+        note=(
+            "An oracle is a rule of the benchmark that knows the right answers and reads the same"
+            " answers a second time. It checks how answers are read. Nobody labelled anything for"
+            " it, so it is no evidence of validity."
+        ),
+    )
+
+
+def criterion_table(audit: BenchmarkAudit) -> Table | None:
+    """How far the scores follow people's labels; None where nobody labelled answers."""
+    if not any(_belongs(e, "criterion") for e in audit.all_estimates):
+        return None
+    notes = {
+        _labelling_note(e)
+        for e in audit.all_estimates
+        if e.indicator == "criterion.labelled_answers" and "pool" in e.detail
+    }
+    return family_table(
+        audit,
+        ["criterion"],
+        "Scores compared with people's labels",
+        note=" ".join(sorted(notes)),
+    )
+
+
+def _labelling_note(count: Estimate) -> str:
+    """Who labelled how many answers, how differing labels were pooled, and how answers were
+    sampled.
+    """
+    detail = count.detail
+    raters = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
+    raters_note = (
+        f"Labels are by {join_names(raters)}. " if raters else "Who labelled is not said. "
+    )
+    pooling_note = (
+        f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"
+        f" adjudicated, {detail['unresolved']:,} are unresolved. "
+        if len(raters) > 1
+        else ""
+    )
+    sampling_note = "The answers were chosen with known probabilities." if detail["drawn"] else ""
+    return f"{raters_note}{pooling_note}{sampling_note}".strip()
+
+
+def stages_table(audit: BenchmarkAudit) -> Table | None:
+    """How often single stages of the judges decide as people do; None where nobody labelled what
+    they decide on.
+    """
+    if not any(_belongs(e, "stages") for e in audit.all_estimates):
+        return None
+    counts = {
+        f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"
+        f" {e.detail['not_asked']:,} the judge was not asked, {e.detail['unread']:,} replies say"
+        f" neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is"
+        f" “{e.detail['yes']}”, no “{e.detail['no']}”."
+        for e in audit.all_estimates
+        if _belongs(e, "stages") and "labelled" in e.detail
+    }
+    return family_table(
+        audit,
+        ["stages"],
+        "Stages of the judge compared with people's labels",
+        note=" ".join(sorted(counts)),
+    )
+
+
+def blind_tables(audit: BenchmarkAudit) -> list[Table]:
+    """Blind solvability by type, and the cues that give the right answer away."""
+    tables = []
+    estimate = find_estimate(audit, "solvability.blind_accuracy")
+    if estimate is not None and estimate.value is not None:
+        rows: list[tuple[Text, ...]] = [
+            (
+                Text("all items"),
+                Text(f"{estimate.detail.get('items', estimate.n_items):,}"),
+                estimate_text(estimate),
+                *_figures(estimate.detail, "baseline", "p"),
+            )
+        ]
+        rows += [
+            (
+                Text(str(r.get("type") or "no type")),
+                Text(count_text(r.get("items"))),
+                *_figures(r, "accuracy", "baseline", "q"),
+            )
+            for r in estimate.detail.get("by_type", ())
+        ]
+        tables.append(
+            Table.for_page(
+                "Blind solvability",
+                columns=(
+                    "Type",
+                    "Items",
+                    "Right from words alone",
+                    "Baseline",
+                    "p (all), q (types)",
+                ),
+                rows=tuple(rows),
+                right=(1, 2, 3, 4),
+                notes=(
+                    (
+                        "Right from words alone: the share that a classifier predicts on items that"
+                        " it was not trained on. Baseline: always giving the most frequent label."
+                        " The last column is the probability of such a gain if the words told"
+                        " nothing."
+                    ),
+                ),
+                signature=estimate.signature,
+            )
+        )
+    cues = find_estimate(audit, "solvability.leakage_cues")
+    if cues is not None and cues.value is not None:
+        rows = [
+            (
+                Text(str(c.get("cue"))),
+                Text(str(c.get("where") or "all items")),
+                *_figures(c, "accuracy", "baseline", "gain"),
+                Text(p_value(finite_number(c.get("p")))),
+                Text("leaks" if c.get("leak") else "no"),
+            )
+            for c in cues.detail.get("cues", ())
+        ]
+        giveaways = [
+            f"“{g.get('phrase')}” ({g.get('label')}, {percent(finite_number(g.get('share')))} of"
+            f" {g.get('items')} items)"
+            for g in cues.detail.get("giveaways", ())[:8]
+        ]
+        constant = [
+            f"the label of type {c.get('type')} is always {c.get('label')}"
+            for c in cues.detail.get("constant_types", ())
+        ]
+        phrases = (
+            f"Phrases that mostly occur with one label: {'; '.join(giveaways)}."
+            if giveaways
+            else ""
+        )
+        tables.append(
+            Table.for_page(
+                "Leakage: cues that predict the label",
+                ("Cue", "Clearest in", "Accuracy", "Baseline", "Gain", "p (all tests)", "Leak"),
+                tuple(rows),
+                (2, 3, 4, 5),
+                notes=tuple(filter(None, (phrases, "; ".join(constant)))),
+                signature=cues.signature,
+            )
+        )
+    return tables
+
+
+def _figures(row: Mapping[str, Any], *keys: str) -> list[Text]:
+    """The numbers that a row holds under some keys."""
+    return [_figure(row, key) for key in keys]
+
+
+def _figure(row: Mapping[str, Any], key: str) -> Text:
+    format_value = p_value if key in ("p", "q") else number
+    return Text(format_value(finite_number(row.get(key))))
+
+
+def not_measured_remark(estimate: Estimate | None, subject: str) -> str:
+    """Why an estimate has no table or drawing."""
+    reason = estimate.reason if estimate is not None else ""
+    return f"{subject} not measured: {reason or 'this audit holds no estimate of it'}."
+
+
+# --- all estimates, a table for each family ---
+
+_INFERENCE_LABELS = (
+    ("fixed_models", "these respondents"),
+    ("model_population", "others like them"),
+    ("items", "other items"),
+)
+
+
+def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
+    """A table for each family of indicators; what its flags mean and why numbers are missing stands
+    below it.
+    """
+    families: dict[str, list[Estimate]] = {}
+    for estimate in audit.all_estimates:
+        families.setdefault(family_title(estimate), []).append(estimate)
+    return [_family_estimates(audit, title, estimates) for title, estimates in families.items()]
+
+
+def _family_estimates(audit: BenchmarkAudit, title: str, estimates: Sequence[Estimate]) -> Table:
+    differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
+    first = (
+        f"{capital(differs)}. What is compared is the administration"
+        f" “{administration_name(audit.reference)}”."
+    )
+    return _estimates_table(audit, title, estimates, (first if differs else "",))
+
+
+def _estimates_table(
+    audit: BenchmarkAudit, caption: str, estimates: Sequence[Estimate], notes: tuple[str, ...]
+) -> Table:
+    """Estimates with what they mean, their intervals, and the reason where there is no number."""
+    # stages are estimated under names of their own
+    metrics = len({*audit.metrics, *(e.metric for e in estimates)}) > 1
+    explained: set[str] = set()
+    rows = []
+    for e in estimates:
+        statistic = e.indicator.partition(".")[2]
+        meaning = "" if statistic in explained else meaning_of(statistic)
+        explained.add(statistic)
+        administration = (
+            " and ".join(map(administration_name, e.other.split(" & "))) if e.other else "by itself"
+        )
+        rows.append(
+            (
+                Text(f"{family_title(e)}, {statistic_name(statistic)}", e.indicator, small=meaning),
+                *([Text(e.metric)] * metrics),
+                Text(administration, e.other),
+                text_with_unit(audit, e),
+                _interval_cell(e),
+                _sample_cell(e),
+                _notes(e),
+            )
+        )
+    raised = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in raised]
+    heads = ("Statistic", *(["Metric"] * metrics), "Compared with", "Value", "95% interval")
+    return Table.for_page(
+        caption,
+        columns=(*heads, "Made from", "Notes"),
+        rows=rows,
+        right=(2 + metrics,),
+        notes=tuple(filter(None, (*notes, *words))),
+    )
+
+
+def _interval_cell(estimate: Estimate) -> Text:
+    if reason_withheld(estimate):
+        return Text("")
+    spans = [
+        (interval, population)
+        for kind, population in _INFERENCE_LABELS
+        if (interval := shown_interval(estimate, kind))
+    ]
+    methods = "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
+    return Text(
+        "\n".join(
+            f"{_interval_ends(estimate, interval)} {population}" for interval, population in spans
+        ),
+        methods,
+    )
+
+
+def _interval_ends(estimate: Estimate, interval: Interval) -> str:
+    """An interval in brackets, or the end that it has where the other one is unbounded."""
+    if interval.one_sided:
+        return lower_end(interval.low, decimals_of(estimate))
+    low, high = (
+        None if is_unbounded_end(estimate, end) else number(end, decimals_of(estimate))
+        for end in (interval.low, interval.high)
+    )
+    if low is None and high is None:
+        return "no ends"
+    if high is None:
+        return f"from {low}, no upper end,"
+    return f"[{low}, {high}]" if low is not None else f"up to {high}, no lower end,"
+
+
+def _sample_cell(estimate: Estimate) -> Text:
+    lost = f", {estimate.unscored:,} unscored" if estimate.unscored else ""
+    return Text(
+        f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items{lost}",
+        small=lost_note(estimate),
+    )
+
+
+def _notes(estimate: Estimate) -> Text:
+    """The flags in words, and beneath them why there is no number, or no interval."""
+    status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
+    words = "; ".join([*map(flag_words, estimate.flags), *status])
+    absent = estimate.detail.get("no_interval_for_others")
+    reasons = (
+        estimate.reason,
+        reason_withheld(estimate),
+        f"no interval for others: {absent}" if absent else "",
+    )
+    return Text(words, ", ".join(estimate.flags), small="; ".join(filter(None, reasons)))

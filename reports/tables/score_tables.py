@@ -1,0 +1,620 @@
+"""Tables of scores: the leaderboard, scores by type, form and length, and how many answers were
+scored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from hqm.reports.pages.phrases import Points, join_names, reason_withheld
+from hqm.reports.tables.table import (
+    DASH,
+    FAMILIES,
+    Table,
+    Text,
+    administration_name,
+    bracket_text,
+    capital,
+    cluster_noun,
+    detail_of,
+    find_estimate,
+    finite_number,
+    flag_words,
+    interval_in_words,
+    leading_metric,
+    number,
+    official_score,
+    percent,
+    short_name,
+    spelled_out,
+)
+
+from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
+from hqm.auditing.audit import RespondentScores
+from hqm.auditing.budget import BudgetRow
+from hqm.auditing.definitions import answered_in_part, who_labelled
+from hqm.imports.human_labels import labelled_by
+from hqm.scoring.rules import advice_on_cut
+from hqm.types import STATES
+
+
+def score_signature(audit: BenchmarkAudit) -> str:
+    """The signature fields that all estimates from the reference administration share: what its
+    scores were computed from.
+    """
+    metric = leading_metric(audit)
+    for estimate in audit.all_estimates:
+        of_reference = estimate.first == audit.reference and not estimate.other
+        if estimate.metric == metric and of_reference and estimate.signature:
+            fields = estimate.signature.split("|")
+            own_prefixes = ("statistic:", "interval:")
+            return "|".join(field for field in fields if not field.startswith(own_prefixes))
+    return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
+
+
+def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
+    """Sets of respondents that the data did not separate, best set first; empty where this was not
+    estimated.
+    """
+    sets = detail_of(audit, "discriminability.separable_pairs", "tied_sets")
+    return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
+
+
+def ties_in_order(audit: BenchmarkAudit) -> list[list[str]]:
+    """The tied sets of several respondents, each from its best to its worst."""
+    ordered = names_in_order(audit, audit.reference)
+    return [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
+
+
+def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
+    """Respondent -> the best and the worst place that the data allow."""
+    positions = detail_of(audit, "discriminability.separable_pairs", "ranks")
+    return positions if isinstance(positions, Mapping) else {}
+
+
+def set_name(i: int) -> str:
+    """The name of the i-th tied set.
+
+    >>> set_name(0), set_name(25), set_name(26)
+    ('A', 'Z', 'A2')
+    """
+    return chr(ord("A") + i % 26) + (str(i // 26 + 1) if i >= 26 else "")
+
+
+def respondents_in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
+    """The respondents by the first audited metric, best first."""
+    ordered = names_in_order(audit, audit.reference)
+    return sorted(audit.respondents, key=lambda row: ordered.index(row.name))
+
+
+def count_separated_pairs(audit: BenchmarkAudit) -> tuple[int, int]:
+    """How many pairs of respondents were separated by tests, and how many pairs there are."""
+    estimate = find_estimate(audit, "discriminability.separable_pairs")
+    if estimate is None or estimate.value is None:
+        return 0, 0
+    return int(estimate.detail.get("apart") or 0), int(estimate.detail.get("pairs") or 0)
+
+
+def leaders(audit: BenchmarkAudit) -> list[str]:
+    """The respondents that share the first place."""
+    ordered = names_in_order(audit, audit.reference)
+    holders = next((group for group in tied_sets(audit) if ordered and ordered[0] in group), None)
+    return holders or ordered[:1]
+
+
+def better_sign(audit: BenchmarkAudit) -> int:
+    """1 where a higher score of the leading metric is better, -1 where a lower one is."""
+    return -1 if audit.metrics[leading_metric(audit)].get("better") == "lower" else 1
+
+
+def names_in_order(audit: BenchmarkAudit, cell: str) -> list[str]:
+    """The models from the best to the worst in an administration, equals as in the reference."""
+    metric, sign = leading_metric(audit), -better_sign(audit)
+    reference = {row.name: row.scores.get(metric) for row in audit.respondents}
+    other_scores = {row.name: row.cells.get(cell, {}).get(metric) for row in audit.respondents}
+    ordered = list(reference)
+    # sorting leaves equals as they stand, so that those of the second sort keep the first's order
+    for scores in (reference,) if cell == audit.reference else (reference, other_scores):
+        worth = {name: math.inf if s is None else sign * s for name, s in scores.items()}
+        ordered.sort(key=worth.__getitem__)
+    return ordered
+
+
+def count_reordered_pairs(audit: BenchmarkAudit, cell: str) -> int:
+    """How many pairs of models have the opposite order in another administration."""
+    metric = leading_metric(audit)
+    scores = [
+        (first, second)
+        for respondent in audit.respondents
+        if (first := respondent.scores.get(metric)) is not None
+        and (second := respondent.cells.get(cell, {}).get(metric)) is not None
+    ]
+    return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(scores, 2))
+
+
+def budget_row(audit: BenchmarkAudit, source: str) -> BudgetRow:
+    """The row of a source in the leading metric's error budget; one that says `not_measured` where
+    there is none.
+    """
+    metric = leading_metric(audit)
+    return audit.budget.get(metric, ErrorBudget(metric=metric, rows=())).row(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the models in one administration, or by people's labels."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
+    """The order when asked, asked again, in other words, by another judge and by people."""
+    columns = [Order("asked", tuple(names_in_order(audit, audit.reference)))]
+    titles: Mapping[str, str] = {
+        "seed": "asked again",
+        "wording": "other wording",
+        "negation": "negated",
+        "judge": "other judge",
+    }
+    for source, title in titles.items():
+        administrations = budget_row(audit, source).other
+        columns += [Order(title, tuple(names_in_order(audit, c))) for c in administrations[:1]]
+    moves = budget_row(audit, "people").moves
+    if len(moves) == len(audit.respondents):
+        scores = {
+            respondent.name: (respondent.scores.get(leading_metric(audit)) or 0.0)
+            + (moves[respondent.name] or 0.0)
+            for respondent in audit.respondents
+        }
+        ranked = sorted(columns[0].names, key=lambda name: -better_sign(audit) * scores[name])
+        columns.append(Order("by people", tuple(ranked)))
+    return tuple(columns)
+
+
+def leaderboard(audit: BenchmarkAudit) -> Table:
+    """Respondents by the first audited metric, best first, with intervals and the places that
+    chance allows.
+    """
+    sets = tied_sets(audit)
+    positions = ranks(audit)
+    set_names = _set_names(sets)
+    # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
+    unaudited = [
+        name
+        for name in (audit.respondents[0].scores if audit.respondents else ())
+        if name not in audit.metrics and "." not in name
+    ]
+
+    columns = ["Respondent"]
+    for metric in audit.metrics:
+        columns += [metric, "95% interval"]
+    if positions:
+        columns.append("Place")
+    if sets:
+        columns.append("Tied set")
+    columns += unaudited
+
+    rows = []
+    for row in respondents_in_order(audit):
+        cells = [Text(short_name(row.name), row.name)]
+        for metric in audit.metrics:
+            low, high = row.intervals.get(metric) or (None, None)
+            cells += [Text(official_score(audit, row, metric)), Text(bracket_text(low, high))]
+        if positions:
+            cells.append(Text(position_text(positions.get(row.name))))
+        if sets:
+            cells.append(Text(", ".join(set_names.get(row.name, [])) or "alone"))
+        cells += [Text(official_score(audit, row, name)) for name in unaudited]
+        rows.append(tuple(cells))
+
+    return Table.for_page(
+        "Leaderboard",
+        tuple(columns),
+        tuple(rows),
+        right=tuple(i for i, name in enumerate(columns) if i and name != "Tied set"),
+        notes=tuple(_leaderboard_notes(audit, has_ties=bool(sets))),
+        signature=score_signature(audit),
+    )
+
+
+def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
+    """Respondent -> the names of the tied sets of several respondents that it is in."""
+    names: dict[str, list[str]] = {}
+    for i, group in enumerate(group for group in sets if len(group) > 1):
+        for respondent in group:
+            names.setdefault(respondent, []).append(set_name(i))
+    return names
+
+
+def _leaderboard_notes(audit: BenchmarkAudit, *, has_ties: bool) -> Iterator[str]:
+    """How the leaderboard is read."""
+    first = leading_metric(audit)
+    direction = audit.metrics[first]["better"]
+    yield (
+        f"Sorted by {first} ({direction} is better), administration:"
+        f" {administration_name(audit.reference)}. The intervals come from leaving out the"
+        f" {cluster_noun(audit)} one by one."
+    )
+    if has_ties:
+        yield (
+            "Respondents that share a letter form a tied set: their differences were not shown to"
+            " be more than chance."
+        )
+    else:
+        yield (
+            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
+        )
+    if any(row.printed for row in audit.respondents):
+        yield (
+            "Scores are rounded as the release prints them; intervals and all statistics come from"
+            " unrounded scores."
+        )
+
+
+def position_text(position_range: Any) -> str:
+    """The places on a leaderboard that chance allows.
+
+    >>> position_text([1, 3]), position_text([2, 2]), position_text(None)
+    ('1 to 3', '2', '–')
+    """
+    if not isinstance(position_range, (list, tuple)) or len(position_range) != 2:
+        return DASH
+    low, high = position_range
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def yes_ratios(audit: BenchmarkAudit) -> Table | None:
+    """The share of answers yes beside the share of questions whose right answer is yes, form by
+    form.
+    """
+    if not audit.truth_yes:
+        return None
+    cells = [
+        name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)
+    ]
+    truths = (Text(number(audit.truth_yes.get(Cell.parse(name).form))) for name in cells)
+    rows = [(Text("the right answers", muted=True), *truths)]
+    for row in respondents_in_order(audit):
+        shares = (Text(number(row.yes_ratio.get(name))) for name in cells)
+        rows.append((Text(short_name(row.name), row.name), *shares))
+    return Table.for_page(
+        "Share of yes answers",
+        ("Respondent", *map(administration_name, cells)),
+        tuple(rows),
+        tuple(range(1, len(cells) + 1)),
+        notes=(
+            (
+                "A share above that of the right answers is more yes than is right, as a habit of"
+                " saying yes (acquiescence) gives; a share below it is more no than is right."
+            ),
+        ),
+        signature=score_signature(audit),
+    )
+
+
+def response_bias(audit: BenchmarkAudit) -> Table | None:
+    """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
+    statistics = {
+        "parallel_forms.d_prime_shift": ("d′ in standard deviations", (0, 1)),
+        "parallel_forms.criterion_shift": ("c in standard deviations", (0, 1)),
+        "parallel_forms.acquiescence": ("acquiescence", ()),
+        "parallel_forms.coherence": ("coherent pairs", ("coherent",)),
+        "parallel_forms.position_bias": ("position bias V", ("v",)),
+    }
+    columns: list[str] = []
+    sources: list[tuple[Mapping[str, Any], Any]] = []
+    for indicator, (name, keys) in statistics.items():
+        if rows := detail_of(audit, indicator, "by_respondent"):
+            columns += [f"{name}, first", f"{name}, other"] if len(keys) > 1 else [name]
+            sources += [(rows, key) for key in keys or (None,)]
+    if not columns:
+        return None
+    table = []
+    for row in respondents_in_order(audit):
+        cells = [Text(number(_lookup_number(rows.get(row.name), key))) for rows, key in sources]
+        table.append((Text(short_name(row.name), row.name), *cells))
+    notes = (
+        (
+            "First: the original wording. Other: the parallel wording, whose right answers are"
+            " reversed. A pair of a question and its negation is coherent when the respondent says"
+            " yes to exactly one of them."
+        ),
+    )
+    if "acquiescence" not in columns:
+        notes = ("First: the original wording. Other: the parallel wording.",)
+    return Table.for_page(
+        "Response bias",
+        ("Respondent", *columns),
+        tuple(table),
+        tuple(range(1, len(columns) + 1)),
+        notes,
+        score_signature(audit),
+    )
+
+
+def _lookup_number(value: Any, key: Any) -> float | None:
+    """A respondent's figure: the value itself, or the one under a key."""
+    return finite_number(value if key is None or value is None else value[key])
+
+
+def lengths(audit: BenchmarkAudit) -> Table:
+    """The mean length of the answers in words for each administration, with the elasticity of the
+    score below.
+    """
+    columns = ("Respondent", *map(administration_name, audit.cells))
+    rows = []
+    for row in respondents_in_order(audit):
+        words = (Text(number(row.words.get(name), 1)) for name in audit.cells)
+        rows.append((Text(short_name(row.name), row.name), *words))
+    notes = [
+        f"Elasticity of {estimate.metric} ({administration_name(estimate.other)}):"
+        f" {_elasticity(estimate)}."
+        for estimate in audit.all_estimates
+        if estimate.indicator.endswith(".length_elasticity")
+    ]
+    return Table.for_page(
+        "Mean length of an answer in words",
+        columns,
+        rows=tuple(rows),
+        right=tuple(range(1, len(columns))),
+        notes=tuple(notes),
+        signature=score_signature(audit),
+    )
+
+
+def _elasticity(estimate: Estimate) -> str:
+    """How much longer answers score higher, in words, or why that is not printed."""
+    if reason := reason_withheld(estimate):
+        return f"withheld: {reason}"
+    interval = estimate.interval("model_population")
+    interval_note = (
+        f" ({interval_in_words(interval)} for others like them)" if interval is not None else ""
+    )
+    if estimate.value is None:
+        return f"not measured: {estimate.reason}{interval_note}"
+    return f"{number(estimate.value)} percent of score per percent of length{interval_note}"
+
+
+def states(audit: BenchmarkAudit) -> Table:
+    """How many answers ended in each state."""
+    occurring = [
+        state
+        for state in STATES
+        if any(counts.get(state) for counts in audit.state_counts.values())
+    ]
+    columns = [
+        state for state in STATES if state in occurring or state not in ("missing", "cut", "empty")
+    ]
+    rows: list[tuple[Text, ...]] = []
+    for row in respondents_in_order(audit):
+        for name in audit.cells:
+            counts = [row.states[name].get(state, 0) for state in columns]
+            numbers = (Text(f"{count:,}", muted=not count) for count in counts)
+            rows.append(
+                (
+                    Text(short_name(row.name), row.name),
+                    Text(administration_name(name), name),
+                    *numbers,
+                )
+            )
+    return Table.for_page(
+        "How the answers came out",
+        columns=("Respondent", "Administration", *columns),
+        rows=tuple(rows),
+        right=tuple(range(2, len(columns) + 2)),
+        notes=(
+            (
+                "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
+                " respondent declined to answer. truncated: cut off at the token limit, and scored"
+                " because it could be read. error: no answer came back. Only ok and truncated are"
+                " scored."
+            ),
+            *(["cut: cut off at the token limit before any word."] if "cut" in occurring else []),
+            *(["empty: the answer holds no word."] if "empty" in occurring else []),
+            *(
+                f"{administration_name(name)}: {advice}."
+                for name, counts in audit.state_counts.items()
+                if (advice := advice_on_cut(counts))
+            ),
+        ),
+        signature=score_signature(audit),
+    )
+
+
+def forms(audit: BenchmarkAudit) -> Table:
+    """The forms, with the rules that made them."""
+    return Table.for_page(
+        "Forms",
+        ("Form", "Items", "Left out", "Made by", "Content hash"),
+        rows=tuple(
+            (
+                Text(name),
+                Text(f"{row['items']:,}"),
+                Text(
+                    f"{row['left_out']:,}",
+                    small="; ".join(
+                        f"{n:,}: {reason}" for reason, n in row.get("reasons", {}).items()
+                    ),
+                ),
+                Text(
+                    ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
+                    small="; ".join(
+                        f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
+                    ),
+                ),
+                Text(row["digest"]),
+            )
+            for name, row in audit.forms.items()
+        ),
+        right=(1, 2),
+    )
+
+
+def findings(audit: BenchmarkAudit) -> Table | None:
+    """The linter's findings about the data."""
+    if not audit.findings:
+        return None
+    rows = [
+        (
+            Text(finding["name"], small=f"{finding['code']}, {finding['severity']}"),
+            Text(finding["sentence"], small=str(finding.get("remedy") or "")),
+            Text("\n".join(finding.get("examples", ()))),
+        )
+        for finding in audit.findings
+    ]
+    return Table.for_page("Found in the data", ("Finding", "What", "Examples"), rows)
+
+
+def judged_table(audit: BenchmarkAudit) -> Table | None:
+    """Every respondent's score beside the share that each other judge called faithful, and the
+    scores corrected with labels.
+    """
+    if not audit.respondents:
+        return None
+    cells = list(audit.respondents[0].judged)
+    metric = next(iter(audit.metrics), "")
+    corrections = {}
+    for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
+        rows = detail_of(audit, f"criterion.{statistic}", "by_respondent")
+        if isinstance(rows, Mapping) and rows:
+            corrections[statistic] = rows
+    if not cells and not corrections:
+        return None
+    titles = {
+        "prediction_powered": "corrected with labels (prediction-powered)",
+        "rogan_gladen": "corrected for the scorer's errors (Rogan and Gladen)",
+    }
+    table = []
+    for row in respondents_in_order(audit):
+        shares = [Text(number(row.judged.get(c))) for c in cells]
+        corrected = [_corrected_score(rows.get(row.name)) for rows in corrections.values()]
+        table.append(
+            (
+                Text(short_name(row.name), row.name),
+                Text(official_score(audit, row, metric)),
+                *shares,
+                *corrected,
+            )
+        )
+    columns = ["Respondent", metric]
+    for name in cells:
+        judge = Cell.parse(name).judge
+        if labelled_by(judge) == "people":
+            columns.append("share faithful, by people")
+        else:
+            columns.append(f"share faithful, by the benchmark's {judge} (a rule, no people)")
+    columns += [titles.get(statistic, statistic) for statistic in corrections]
+    by_people = who_labelled(audit).by_people
+    return Table.for_page(
+        f"The same answers, {'scored and labelled' if by_people else 'read a second time'}",
+        columns,
+        tuple(table),
+        tuple(range(1, len(columns))),
+        (),
+        score_signature(audit),
+    )
+
+
+def _corrected_score(value: Any) -> Text:
+    """A corrected score, with its interval where it has one."""
+    if isinstance(value, Mapping):
+        score = finite_number(value.get("score", value.get("value")))
+        return Text(number(score), small=bracket_text(value.get("low"), value.get("high")))
+    return Text(number(finite_number(value)))
+
+
+def warnings(audit: BenchmarkAudit) -> Table | None:
+    """The flags that the audit raised, each once with the list of what raised it; notes, which
+    change no decision, last.
+    """
+    if not audit.flags:
+        return None
+    grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
+    for flag in audit.flags:
+        grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
+    lines = []
+    for (note, name), flags in sorted(grouped.items(), key=lambda pair: pair[0][0]):
+        sentences = "\n".join(_flag_sentence(flag) for flag in flags)
+        lines.append(
+            (
+                Text(capital(flag_words(name)), name, small="note" if note else "warning"),
+                Text(sentences),
+                Text(capital(str(flags[0]["what_to_do"]))),
+            )
+        )
+    note_below = (
+        "A warning may change what the scores are used for; a note only says how a number was made."
+    )
+    return Table.for_page(
+        "Warnings and notes",
+        ("Warning", "What raised it", "What follows"),
+        lines,
+        notes=(note_below,),
+    )
+
+
+def _flag_sentence(flag: Mapping[str, Any]) -> str:
+    """A flag in words: metric, comparison and the numbers."""
+    sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
+    family = str(flag.get("about") or "")
+    title = FAMILIES.get(family, family)
+    subjects = [str(flag["metric"]), "" if sentence.startswith(title) else title]
+    return f"{', '.join(filter(None, subjects)) or 'the benchmark'}: {sentence}."
+
+
+def reason_against_total(audit: BenchmarkAudit) -> str:
+    """Why the parts should not be summed up in one total; empty where no flag says so."""
+    raised = {str(flag["flag"]) for flag in audit.flags}
+    if "NOT_ONE_THING" in raised:
+        return "The types do not make one score: report them apart."
+    if "FAVOURS_FAMILY" in raised:
+        return "A part favours one family: report the parts apart."
+    return ""
+
+
+def ceiling_note(audit: BenchmarkAudit) -> str:
+    """How many models have a score that does not differ from a full one, where a flag says that
+    they are too many.
+    """
+    top = find_estimate(audit, "discriminability.measures_up_to")
+    if top is None or "CEILING" not in top.flags:
+        return ""
+    count = len(top.detail.get("in_top") or ())
+    return (
+        f" {count} lie at {number(top.value, 2)} or better, where none is told from a full score."
+    )
+
+
+def people_scores_note(audit: BenchmarkAudit) -> str:
+    """The scores by people's labels, where people and no scorer scored the answers; else empty."""
+    if audit.scoring != "people":
+        return ""
+    metric = next(iter(audit.metrics))
+    count = sum(row.states.get(audit.reference, {}).get("ok", 0) for row in audit.respondents)
+    format_points = Points.for_metric(audit).format
+    model_scores = [
+        f"{short_name(row.name)} {format_points(row.scores.get(metric))}"
+        for row in respondents_in_order(audit)
+    ]
+    return (
+        f"By people: {', '.join(model_scores[:6])} ({metric}, {count:,} answers). No scorer stands"
+        " beside"
+        " them: --judge NAME adds one."
+    )
+
+
+def partial_answers_note(audit: BenchmarkAudit) -> str:
+    """Which respondents answered only a part of the questions, where others answered more."""
+    partial = [
+        f"{short_name(name)} ({percent(share)})" for name, share in answered_in_part(audit).items()
+    ]
+    if not partial:
+        return ""
+    names = join_names(partial) if len(partial) <= 4 else f"{len(partial)} models"
+    return f" Only a part of the questions was answered by {names}."

@@ -1,0 +1,658 @@
+"""The contents of a report as tables of text; numbers are rounded here and nowhere else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, Policy, indicator_named
+from hqm.auditing.audit import RespondentScores
+from hqm.imports.human_labels import by_people
+from hqm.indicators.indicator import INDICATOR_FAMILIES
+from hqm.scoring.rules import withheld
+from hqm.signature import short_signature
+
+# --- what estimates say beside their number ---
+
+
+@cache
+def default_policy() -> Policy:
+    """The policy that comes with HQM."""
+    return Policy.load()
+
+
+def goal(indicator: str, policy: Policy | None = None) -> tuple[float, str]:
+    """The minimum that a policy, or else the default one, requires of the lower end of an
+    indicator's interval, and which interval.
+    """
+    for candidate in (policy or default_policy(), default_policy()):
+        for requirement in candidate.require:
+            if (
+                requirement.indicator == indicator
+                and requirement.at_least is not None
+                and requirement.interval
+            ):
+                return requirement.at_least, requirement.interval
+    return 0.9, "fixed_models"
+
+
+def finite_number(value: object) -> float | None:
+    """A finite number, or None for any other value that an edited audit may hold.
+
+    >>> finite_number(0.5), finite_number(True), finite_number("0.5"), finite_number(float("nan"))
+    (0.5, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def is_by_oracle(estimate: Estimate) -> bool:
+    """Whether a comparison is with an oracle, a rule of the benchmark with the right answers."""
+    return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(
+        estimate
+    )
+
+
+def expected_power(estimate: Estimate | None) -> float | None:
+    """The share of planted wrong labels that this design would find; None where it was not
+    estimated.
+    """
+    stated = estimate.detail.get("power") if estimate is not None else None
+    return finite_number(stated.get("found") if isinstance(stated, Mapping) else stated)
+
+
+# --- names in words ---
+
+FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
+"""Family -> what reports call it, in the order in which they show it."""
+TASKS = {
+    "yes_no": "yes/no",
+    "choice": "multiple choice",
+    "caption": "captioning",
+    "vqa": "short answers",
+}
+
+
+FLAG_WORDS = {
+    "FEW_MODELS": "few respondents",
+    "FAMILY_DEPENDENCE": "relatives score alike",
+    "DOMINANT_MODEL": "one respondent decides this",
+    "RANGE_INFLATED": "the best lie too close together for this reliability",
+    "NOISE_FLOOR": "single answers repeat little better than coin flips",
+    "MEAN_SHIFT": "the mean moved",
+    "DRIFT": "scores moved between runs",
+    "DETERMINISTIC": "answers were drawn without chance",
+    "EXPECTED": "computed from probabilities, not observed",
+    "NON_PARALLEL": "below chance on the other form",
+    "CEILING": "the best are not told apart",
+    "FLOOR": "the weakest are not told apart",
+    "CHANCE": "no better than a blind answer",
+    "ATTENUATION": "the judged sample is short",
+    "LENGTH_CONFOUND": "benchmarks of different length",
+    "AVERAGED_COEFFICIENTS": "coefficients that must not be averaged",
+    "UNPARSED": "answers without a score",
+    "WITHHELD": "refused or empty answers are scored",
+    "REVERSED": "one score was turned round",
+    "NEGATIVE_COMPONENT": "a variance below zero was taken as zero",
+    "MISSING": "items without a score",
+    "REDUNDANT": "more items than the order of these respondents needs",
+    "CAPPED": "the correlation was cut at 1",
+    "JUDGE_DIF": "errs differently for different respondents",
+    "LABELS_NOT_RANDOM": "people labelled no random sample",
+    "STALE_LABELS": "labels of answers that have changed since",
+    "RANK_DEFICIENT": "more items than respondents",
+    "ZERO_VARIANCE_ITEMS": "some items do not vary",
+    "HEYWOOD": "one type carries the factor alone",
+    "NOT_ONE_THING": "the types do not make one score",
+    "FAVOURS_FAMILY": "a part favours one family",
+    "REMEMBERED": "a respondent may have met the questions",
+    "UNBOUNDED": "an end of the interval does not exist",
+}
+"""Flag -> what reports say in its place; the constant stands behind it, for who looks it up."""
+
+
+def flag_words(flag: str) -> str:
+    """A flag in words.
+
+    >>> flag_words("DOMINANT_MODEL"), flag_words("NEW_FLAG")
+    ('one respondent decides this', 'new flag')
+    """
+    return FLAG_WORDS.get(flag, flag.replace("_", " ").lower())
+
+
+def statistic_name(statistic: str) -> str:
+    """A statistic in words.
+
+    >>> statistic_name("icc_a1"), statistic_name("mean_shift")
+    ('ICC(A,1), agreement', 'mean shift')
+    """
+    indicator = indicator_named(statistic)
+    return indicator.title if indicator is not None else statistic.replace("_", " ")
+
+
+def meaning_of(statistic: str) -> str:
+    """What a statistic is, in a sentence; nothing for one that is not listed."""
+    indicator = indicator_named(statistic)
+    return indicator.meaning if indicator is not None else ""
+
+
+def digits_of(statistic: str) -> int:
+    """How many decimals a statistic is shown with.
+
+    >>> digits_of("dead_items"), digits_of("pearson")
+    (0, 3)
+    """
+    indicator = indicator_named(statistic)
+    return indicator.digits if indicator is not None else 3
+
+
+def is_headline(family: str, statistic: str) -> bool:
+    """Whether a terminal shows this statistic; it shows every statistic of a family that is not in
+    the registry.
+
+    >>> is_headline("test_retest", "rho_g"), is_headline("test_retest", "drift")
+    (True, False)
+    >>> is_headline("agreement", "pearson")
+    True
+    """
+    if family not in INDICATOR_FAMILIES:
+        return True
+    indicator = indicator_named(f"{family}.{statistic}")
+    return indicator is not None and family in (headline.name for headline in indicator.headline)
+
+
+def spelled_out(sentence: str) -> str:
+    """A flag's sentence with the names of the indicators in words.
+
+    >>> spelled_out("test_retest.gain is 0.272")
+    'Test-retest, gain over coin flips is 0.272'
+    """
+
+    def words(match: re.Match[str]) -> str:
+        family, statistic = match.group(1), match.group(2)
+        return (
+            f"{FAMILIES[family]}, {statistic_name(statistic)}"
+            if family in FAMILIES
+            else match.group(0)
+        )
+
+    return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
+
+
+def capital(text: str) -> str:
+    """A text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+DASH = "–"
+ORACLE_TITLE = "Oracle (no people)"
+
+
+Mark = Literal["", "best", "second"]
+Kind = Literal["text", "number", "interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One cell, or one part of a sentence, with what is shown on demand."""
+
+    text: str
+    tooltip: str = ""
+    """A signature, a reason or a full name, shown when the pointer rests on the text."""
+    muted: bool = False
+    link: str = ""
+    """The anchor that it links to: the signature of an estimate."""
+    small: str = ""
+    """A second line in small print, such as the name of the statistic or an interval."""
+    heat: int | None = None
+    """A step from 0 (worst) to 6 (best) that colours the cell."""
+    bar: str = ""
+    """The length of a bar behind the text, in percent."""
+    mark: Mark = ""
+    """`best` or `second` where tests separate the number from the rest of its column."""
+    value: float | None = None
+    """The number behind the text, not rounded; None where there is none."""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: text, a number, or a number with its interval; columns of one group share a
+    heading.
+    """
+
+    title: str
+    kind: Kind = "number"
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a page or of a paper, with a caption and notes."""
+
+    name: str
+    """By which LaTeX refers to it; empty for a table of a page."""
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    notes: tuple[str, ...] = ()
+    fold: str = ""
+    """The line that opens it, where the page shows it behind a fold."""
+    signature: str = ""
+    """What the numbers were made of, where they are not estimates with signatures of their own."""
+
+    @classmethod
+    def for_page(
+        cls,
+        caption: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[Text, ...]],
+        right: Sequence[int] = (),
+        notes: tuple[str, ...] = (),
+        signature: str = "",
+    ) -> Table:
+        """Return a table of a page; the columns at the indices `right` hold numbers, and are
+        aligned to the right.
+        """
+        heads = [Column(c, "number" if i in right else "text") for i, c in enumerate(columns)]
+        return cls("", caption, tuple(heads), tuple(rows), notes, signature=signature)
+
+    @property
+    def right(self) -> tuple[int, ...]:
+        """The places of the columns that hold numbers."""
+        return tuple(i for i, column in enumerate(self.columns) if column.kind != "text")
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The headings, with their group where a heading stands twice."""
+        titles = [column.title for column in self.columns]
+        return tuple(
+            f"{c.group}: {c.title}" if c.group and titles.count(c.title) > 1 else c.title
+            for c in self.columns
+        )
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with fixed digits and a typographic minus sign, or a dash where there is no number.
+
+    >>> number(0.94328), number(-0.5, 1), number(None), number(0.99999999)
+    ('0.943', '−0.5', '–', 'above 0.999999')
+    """
+    if value is None or not math.isfinite(value):
+        return DASH
+    # more digits where these would show 1 for a number below 1
+    if digits >= 3 and abs(value) < 1:
+        digits = next(
+            (d for d in (digits, 4, 6) if d >= digits and float(f"{abs(value):.{d}f}") < 1),
+            0,
+        )
+        if not digits:  # nearer to 1 than can be read
+            return "above 0.999999" if value > 0 else "below −0.999999"
+    text = f"{value:.{digits}f}"
+    zero = float(text) == 0
+    return text.lstrip("-") if zero else text.replace("-", "−")
+
+
+def small_number(value: float | None) -> str:
+    """A number in score units with two digits that say something, and at least three decimals.
+
+    >>> small_number(0.000212), small_number(0.0414), small_number(0.25), small_number(0.0)
+    ('0.00021', '0.041', '0.250', '0.000')
+    """
+    if value is None or not math.isfinite(value) or value == 0:
+        return number(value)
+    return number(value, min(6, max(3, 1 - math.floor(math.log10(abs(value))))))
+
+
+def threshold(value: float) -> str:
+    """A threshold with all the decimals it was given, and at least two.
+
+    >>> threshold(0.9), threshold(0.995)
+    ('0.90', '0.995')
+    """
+    return number(value, max(2, len(f"{value:g}".partition(".")[2])))
+
+
+def interval_text(interval: Interval | None, digits: int = 3) -> str:
+    """An interval in brackets, or its lower end where it is one-sided.
+
+    >>> interval_text(Interval(0.9, 0.98, "fixed_models", ""))
+    '[0.900, 0.980]'
+    >>> interval_text(Interval(0.9, math.inf, "model_population", ""))
+    'at least 0.900'
+    >>> interval_text(Interval(0.9999999, 1 - 1e-9, "fixed_models", ""))
+    'above 0.999999'
+    """
+    return "" if interval is None else bracket_text(interval.low, interval.high, digits)
+
+
+def lower_end(low: float, digits: int = 3) -> str:
+    """A lower end without an upper one; -1 is no bound of a correlation.
+
+    >>> lower_end(0.9), lower_end(-1.0)
+    ('at least 0.900', 'no lower end')
+    """
+    return "no lower end" if round(low, digits) <= -1 else f"at least {number(low, digits)}"
+
+
+def interval_in_words(span: Interval, digits: int = 3) -> str:
+    """An interval with its level.
+
+    >>> interval_in_words(Interval(0.9, 0.98, "fixed_models", ""))
+    '95% interval [0.900, 0.980]'
+    >>> interval_in_words(Interval(0.9, math.inf, "model_population", ""))
+    'at least 0.900 with 95% confidence'
+    """
+    if span.one_sided:
+        return f"{interval_text(span, digits)} with {span.level:.0%} confidence"
+    return f"{span.level:.0%} interval {interval_text(span, digits)}"
+
+
+def bracket_text(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Two ends in brackets, or the lower one where the upper one is open; nothing without a lower
+    end.
+    """
+    if low is None:
+        return ""
+    if high is None or high == math.inf:
+        return lower_end(low, digits)
+    ends = number(low, digits), number(high, digits)
+    if ends[0] == ends[1] and " " in ends[0]:
+        return ends[0]  # both nearer to 1 than can be read
+    return f"[{ends[0]}, {ends[1]}]"
+
+
+def short_name(name: str) -> str:
+    """The name of a respondent without its kind, folder and address.
+
+    >>> short_name("hf/shapes:steady"), short_name("hf/llava-hf/llava-1.5-7b-hf")
+    ('steady', 'llava-1.5-7b-hf')
+    >>> short_name("recorded/llava")
+    'llava'
+    >>> short_name("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1")
+    'Qwen2-VL'
+    """
+    plain = name.partition("?")[0].partition("@http")[0]
+    return plain.rpartition("/")[2].rpartition(":")[2] or name
+
+
+def administration_name(text: str) -> str:
+    """An administration in a few words.
+
+    >>> administration_name("form=original|run=1|judge=rule")
+    'original, 2nd run'
+    >>> administration_name("form=parallel|run=0|judge=rule")
+    'parallel'
+    """
+    parsed = Cell.parse(text)
+    count = parsed.run + 1
+    # 11th, 12th and 13th
+    endings = {} if count % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}
+    words = (
+        parsed.form,
+        f"{count}{endings.get(count % 10, 'th')} run" if parsed.run else "",
+        f"judged by {parsed.judge}" if parsed.judge != "rule" else "",
+        parsed.sight,
+        f"pictures at {parsed.resolution}%" if parsed.resolution else "",
+        f"stopped ({parsed.until})" if parsed.until else "",
+    )
+    return ", ".join(filter(None, words))
+
+
+def decimals_of(estimate: Estimate) -> int:
+    """How many decimals print the two ends of an estimate's narrowest interval differently.
+
+    >>> narrow = Interval(0.99760, 0.99835, "fixed_models", "")
+    >>> decimals_of(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
+    4
+    """
+    widths = [
+        i.high - i.low
+        for i in estimate.intervals
+        if math.isfinite(i.high - i.low) and i.high > i.low
+    ]
+    decimals = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
+    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, decimals))
+
+
+def estimate_text(estimate: Estimate) -> Text:
+    """An estimate's number with the decimals that its intervals call for and its signature on
+    demand, or a dash with the reason.
+    """
+    tooltip = "\n".join(filter(None, (estimate.reason, estimate.signature)))
+    statistic = estimate.indicator.rpartition(".")[2]
+    value = (
+        p_value(estimate.value)
+        if meaning_of(statistic).startswith("P-value")
+        else number(estimate.value, decimals_of(estimate))
+    )
+    text = f"{value}{withheld_note(estimate)}"
+    return Text(text, tooltip, estimate.status != "ok", link=anchor(estimate.signature))
+
+
+def withheld_note(estimate: Estimate) -> str:
+    """The flag WITHHELD and its count, for a number that scores refused or empty answers; else
+    nothing.
+    """
+    return f" WITHHELD {estimate.detail['withheld']:,}" if "WITHHELD" in estimate.flags else ""
+
+
+def withheld_score_note(audit: BenchmarkAudit, row: RespondentScores) -> str:
+    """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld
+    answers; else nothing.
+    """
+    count = withheld(row.states.get(audit.reference, {}))
+    return (
+        f" WITHHELD {count:,}"
+        if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags)
+        else ""
+    )
+
+
+def official_score(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
+    """A respondent's score as the release prints it, where it rounds, else with three digits;
+    flagged if withheld.
+    """
+    score = row.printed.get(metric) or number(row.scores.get(metric))
+    return f"{score}{withheld_score_note(audit, row)}"
+
+
+def anchor(signature: str) -> str:
+    """The anchor of a signature on the page.
+
+    >>> anchor("benchmark:pope@1|answers:0")
+    's-fb3dee031250'
+    """
+    return f"s-{short_signature(signature)}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share in percent; only an exact 0 or 1 is shown as 0% or 100%.
+
+    >>> percent(0.256), percent(0.0004), percent(0.9999), percent(None)
+    ('26%', 'under 1%', 'over 99%', '–')
+    """
+    if share is None or not math.isfinite(share):
+        return DASH
+    text = f"{100 * share:.{digits}f}"
+    # a share that is rounded to 0% or 100% would read as none or all
+    if float(text) == 0 and share > 0:
+        return "under 1%"
+    if float(text) == 100 and share < 1:
+        return "over 99%"
+    return f"{text.replace('-', '−')}%"
+
+
+def rough_percent(share: float) -> str:
+    """A share that is known roughly, in percent.
+
+    >>> rough_percent(0.256), rough_percent(0.9999)
+    ('about 26%', 'over 99%')
+    """
+    text = percent(share)
+    return text if text.startswith(("over", "under")) else f"about {text}"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value, with a bound where three digits would show 0 or 1.
+
+    >>> p_value(0.0213), p_value(0.00001), p_value(None)
+    ('0.021', 'below 0.001', '–')
+    """
+    if value is not None and 0 <= value < 0.001:
+        return "below 0.001"
+    return "above 0.999" if value is not None and value > 0.999 else number(value)
+
+
+def find_estimate(
+    audit: BenchmarkAudit, indicator: str, metric: str = "", administration: str | None = None
+) -> Estimate | None:
+    """The first estimate of this indicator and metric, the leading one unless named, and of this
+    other administration if one is named.
+
+    Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
+    criterion.
+    """
+    key = (indicator, metric or leading_metric(audit))
+    estimates = (e for e in audit.all_estimates if (e.indicator, e.metric) == key)
+    # older audits name estimates by an oracle `criterion` too
+    people_only = indicator.startswith("criterion.")
+    return next(
+        (
+            e
+            for e in estimates
+            if administration in (None, e.other) and not (people_only and is_by_oracle(e))
+        ),
+        None,
+    )
+
+
+def detail_of(audit: BenchmarkAudit, indicator: str, key: str, metric: str = "") -> Any:
+    """What an estimate holds under a key of its detail; None where there is no such estimate."""
+    estimate = find_estimate(audit, indicator, metric)
+    return estimate.detail.get(key) if estimate is not None else None
+
+
+def cluster_noun(audit: BenchmarkAudit) -> str:
+    """What is left out one by one for the intervals: pictures, or items where there are no
+    pictures.
+    """
+    return "pictures" if audit.images else "items"
+
+
+def leading_metric(audit: BenchmarkAudit) -> str:
+    """The first audited metric, which the first screen is about."""
+    return next(iter(audit.metrics), "")
+
+
+def family_title(estimate: Estimate) -> str:
+    """The title of an estimate's family; an oracle's estimates have a title of their own."""
+    family = estimate.indicator.partition(".")[0]
+    return ORACLE_TITLE if is_by_oracle(estimate) else FAMILIES.get(family, family)
+
+
+def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
+    """The interval that a table shows of an estimate.
+
+    Pearson's interval for these respondents on reruns is left out: rho_G answers the same question
+    from the items.
+    """
+    if estimate.indicator == "test_retest.pearson" and inference == "fixed_models":
+        return None
+    return estimate.interval(inference)
+
+
+def lost_note(estimate: Estimate) -> str:
+    """How many respondents and items an estimate used, and which share it left out; else empty."""
+    used = {"respondents": estimate.n_respondents, "items": estimate.n_items}
+    shares = {kind: finite_number(estimate.detail.get(f"{kind}_left_out")) or 0.0 for kind in used}
+    return "; ".join(
+        f"{used[kind]:,} {kind} used, {percent(share, 1)} left out"
+        for kind, share in shares.items()
+        if 0 < share < 1
+    )
+
+
+def indicators_brief(audit: BenchmarkAudit) -> Table:
+    """The main estimates in the width of a terminal, with the intervals for these models and for
+    others like them.
+    """
+    rows, reasons = [], []
+    for estimate in audit.all_estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        if not is_headline(family, statistic) or estimate.status == "not_applicable":
+            continue
+        name = f"{family_title(estimate)}, {statistic_name(statistic)}"
+        if family == "generalizability" and estimate.detail.get("varied"):
+            name += f", over {estimate.detail['varied']}s"
+        if estimate.facet == "resolution":
+            name += f", at {Cell.parse(estimate.other).resolution}%"
+        spans = [
+            interval_text(shown_interval(estimate, kind), decimals_of(estimate))
+            for kind in ("fixed_models", "model_population")
+        ]
+        rows.append(
+            (Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans))
+        )
+        notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
+        if notes:
+            reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
+    order = list(FAMILIES)
+    rows.sort(
+        key=lambda row: order.index(row[0].tooltip) if row[0].tooltip in order else len(order)
+    )
+    return Table.for_page(
+        "Indicators",
+        columns=("indicator", "metric", "value", "these models", "other models"),
+        rows=tuple(rows),
+        right=(2, 3, 4),
+        notes=tuple(reasons),
+    )
+
+
+def record_table(audit: Audit) -> Table:
+    """How the audit was made."""
+    # tokens and seconds of each respondent are for `hqm design`
+    entries = {key: value for key, value in audit.record.items() if key != "costs"}
+    rows = [("HQM", audit.hqm_version), ("command", audit.command), *_flatten("", entries)]
+    return Table.for_page(
+        "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
+    )
+
+
+def identity_table(audit: Audit) -> Table:
+    """How every respondent was asked: weights, device, sampling, seed."""
+    identity_by_name: dict[str, dict[str, object]] = {}
+    for benchmark in audit.audits:
+        for row in benchmark.respondents:
+            identity = {
+                k: v
+                for k, v in row.identity.items()
+                if k not in ("kind", "max_tokens", "model") and v is not None
+            }
+            identity_by_name.setdefault(row.name, identity)
+    keys = list(dict.fromkeys(key for identity in identity_by_name.values() for key in identity))
+    return Table.for_page(
+        "How each respondent was asked",
+        ("Respondent", *(key.replace("_", " ") for key in keys)),
+        rows=tuple(
+            (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
+            for name, identity in identity_by_name.items()
+        ),
+    )
+
+
+def _flatten(prefix: str, data: object) -> Iterable[tuple[str, str]]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _flatten(f"{prefix}.{key}" if prefix else str(key), value)
+    elif isinstance(data, (list, tuple)):
+        yield prefix, ", ".join(map(str, data))
+    elif data is not None:
+        yield prefix, str(data)

@@ -1,0 +1,516 @@
+"""Tables of hallucination types: the scores by type, what each type has, whether its own score is
+worth reporting, and what a total over them rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hqm.reports.figures.drawings import DotRow, Figure, dots, error_curves
+from hqm.reports.pages.phrases import capped_count, join_names, number_word, verb_form
+from hqm.reports.tables import score_tables
+from hqm.reports.tables.score_tables import respondents_in_order, score_signature
+from hqm.reports.tables.table import (
+    DASH,
+    Table,
+    Text,
+    administration_name,
+    capital,
+    find_estimate,
+    finite_number,
+    number,
+    short_name,
+)
+
+from hqm import BenchmarkAudit, Estimate
+from hqm.auditing.definitions import types_measured
+
+STEPS = 7
+"""How many colours the heat map has."""
+
+
+def types_title(audit: BenchmarkAudit) -> str:
+    """Which types may be scored alone."""
+    measured = [row for row in types_measured(audit) if row.items]
+    reportable = [row.type for row in measured if row.stands_alone]
+    chance = [row.type for row in measured if row.at_chance]
+    leaking = [row.type for row in measured if row.leaks]
+    missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
+    tail = ""
+    if chance:
+        tail += f"; {_type_names(chance)} {verb_form(len(chance), 'is', 'are')} at chance"
+    if leaking:
+        tail += f"; answers leak in {_type_names(leaking)}"
+    if len(reportable) == len(measured):
+        return "Every type can be scored alone"
+    if reportable:
+        subject = (
+            join_names(reportable)
+            if len(reportable) <= 2
+            else f"{number_word(len(reportable))} of {len(measured)}"
+        )
+        return f"{capital(subject)} can be scored alone{tail}"
+    if not missing:
+        return f"No type can be scored alone{tail}"
+    low, high = map(capped_count, (min(missing), max(missing)))
+    range_text = low if low == high else f"between {low} and {high}"
+    return f"No type can be scored alone{tail or f': each needs {range_text} more items'}"
+
+
+def _type_names(types: Sequence[str]) -> str:
+    """Types by name, or of many how many."""
+    return join_names(types) if len(types) <= 4 else f"{len(types)} types"
+
+
+def by_type(audit: BenchmarkAudit) -> Table | None:
+    """Respondents by hallucination type, coloured from worst to best; None where no item has a
+    type.
+    """
+    types = [
+        kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)
+    ]
+    if not types:
+        return None
+    first = next(iter(audit.metrics))
+    step = _heat(
+        values=[
+            v
+            for row in audit.respondents
+            for kind in types
+            if (v := row.by_type.get(kind)) is not None
+        ],
+        lower=audit.metrics[first]["better"] == "lower",
+    )
+    rows = []
+    for row in respondents_in_order(audit):
+        cells = [
+            Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind)))
+            for kind in types
+        ]
+        rows.append((Text(short_name(row.name), row.name), *cells))
+    return Table.for_page(
+        f"Respondents by type: {first}",
+        ("Respondent", *types),
+        tuple(rows),
+        tuple(range(1, len(types) + 1)),
+        notes=(
+            (
+                f"{first}, administration: {administration_name(audit.reference)}. The colours run"
+                " from the worst"
+                " cell (pale) to the best cell (strong)."
+            ),
+        ),
+        signature=score_signature(audit),
+    )
+
+
+def _heat(values: Sequence[float], lower: bool) -> Any:
+    low, high = (min(values), max(values)) if values else (0.0, 0.0)
+
+    def step(value: float | None) -> int | None:
+        if value is None or high == low:
+            return None
+        share = (value - low) / (high - low)
+        return min(int((1 - share if lower else share) * STEPS), STEPS - 1)
+
+    return step
+
+
+def coverage(audit: BenchmarkAudit) -> Table:
+    """The eight types with their items, pictures and wordings, their standard error in this audit,
+    and what is missing.
+    """
+    estimated = find_estimate(audit, "types.index") is not None
+    measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
+    counts = {"items": "Items", "images": "Pictures", "wordings": "Distinct wordings"}
+    if not audit.images:
+        del counts["images"]
+    lines = []
+    for kind, row in audit.coverage.items():
+        measurement = measured.get(kind)
+        state, lacking = str(row["state"]), DASH
+        if measurement is not None:
+            state = f"{state}, {'measurable' if measurement.measurable else 'not measurable'}"
+            lacking = DASH if measurement.at_chance else f"{measurement.missing:,}"
+            state += ", at chance" if measurement.at_chance else ""
+        lines.append(
+            (
+                Text(kind),
+                Text(state, muted=not row["items"]),
+                *(Text(f"{row[k]:,}") for k in counts),
+                Text(
+                    number(
+                        measurement.error
+                        if measurement is not None and measurement.measured
+                        else None,
+                        4,
+                    )
+                ),
+                Text(lacking),
+            )
+        )
+    return Table.for_page(
+        "Coverage of types",
+        columns=(
+            "Type",
+            "State",
+            *counts.values(),
+            "Standard error",
+            "Items missing",
+        ),
+        rows=tuple(lines),
+        right=tuple(range(2, 4 + len(counts))),
+        notes=(
+            (
+                "By design: the benchmark asks about nothing else, although its release has no type"
+                " labels. Claimed: the benchmark says that it measures the type, but no item is"
+                " known to do so, and the type cannot be scored. A type is measurable when the"
+                " standard error of a respondent's score on it (root mean square over these"
+                " respondents, items of a cluster together) is .03 or less at its one-sided 95 %"
+                " upper end in this audit; the last"
+                " column says about how many more such items that takes."
+            ),
+        ),
+        signature=score_signature(audit),
+    )
+
+
+def added_value(audit: BenchmarkAudit) -> Table | None:
+    """Whether the score of a type says more about that type than the total score does."""
+    estimate = find_estimate(audit, "types.added_value")
+    kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
+    if estimate is None or not kinds:
+        return None
+    lines = [
+        (
+            Text(str(row.get("type"))),
+            Text(str(row.get("items"))),
+            Text(number(finite_number(row.get("by_subscore")))),
+            Text(number(finite_number(row.get("by_total")))),
+            Text(_worth(row), muted=row.get("status") != "ok"),
+        )
+        for row in kinds
+    ]
+    return Table.for_page(
+        "Is a type's own score worth reporting?",
+        columns=(
+            "Type",
+            "Items",
+            "Predicted by its own score",
+            "Predicted by the total",
+            "Own score worth reporting",
+        ),
+        rows=tuple(lines),
+        right=(1, 2, 3),
+        notes=(
+            (
+                "How much of the type's true score its own items predict, and how much of it the"
+                " total predicts (Haberman). Yes: the 95% interval of the difference over"
+                " respondents lies above 0."
+            ),
+        ),
+        signature=estimate.signature,
+    )
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    """Whether a type's own score is worth reporting, as far as its interval supports it."""
+    if row.get("status") != "ok":
+        return f"not measured: {row.get('reason', '')}"
+    if row.get("adds") and row.get("certain"):
+        return "yes"
+    return f"not shown; the estimate favours {'it' if row.get('adds') else 'the total'}"
+
+
+# --- what a total rests on ---
+
+
+@dataclass(frozen=True, slots=True)
+class _DetailTable:
+    """A table of the rows that an estimate's detail holds under `key`: its title, its headings with
+    the keys of a row, its note, and its drawing.
+    """
+
+    indicator: str
+    key: str
+    title: str
+    columns: Mapping[str, str]
+    note: Callable[[Estimate], str]
+    draw: Callable[[_DetailTable, BenchmarkAudit, Estimate], str]
+
+
+def _unidimensionality_note(estimate: Estimate) -> str:
+    visible, shared = (finite_number(estimate.detail.get(key)) for key in ("visible", "shared"))
+    power_note = (
+        f"Nothing larger than a standard deviation of {number(visible, 1)} logits would have been"
+        " missed (80% power)."
+        if visible is not None
+        else "Strengths of 2 logits would have been missed."
+    )
+    return (
+        "What models have in a type beyond one ability, as a standard deviation in logits. All"
+        f" types together: {number(estimate.value, 2)}, p ="
+        f" {number(finite_number(estimate.detail.get('p')))}. True scores of two types correlate by"
+        f" {number(shared, 2)}. {power_note}"
+    )
+
+
+def _family_note(estimate: Estimate) -> str:
+    test_note = (
+        "p is adjusted over all rows (Holm)."
+        if estimate.detail.get("tested")
+        else "With fewer than 10 models against 10 others this describes these models; it is no"
+        " test."
+    )
+    return (
+        "How much easier (or harder, below 0) a part is for a family than its answers to the other"
+        f" parts let expect, in logits, with a 95% interval over models. {test_note} From 0.64 on"
+        " the"
+        " Educational Testing Service calls a difference large."
+    )
+
+
+def _precision_note(estimate: Estimate) -> str:
+    models = [short_name(str(name)) for name in estimate.detail.get("in_top") or ()]
+    models_note = f" There: {', '.join(models)}." if models else " No model lies there."
+    return (
+        "The standard error of a score where the score is: over other items of the same kind"
+        " (Lord), and over these items, as differences between models have it (Rasch). From"
+        f" {number(estimate.value)} on (or better), a model is not told from a full score with 80%"
+        f" power.{models_note}"
+    )
+
+
+def _exposure_note(claim: str) -> Callable[[Estimate], str]:
+    def note(estimate: Estimate) -> str:
+        return (
+            f"{claim}: {number(estimate.value)} on average, which may be difficulty. What one model"
+            " has beyond the others may be memory, or its own strength; p is adjusted over models"
+            " (Holm)."
+        )
+
+    return note
+
+
+def _draw_numbers(*lines: float) -> Callable[[_DetailTable, BenchmarkAudit, Estimate], str]:
+    """Draw each row's number, with its interval where it has one, beside these lines."""
+
+    def draw(spec: _DetailTable, _audit: BenchmarkAudit, estimate: Estimate) -> str:
+        keys = set(spec.columns.values())
+        (key,) = keys & {"own", "logits"}
+        rows = [
+            DotRow(
+                ", ".join(
+                    short_name(str(row[k])) for k in ("type", "part", "group", "name") if k in row
+                ),
+                (value,),
+                finite_number(row.get("low")),
+                finite_number(row.get("high")),
+            )
+            for row in _detail_rows(spec, estimate)
+            if (value := finite_number(row.get(key))) is not None
+        ]
+        detectable = finite_number(estimate.detail.get("visible"))
+        reference_lines = (*lines, detectable) if detectable is not None else lines
+        unit = "difference of scores" if "name" in keys else "logits"
+        return dots(rows, unit, spec.title, reference_lines) if rows else ""
+
+    return draw
+
+
+def _draw_error_curves(spec: _DetailTable, audit: BenchmarkAudit, estimate: Estimate) -> str:
+    metric = estimate.metric
+    rows = _detail_rows(spec, estimate)
+    curves = {
+        "other items": [(float(row["score"]), float(row["other_items"])) for row in rows],
+        "these items": [(float(row["score"]), float(row["these_items"])) for row in rows],
+    }
+    scores = [row.cells.get(audit.reference, {}).get(metric) for row in audit.respondents]
+    end = 0.0 if audit.metrics[metric].get("better") == "lower" else 1.0
+    tied_range = (finite_number(estimate.value) or end, end)
+    return error_curves(curves, tied_range, [s for s in scores if s is not None], spec.title)
+
+
+_EXPOSURE_COLUMNS = {
+    "Model": "name",
+    "Difference": "own",
+    "From": "low",
+    "To": "high",
+    "Beyond the others": "beyond_others",
+    "p": "p",
+}
+_FAMILY_COLUMNS = {
+    "Part": "part",
+    "Family": "group",
+    "Its models": "members",
+    "Others": "others",
+    "Logits": "logits",
+    "From": "low",
+    "To": "high",
+    "p": "p",
+}
+_DETAIL_TABLES = (
+    _DetailTable(
+        "consistency.own_strengths",
+        "types",
+        "Is one score one thing?",
+        {"Type": "type", "Items": "items", "Own strength (logits)": "own"},
+        _unidimensionality_note,
+        _draw_numbers(),
+    ),
+    _DetailTable(
+        "types.family_types",
+        "parts",
+        "Types that favour a family",
+        _FAMILY_COLUMNS,
+        _family_note,
+        _draw_numbers(-0.64, 0.64),
+    ),
+    _DetailTable(
+        "types.family_keys",
+        "parts",
+        "Sides of the key that favour a family",
+        _FAMILY_COLUMNS,
+        _family_note,
+        _draw_numbers(-0.64, 0.64),
+    ),
+    _DetailTable(
+        "discriminability.measures_up_to",
+        "errors",
+        "Where does it measure?",
+        {"Score": "score", "Error, other items": "other_items", "These items": "these_items"},
+        _precision_note,
+        _draw_error_curves,
+    ),
+    _DetailTable(
+        "parallel_forms.released_advantage",
+        "by_respondent",
+        "The released wording beside its rewordings",
+        _EXPOSURE_COLUMNS,
+        _exposure_note(
+            "How much higher the released wording scores than the mean of its rewordings"
+        ),
+        _draw_numbers(0.0),
+    ),
+    _DetailTable(
+        "items.older_advantage",
+        "by_respondent",
+        "Older items beside newer ones",
+        _EXPOSURE_COLUMNS,
+        _exposure_note("How much higher the older half of the items scores than the newer one"),
+        _draw_numbers(0.0),
+    ),
+)
+
+
+def structure_tables(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
+    """Every table of `_DETAIL_TABLES` for which the leading metric has rows, and its drawing."""
+    pairs = ((spec, find_estimate(audit, spec.indicator)) for spec in _DETAIL_TABLES)
+    measured = [(spec, e) for spec, e in pairs if e is not None and _detail_rows(spec, e)]
+    figures = [
+        Figure(svg, _CAPTIONS[spec.key], e.signature)
+        for spec, e in measured
+        if (svg := spec.draw(spec, audit, e))
+    ]
+    return [_detail_table(spec, e) for spec, e in measured], figures
+
+
+_CAPTIONS = {
+    "types": "What models have of their own in each type; to the right of the broken line it would"
+    " hardly have been missed.",
+    "parts": "Beyond the broken lines a difference is called large.",
+    "errors": "Models in the shaded range are not told from a full score; each stroke is a model.",
+    "by_respondent": "Each model's difference with its 95% interval.",
+}
+
+
+def _detail_rows(spec: _DetailTable, estimate: Estimate) -> Sequence[Mapping[str, Any]]:
+    by_name = estimate.detail.get(spec.key)
+    if isinstance(by_name, Mapping):
+        return [{"name": name, **row} for name, row in by_name.items() if isinstance(row, Mapping)]
+    return list(by_name or ())
+
+
+def _detail_table(spec: _DetailTable, estimate: Estimate) -> Table:
+    rows, keys = _detail_rows(spec, estimate), spec.columns.values()
+    texts = sum(isinstance(rows[0].get(key), str) for key in keys) if rows else 0
+    return Table.for_page(
+        spec.title,
+        tuple(spec.columns),
+        tuple(tuple(_text(row.get(key)) for key in keys) for row in rows),
+        tuple(range(texts, len(spec.columns))),
+        notes=(spec.note(estimate),),
+        signature=estimate.signature,
+    )
+
+
+def _text(value: Any, *, name: bool = True) -> Text:
+    """A value of a row; a name stands without its kind."""
+    if isinstance(value, str):
+        return Text(short_name(value), value) if name else Text(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Text(f"{value:,}")
+    return Text(number(finite_number(value)))
+
+
+# --- further tables of a benchmark's own paper ---
+
+TITLE = "Analyses of this benchmark"
+_MAX_DRAWN_ROWS = 30
+"""A drawing has at most so many rows; the table has all."""
+Row = Sequence[Any]
+
+
+def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
+    """Every further table, as it stands in the audit."""
+    return [_table(audit, analysis) for analysis in audit.analyses]
+
+
+def analysis_figures(audit: BenchmarkAudit) -> list[Figure]:
+    """The drawings of the further tables that ask for one and have two numbers or more."""
+    signature = score_tables.score_signature(audit)
+    return [
+        Figure(svg, f"{analysis['title']}: {analysis['drawn']}.", signature)
+        for analysis in audit.analyses
+        if (svg := _drawing(analysis))
+    ]
+
+
+def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
+    columns, rows = tuple(analysis["columns"]), analysis["rows"]
+    return Table.for_page(
+        f"{analysis['title']}.",
+        columns,
+        rows=tuple(
+            tuple(_text(v, name=c == "Respondent") for c, v in zip(columns, row, strict=True))
+            for row in rows
+        ),
+        right=tuple(
+            i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
+        ),
+        notes=(analysis["about"],),
+        signature=score_tables.score_signature(audit),
+    )
+
+
+def _drawing(analysis: Mapping[str, Any]) -> str:
+    if not analysis["drawn"]:
+        return ""
+    index = list(analysis["columns"]).index(analysis["drawn"])
+    rows = [row for row in analysis["rows"] if row[index] is not None][:_MAX_DRAWN_ROWS]
+    if len(rows) < 2:
+        return ""
+    dot_rows = [DotRow(_name(analysis["columns"], row), (float(row[index]),)) for row in rows]
+    return dots(dot_rows, analysis["drawn"], analysis["title"])
+
+
+def _name(columns: Sequence[str], row: Row) -> str:
+    """The texts at the beginning of a row."""
+    texts = [
+        short_name(v) if c == "Respondent" else v
+        for c, v in zip(columns, row, strict=True)
+        if isinstance(v, str)
+    ]
+    return ", ".join(texts)
