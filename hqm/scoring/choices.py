@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from hqm.scoring.commitments import (
@@ -61,6 +61,11 @@ _CORRECT = re.compile(
     r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
     r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
     r"|\b([A-Z])[)\].]?(?:\s[^\n:?–—|-]{1,60})?\s*[:?–—|-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+)
+# where that may begin: a capital alone, perhaps in brackets, or one of its first words
+_CORRECT_START = re.compile(
+    r"[(\[]?\b(?:[A-Z]\b|(?:option|choice|answer|letter)s?\b|corresponds?\b|matches\b|belongs\b"
+    r"|equals\b|refers\b|points\b|best\b|closest\b|correct\b|right\b)"
 )
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
@@ -133,7 +138,7 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     """
     text = answer.text
     passages = list(answer.explicit)
-    for match in _CORRECT.finditer(text):
+    for match in _called_correct(text):
         letter = next(filter(None, match.groups()))
         supposed = re.search(r"\bif\b[^.!?\n]*$", text[: match.start()], re.IGNORECASE)
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
@@ -143,6 +148,21 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
     for sentence in (*answer.concluding[:1], *answer.sentences[-1:]):
         passages.append(Passage(sentence, text.rfind(sentence), True))
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
+
+
+def _called_correct(text: str) -> Iterator[re.Match[str]]:
+    """Yield what calls a letter the correct one, as `_CORRECT.finditer` does, only faster."""
+    end = 0
+    for first in _CORRECT_START.finditer(text):
+        starts = [first.start()]
+        if first[0][0] in "([":
+            starts.append(first.start() + 1)
+        for start in starts:
+            match = _CORRECT.match(text, start) if start >= end else None
+            if match is not None:
+                yield match
+                end = match.end()
+                break
 
 
 def _passage_choice(

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from hqm.scoring.cue_search import CueIndex, CueSearch
+
 # reasoning between tags names options that the answer then rejects
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
@@ -35,7 +37,7 @@ _TAGGED = re.compile(
     r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)",
     re.DOTALL | re.IGNORECASE,
 )
-_ANOTHER_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
+_ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
 _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
@@ -47,6 +49,7 @@ _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGN
 # code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 # an answer that is a program is unread: what it prints is not known
+_CODE_WORDS = re.compile(r"import |def |print\(|#include")
 _CODE = re.compile(
     r"^\s*(?:import \w+(?: as \w+)?\s*$|from [\w.]+ import |def \w+\(|print\(|#include)",
     re.MULTILINE,
@@ -91,6 +94,19 @@ _FRACTIONS: Mapping[str, str] = MappingProxyType(
 _HEADING = re.compile(
     r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
 )
+_CONTRACTED_IS = re.compile(
+    r"'s\b(?:(?<=\bthere's)|(?<=\bthat's)|(?<=\bthis's)|(?<=\bshe's)|(?<=\bit's)|(?<=\bhe's))",
+    re.IGNORECASE,
+)
+_CONTRACTED_ARE = re.compile(r"'re\b(?:(?<=\bthey're)|(?<=\bwe're)|(?<=\byou're))", re.IGNORECASE)
+# what a text must have for the patterns below to find anything
+_LATEX_SIGN = re.compile(r"[\\_{^]")
+_BULLET_SIGN = re.compile("[*•▪]")
+_MARKDOWN_SIGN = re.compile("[#>*_`]")
+_BULLET_LINE = re.compile(r"(?m)^\s*[*•▪]\s+")
+_MARKDOWN = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)")
+_DOLLARS = re.compile(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$")
+_SPACES = re.compile(r"  +|\t[ \t]*")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 
 
@@ -101,21 +117,29 @@ def plain(text: str) -> str:
     """
     if text.isascii() and text.isalnum():
         return text
-    text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
-    text = re.sub(r"(?i)\b(there|it|that|this|he|she)'s\b", r"\1 is", text)
-    text = re.sub(r"(?i)\b(they|we|you)'re\b", r"\1 are", text)
     if not text.isascii():  # （Ｂ） is (B)
+        text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
         text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
-    text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
-    text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
-    text = _boxed(_TAG.sub(" ", text))
-    for pattern, new in _LATEX:
-        text = pattern.sub(new, text)
+    if "'" in text:
+        text = _CONTRACTED_ARE.sub(" are", _CONTRACTED_IS.sub(" is", text))
+    if "<" in text or "◁" in text:
+        text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
+        text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
+    if "<" in text or "[" in text:
+        text = _TAG.sub(" ", text)
+    text = _boxed(text)
+    if _LATEX_SIGN.search(text):
+        for pattern, new in _LATEX:
+            text = pattern.sub(new, text)
     text = with_plain_digits(text)
-    text = _EMPHASIS.sub(f"{_BOLD}\\2{_BOLD_END}", text)
-    text = _HEADING.sub(r"\1:", re.sub(r"(?m)^\s*[*•▪]\s+", "- ", text))
-    text = re.sub(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)", "", text)
-    return re.sub(r"[ \t]+", " ", re.sub(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$", "", text)).strip()
+    if "**" in text or "__" in text:
+        text = _EMPHASIS.sub(f"{_BOLD}\\2{_BOLD_END}", text)
+    text = _HEADING.sub(r"\1:", _BULLET_LINE.sub("- ", text) if _BULLET_SIGN.search(text) else text)
+    if _MARKDOWN_SIGN.search(text):
+        text = _MARKDOWN.sub("", text)
+    if "$" in text:
+        text = _DOLLARS.sub("", text)
+    return _SPACES.sub(" ", text).strip()
 
 
 def with_plain_digits(text: str) -> str:
@@ -159,45 +183,57 @@ _NOUN = (
     r"|prediction|selection)"
 )
 _IS = r"(?:is|was|are|would be|should be|must be|will be|has to be|appears to be|seems to be)"
-_OTHER_LANGUAGES = (
+_SPACED_CUES = (
     # a text between the noun and the answer, such as the German verb, is part of the phrase
-    r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
-    r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^|，)选择?\s*[:：]?(?!项)",
-    r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
-    r"(?:최종|정확한)?\s*(?:정답|답|답변)(?:은|는|:)",
     r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*:?|\boption\s+(?:ist|est|es)\b",
     r"\b(?:bonne |)réponse\b(?:\s+(?:correcte|finale|exacte))?(?:\s+(?:est|serait))?\s*:?",
     r"\b(?:respuesta|opción)\b(?:\s+(?:correcta|final))?(?:\s+(?:es|sería))?\s*:?",
     r"\b(?:resposta|opção)\b(?:\s+(?:correta|final))?(?:\s+(?:é|seria))?\s*:?",
     r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
     r"\b(?:antwoord)\b(?:\s+is)?\s*:?",
-    r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)\s*(?::|—|–|-|это)?",
     r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?",
     r"\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b"
     r"(?:\s+(?:yang benar|adalah))*\s*:?",
+)
+_UNSPACED_CUES = (
+    r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
+    r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^|，)选择?\s*[:：]?(?!项)",
+    r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
+    r"(?:최종|정확한)?\s*(?:정답|답|답변)(?:은|는|:)",
+    r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)\s*(?::|—|–|-|это)?",
     r"(?:الإجابة|الجواب)(?:\s+(?:الصحيحة|الصحيح|النهائية|هي|هو))*\s*:?",
     r"(?:सही\s+)?(?:उत्तर|जवाब)(?:\s+है)?\s*:?|(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
 )
-_CUE = re.compile(
-    r"(?:"
-    rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”]?\s*"
-    r"(?:[:：→]|->|=(?!=))"
-    rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
-    rf"|option|value|number))?"
-    rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
-    r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
-    r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
-    r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
-    r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
-    r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
-    r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
-    r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
-    r"|\bans(?:wer)?\s+[-–—](?=\s)"
-    r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
-    r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
-    rf"|{'|'.join(_OTHER_LANGUAGES)}"
-    r")",
-    re.IGNORECASE,
+_CUE = CueSearch(
+    re.compile(
+        r"(?:"
+        rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”]?\s*"
+        r"(?:[:：→]|->|=(?!=))"
+        rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
+        rf"|option|value|number))?"
+        rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
+        r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
+        r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
+        r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
+        r"|lean(?:ing)? (?:towards?|to)|vote for|mark|circle)\b\s*:?"
+        r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
+        r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
+        r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
+        r"|\bans(?:wer)?\s+[-–—](?=\s)"
+        r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
+        r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
+        rf"|{'|'.join(_SPACED_CUES)}"
+        r")",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "final correct best right most closest short my overall only true answer answers option choice"
+        " solution letter conclusion result ans verdict judgement judgment response prediction"
+        " selection i we let one if that leaves leaving change changing answering choosing selecting"
+        " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta opzione"
+        " antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
+    ),
+    unspaced=re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE),
 )
 # a cue behind one of these announces nothing: "if the answer is", "the wrong option is"
 _IF = re.compile(
@@ -205,47 +241,109 @@ _IF = re.compile(
     r"|previous|first|initial|other|of|for)\s+(?:the\s+|of the\s+|my\s+)?$",
     re.IGNORECASE,
 )
-_CORRECTION = re.compile(
-    r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?|make that"
-    r"|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait|wacht|warte"
-    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b"
-    r"|\bon (?:a )?closer (?:inspection|look)\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
-    r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–"
-    r"|\s-)\s*no\b(?=[,:]))"
-    r"(?:[\s,:;!—–]|[-.](?!\d))*",
-    re.IGNORECASE,
+
+
+def _correction_starts(text: str, offset: int) -> tuple[int, ...]:
+    """Where a correction may begin: at its word, at "n't", or at the mark before "no"."""
+    if text[offset : offset + 1] in "tT":
+        return (offset - 2,) if text[offset - 2 : offset] in ("n'", "N'") else ()
+    mark = _MARK_BEFORE.search(text, max(0, offset - 8), offset)
+    is_no = text[offset : offset + 2] in ("no", "No", "NO")
+    return (mark.start(), offset) if mark and is_no else (offset,)
+
+
+_MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!]|—|–|\s-)\s*$")
+_HESITATIONS = tuple("h" + "m" * length for length in range(2, 9))
+_CORRECTION = CueSearch(
+    re.compile(
+        r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?"
+        r"|make that|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait"
+        r"|wacht|warte|attends|espera|aspetta|стоп|подождите)\b|\bhold on\b"
+        r"|\bon (?:a )?closer (?:inspection|look)\b"
+        r"|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
+        r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–"
+        r"|\s-)\s*no\b(?=[,:]))"
+        r"(?:[\s,:;!—–]|[-.](?!\d))*",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        (
+            *_HESITATIONS,
+            *"wait actually correction sorry oops scratch on make i my let no not t hold".split(),
+            *"wacht warte attends espera aspetta стоп подождите".split(),
+        )
+    ),
+    find_starts=_correction_starts,
+    unspaced=re.compile(r"(?:等等|不对|更正)(?:[\s,:;!—–]|[-.](?!\d))*"),
 )
 # a first thought is removed before anything is read: it is corrected in the same sentence
-_FIRST_THOUGHT = re.compile(
-    r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
-    r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
-    r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
-    r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b(?=[^.\n]*\b(?:indicates?"
-    r"|suggests?"
-    r"|means|actually|really|must)\b)",
-    re.IGNORECASE,
+_FIRST_THOUGHT = CueSearch(
+    re.compile(
+        r"\b(?:at first(?: glance)?|initially|my first|i (?:first )?(?:thought|assumed"
+        r"|misread))\b[^.\n]{2,80}?(?:[;,] (?:but|after|however|then)\b|;)"
+        r"|(?:(?<=[.!?\n] )|(?<=\n)|^)(?:even )?(?:though|although)\b[^.,\n]{2,80},"
+        r"|\b(?:looks? like|resembles|might seem)\b[^.\n]{2,60}?,? but\b"
+        r"(?=[^.\n]*\b(?:indicates?|suggests?|means|actually|really|must)\b)",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "at initially my i even though although look looks resembles might".split()
+    ),
 )
 # what stands before a retraction does not count, whatever called it the answer
-_RETRACTION = re.compile(
-    r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
-    r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
-    re.IGNORECASE,
+_RETRACTION = CueSearch(
+    re.compile(
+        r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
+        r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset((*_HESITATIONS, "wait", "actually", "no", "but")),
 )
-_CONCLUSION = re.compile(
-    r"(?:^|(?<=[.!?\n;,:\"”)])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
-    r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether|in all"
-    r"|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?|daher|also|deshalb"
-    r"|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
-    r"|таким образом|следовательно|итак)\b[\s,:]*"
-    r"|(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
-    r"|[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)",
-    re.IGNORECASE | re.MULTILINE,
+
+
+def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
+    """Where a conclusion may begin: at a word that begins a line or stands behind a mark."""
+    head = text[:offset].rstrip()
+    is_line_start = offset == 0 or "\n" in text[len(head) : offset]
+    return (offset,) if is_line_start or head[-1:] in _CONCLUSION_MARKS else ()
+
+
+_CONCLUSION_MARKS = tuple('.!?;,:"”)')
+_CONCLUSION = CueSearch(
+    re.compile(
+        r"(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
+        r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether"
+        r"|in all|as a result|(?:which|this|that) (?:means|implies|makes it)(?: that)?"
+        r"|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
+        r"|таким образом|следовательно|итак)\b[\s,:]*",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "and so therefore thus hence consequently accordingly in to overall finally altogether as"
+        " which this that daher also deshalb donc ainsi por portanto quindi dunque таким"
+        " следовательно итак".split()
+    ),
+    find_starts=_conclusion_starts,
+    unspaced=re.compile(
+        r"(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
+        r"|[∴⇒]\s*|(?:→|=>)\s*(?=[^→>\n]*$)",
+        re.MULTILINE,
+    ),
+    signs=("=>",),
+)
+_CUES = CueIndex(
+    cue=_CUE,
+    correction=_CORRECTION,
+    conclusion=_CONCLUSION,
+    retraction=_RETRACTION,
+    first_thought=_FIRST_THOUGHT,
 )
 # no sentence ends behind an initial, an abbreviation or the letter of an option
 _END = re.compile(
-    r"(?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
-    r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+"
+    r"[.!?](?<!\bvs\.)(?<!\bca\.)(?<!\be\.g\.)(?<!\s[A-Z]\.)(?<!^[A-Z]\.)"
+    r"(?P<gap>[\"')\]]*\s+)(?=[^a-z\s])|[。！？](?P<wide>)|(?P<lines>\n+)"
 )
+"""The end of a sentence: its mark, and what follows up to the next one."""
 _UNABLE = re.compile(
     r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
     r"|possible) to"
@@ -285,7 +383,14 @@ def says_unable(text: str) -> bool:
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
-    return list(filter(None, map(without_marks, _END.split(text))))
+    pieces = []
+    start = 0
+    for match in _END.finditer(text):
+        group = match.lastgroup or "gap"
+        pieces.append(text[start : match.start(group)])
+        start = match.end(group)
+    pieces.append(text[start:])
+    return list(filter(None, map(without_marks, pieces)))
 
 
 def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -347,18 +452,26 @@ def parse_answer(text: str) -> ParsedAnswer:
     >>> [passage.text for passage in parse_answer("Answer: A. Wait, no: it is B").explicit]
     ['no: it is B', 'A. Wait, no: it is B']
     """
-    spoken = _without_listing(_ANOTHER_QUESTION.split(plain(text), maxsplit=1)[0])
-    spoken = "" if _CODE.search(spoken) else _FIRST_THOUGHT.sub("", spoken)
-    retractions = [match.end() for match in _RETRACTION.finditer(spoken)]
-    retraction_end = max(retractions, default=-1)
+    spoken = _without_listing(_first_question(plain(text)))
+    if _CODE_WORDS.search(spoken) and _CODE.search(spoken):
+        spoken = ""
+    offsets = _CUES.offsets(spoken)
+    considered = _FIRST_THOUGHT.remove(spoken, offsets["first_thought"])
+    if considered != spoken:
+        spoken = considered
+        offsets = _CUES.offsets(spoken)
+    retractions = _RETRACTION.find(spoken, offsets["retraction"])
+    retraction_end = max((match.end() for match in retractions), default=-1)
     explicit = [
         passage
-        for passage in _explicit_passages(spoken)
+        for passage in _explicit_passages(spoken, offsets)
         if passage.text and passage.start > retraction_end
     ]
     prose = _FENCE.sub("\n", spoken)
     emphasised = re.findall(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
-    concluding = [_rest_of_line(prose, match.end()) for match in _CONCLUSION.finditer(prose)]
+    prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
+    conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"])
+    concluding = [_rest_of_line(prose, match.end()) for match in conclusions]
     prose_sentences = tuple(sentences(prose))
     statements = tuple(sentence for sentence in prose_sentences if not sentence.endswith("?"))
     return ParsedAnswer(
@@ -371,15 +484,23 @@ def parse_answer(text: str) -> ParsedAnswer:
     )
 
 
-def _explicit_passages(spoken: str) -> Iterator[Passage]:
+def _first_question(text: str) -> str:
+    """The text up to another question, which some models go on to ask and answer."""
+    another = _ANOTHER_QUESTION.search(text)
+    return text[: another.start()].rstrip() if another else text
+
+
+def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Iterator[Passage]:
     """The passages that are boxed, called the answer, or correct what was said before."""
     for match in re.finditer(f"{_BOX}([^{_BOX_END}]*){_BOX_END}?", spoken):
         yield Passage(without_marks(match[1]), match.start())
-    for match in _CUE.finditer(spoken):
+    for match in _CUE.find(spoken, offsets["cue"]):
         # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
-        if match[0][:1] in "iI" or not _IF.search(spoken[: match.start()][-30:]):
+        if match[0][:1] in "iI" or not _IF.search(
+            spoken[max(0, match.start() - 30) : match.start()]
+        ):
             yield Passage(_rest_of_line(spoken, match.end()), match.end())
-    for match in _CORRECTION.finditer(spoken):
+    for match in _CORRECTION.find(spoken, offsets["correction"]):
         yield Passage(_rest_of_line(spoken, match.end()), match.end(), corrects=True)
 
 
@@ -397,11 +518,15 @@ def _without_listing(text: str) -> str:
     return "\n".join(line for index, line in enumerate(lines) if index not in names)
 
 
+_COLON_LINE = re.compile(r"[:：]\s*\n+\s*")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
 def _rest_of_line(text: str, start: int) -> str:
     """The rest of the line, and the next line where nothing is left of it or it ends in a colon."""
-    text = re.sub(r"[:：]\s*\n+\s*", ": ", text[start:])
+    text = _COLON_LINE.sub(": ", text[start:])
     for line in text.split("\n"):
-        if re.search(r"[^\W_]", line) or re.search(r"\d", line):
+        if _LETTER_OR_DIGIT.search(line):
             return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", without_marks(line))
     return ""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal
 
@@ -282,30 +281,30 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
     if not question or quotes_question(question):
         return None
     last = answer.sentences[-1]
-    if says_unable(last) and not _clause_polarities(last, question, negated):
+    if says_unable(last) and not any(_clause_polarities(last, question, negated)):
         return None
     # of a long answer only the ends are read
     ends = answer.sentences if len(answer.sentences) < 5 else (last,)
-    stated: list[tuple[bool, Polar]] = []
+    first_appearance: Polar | None = None
     for text in (*answer.concluding, answer.sentences[0], *reversed(ends)):
-        stated += _clause_polarities(text, question, negated)
-    _, polarity = min(stated, key=itemgetter(0), default=(False, None))
-    return polarity
+        for is_appearance, polarity in _clause_polarities(text, question, negated):
+            if not is_appearance:
+                return polarity
+            first_appearance = first_appearance or polarity
+    return first_appearance
 
 
-def _clause_polarities(text: str, question: str, negated: bool) -> list[tuple[bool, Polar]]:
-    """The polarities of the clauses of a sentence that restate the question, the last first, each
-    with whether it only says how things look.
+def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tuple[bool, Polar]]:
+    """Yield the polarities of the clauses of a sentence that restate the question, the last first,
+    each with whether it only says how things look.
     """
     text = re.sub(r"\b(?:rather than|instead of)\b", ", not", _PARENTHESES.sub("", text))
-    polarities = []
     for statement in reversed(_CONTRAST.split(_ADVERBIAL.sub("", text))):
         first, *remarks = _SIDE_REMARK.split(_ADVERBIAL.sub("", statement.strip()))
         for clause in (first, *filter(_SECOND_PREDICATE.match, remarks)):
             polarity = _clause_polarity(clause, question, negated)
             if polarity:
-                polarities.append((_APPEARANCE.search(clause) is not None, polarity))
-    return polarities
+                yield _APPEARANCE.search(clause) is not None, polarity
 
 
 def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:

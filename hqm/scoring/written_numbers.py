@@ -8,7 +8,7 @@ percentages, units and words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -158,6 +158,10 @@ _NUMBER = re.compile(
     rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
+_NUMBER_TOKEN = re.compile(r"[-$.\d]+|[A-Za-z]+")
+_FIRST_WORDS = frozenset(
+    ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in _WORDS))
+)
 _MAX_DIGITS = 60
 _DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
 
@@ -244,11 +248,30 @@ def numbers_in(text: str) -> tuple[Number, ...]:
     text = with_plain_digits(text)
     dates = [match.span() for match in _DATE.finditer(text)]
     numbers: list[Number] = []
-    for match in _NUMBER.finditer(text):
+    for match in _number_matches(text):
         if any(low <= match.start("digits") < high for low, high in dates) or _is_huge(match):
             continue
         numbers.append(_parse_number(match))
     return tuple(_merge_numbers(numbers, text))
+
+
+def _number_matches(text: str) -> Iterable[re.Match[str]]:
+    """What `_NUMBER.finditer` finds; in an ASCII text it is tried only where a number can begin."""
+    return _NUMBER.finditer(text) if not text.isascii() else _ascii_number_matches(text)
+
+
+def _ascii_number_matches(text: str) -> Iterator[re.Match[str]]:
+    end = 0
+    for token in _NUMBER_TOKEN.finditer(text):
+        if token[0][0].isalpha():
+            starts = range(token.start(), token.start() + (token[0].lower() in _FIRST_WORDS))
+        else:
+            starts = range(token.start(), token.end())
+        for start in starts:
+            match = _NUMBER.match(text, start) if start >= end else None
+            if match is not None:
+                yield match
+                end = match.end()
 
 
 def _is_huge(match: re.Match[str]) -> bool:

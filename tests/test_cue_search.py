@@ -1,0 +1,99 @@
+"""The fast searches of the readers find what their patterns find at every character."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from hqm.scoring import choices, commitments, written_numbers
+from hqm.scoring.cue_search import CueIndex, CueSearch
+from tests.answer_corpus import corpus
+
+N_TEXTS = 1500
+MARKS = (
+    " ",
+    " ",
+    " ",
+    " ",
+    ", ",
+    ". ",
+    "; ",
+    ": ",
+    "\n",
+    "? ",
+    "! ",
+    " - ",
+    "… ",
+    "... ",
+    "(",
+    ") ",
+    "'",
+    '" ',
+)
+FRAGMENTS = (
+    *"the answer is option B A C correct best not but it's n't isn't no wait Hmm hmmm actually so".split(),
+    *"therefore thus and in total conclusion if forced I i would say go with choose that this".split(),
+    *"means wrong even though looks like really red blue 5 12 1,200 -3 $4.50 twenty two 3/4 % km".split(),
+    *"leaves only 2.5e3 ten dozen minus seven respuesta Antwort lautet réponse => → 答案是 所以 不对".split(),
+    *"rather initially at first my mistake let me rephrase hold on closer look matches with points to".split(),
+)  # fmt: skip
+
+
+def random_texts() -> list[str]:
+    rng = random.Random(20261128)
+    texts = []
+    for _ in range(N_TEXTS):
+        pieces = []
+        for _ in range(rng.randint(2, 30)):
+            pieces += [rng.choice(FRAGMENTS), rng.choice(MARKS)]
+        texts.append("".join(pieces).strip())
+    return texts
+
+
+TEXTS = [*random_texts(), *(case.text for case in corpus(1, 2000))]
+LINE_OR_MARK = r"(?:^|(?<=[.!?\n;,:\"”)])\s*)"
+REFERENCES = {
+    "conclusion": re.compile(
+        LINE_OR_MARK + commitments._CONCLUSION.pattern.pattern, re.IGNORECASE | re.MULTILINE
+    ),
+}
+"""What a search finds at its words, as one pattern, where its own leaves the beginning to code."""
+
+
+@pytest.mark.parametrize("name", commitments._CUES.searches)
+def test_a_search_at_words_finds_what_its_pattern_finds(name: str) -> None:
+    search = commitments._CUES.searches[name]
+    reference = REFERENCES.get(name, search.pattern)
+    n_matches = 0
+    for text in TEXTS:
+        offsets = commitments._CUES.offsets(text)[name]
+        ends = [match.end() for match in search.find(text, offsets)]
+        expected = [match.end() for match in reference.finditer(text)]
+        if search.unspaced is not None:
+            expected = sorted({*expected, *(m.end() for m in search.unspaced.finditer(text))})
+            ends = sorted(set(ends))
+        assert ends == expected, text
+        n_matches += len(ends)
+    assert n_matches > 10, "the texts have what is searched for"
+
+
+def test_letters_called_correct_are_those_of_the_pattern() -> None:
+    for text in TEXTS:
+        expected = [match.span() for match in choices._CORRECT.finditer(text)]
+        assert [match.span() for match in choices._called_correct(text)] == expected, text
+
+
+def test_numbers_are_those_of_the_pattern() -> None:
+    for text in TEXTS:
+        expected = [match.span() for match in written_numbers._NUMBER.finditer(text)]
+        spans = [match.span() for match in written_numbers._number_matches(text)]
+        assert spans == expected, text
+
+
+def test_a_text_without_the_matches() -> None:
+    index = CueIndex(so=CueSearch(re.compile("so (?:far|long)"), frozenset({"so"})))
+    text = "so far it is so, so long"
+    assert index.searches["so"].remove(text, index.offsets(text)["so"]) == " it is so, "
+    assert index.searches["so"].remove("none", []) == "none"
