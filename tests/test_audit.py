@@ -152,7 +152,7 @@ def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
         "hqm",
     ]
     assert parts["benchmark"] == "mine@1"
-    assert parts["scorer"] == "official(strict:3)"
+    assert parts["scorer"] == "official(strict:4)"
     assert (parts["form"], parts["run"], parts["judge"]) == ("original~parallel", "0", "rule")
     assert parts["items"] == "200"
 

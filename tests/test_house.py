@@ -89,7 +89,6 @@ LONG_MODULES = {
     "hqm/forms/rephrase.py": 840,
     "hqm/psychometrics/validity/correlation.py": 820,  # numpydoc of what is exported
     "hqm/psychometrics/reliability/form_effect.py": 860,
-    "hqm/scoring/short_answers.py": 900,
     "reports/pages/sentences.py": 880,
 }
 """Modules that grew when their functions were split; no other may be longer than the limit."""
@@ -628,7 +627,7 @@ def test_asking_for_help_and_listing_load_nothing_heavy() -> None:
     assert not {"'torch'", "'transformers'"} & set(re.findall(r"'\w+'", "".join(after)))
 
 
-@pytest.mark.parametrize(("command", "max_modules"), [("score", 90), ("audit", 210)])
+@pytest.mark.parametrize(("command", "max_modules"), [("score", 90), ("audit", 225)])
 def test_a_command_executes_few_modules(command: str, max_modules: int, tmp_path: Path) -> None:
     """`hqm score` and `hqm audit` of recorded answers, from a new process to its end."""
     rows = [f"y{n:04},a,{'Yes' if n % 2 else 'No'}" for n in range(0, 1008, 8)]

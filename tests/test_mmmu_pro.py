@@ -73,7 +73,7 @@ def test_an_unread_answer_is_wrong_in_the_release_and_unread_in_the_paper(
     official = mmmu_pro.verdict(item, unread)
     assert (official.value, official.state) == (0.0, "unparsed")
     paper = hqm.load("mmmu_pro", data=str(data), scoring="paper")
-    assert paper.scorer == "paper(strict:3)"
+    assert paper.scorer == "paper(strict:4)"
     assert not paper.verdict(item, unread).scored
 
 

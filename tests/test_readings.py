@@ -9,9 +9,10 @@ import pytest
 
 from hqm import Item, Response
 from hqm.scoring.choices import read_choices
+from hqm.scoring.list_answers import read_list
+from hqm.scoring.number_answers import read_number
 from hqm.scoring.polar_answers import read_polar
 from hqm.scoring.rules import score_short
-from hqm.scoring.short_answers import read_list, read_number
 
 Row = dict[str, Any]
 

@@ -23,14 +23,10 @@ from hqm.scoring.commitments import (
     shared_words,
     with_plain_digits,
 )
+from hqm.scoring.list_answers import read_list
+from hqm.scoring.number_answers import _passage_number
 from hqm.scoring.polar_answers import _restates, _without_adjectives
-from hqm.scoring.short_answers import (
-    _match_text,
-    _passage_number,
-    _phrases_in,
-    names_phrase,
-    read_list,
-)
+from hqm.scoring.short_answers import _match_text, _phrases_in, names_phrase
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number
 
 

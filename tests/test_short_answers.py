@@ -13,6 +13,8 @@ import pytest
 
 from hqm import Item, Response
 from hqm.scoring.choices import read_choice
+from hqm.scoring.list_answers import read_list
+from hqm.scoring.number_answers import read_number
 from hqm.scoring.parsers import parser
 from hqm.scoring.polar_answers import read_polar
 from hqm.scoring.released_readers import (
@@ -22,7 +24,6 @@ from hqm.scoring.released_readers import (
     mmmu_short,
 )
 from hqm.scoring.rules import score_choice, score_short
-from hqm.scoring.short_answers import read_list, read_number
 from tests.answer_corpus import Case, corpus
 
 TABLES = Path(__file__).parent / "tables"
@@ -166,8 +167,9 @@ def test_answers_to_other_questions_are_read_as_a_person_read_them(task: str, ha
     """Strings with keys set by hand before the reader saw them, 150 at a time. At first try it
     agreed with .793, .793, .820, .860, .827, .907 and .853 of the first seven sets, which are harder
     than ordinary answers, and with .907, .860, .887, .933, .860, .927, .920, .913 and .933 of the
-    nine after them, half of which are ordinary; after each its rules were widened by kinds of
-    answers. Those that it still misses are marked, and are mostly left unread.
+    nine after them, half of which are ordinary; with .777 of 148 that have forty answers known to be
+    misread and ten languages, and .919 of the 136 after them. After each its rules were widened by
+    kinds of answers. Those that it still misses are marked, and are mostly left unread.
     """
     rows = asked_answers()[task]
     assert len(rows) >= 210
@@ -260,4 +262,4 @@ def test_a_parser_that_cannot_read_a_task_leaves_it_to_strict() -> None:
     assert readings == {"pope": "B", "mmmu": "B", "inspect": "B", "strict": "B"}
     answer = Response("I would say: a blue car")
     assert score_choice(item, answer, parser("inspect")).state == "unparsed"
-    assert parser("strict").label == "strict:3"
+    assert parser("strict").label == "strict:4"

@@ -20,8 +20,9 @@ from hqm.scoring.commitments import (
     sentences,
     shared_words,
 )
+from hqm.scoring.number_answers import read_number
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
-from hqm.scoring.written_numbers import Number, numbers_in, sole_number
+from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
 from hqm.types import LETTERS
 
 # the words that may stand before a letter without changing what is chosen
@@ -36,7 +37,7 @@ _HEAD = re.compile(
 )
 # a capital alone, or a small letter in brackets or before a mark: "a" is an article
 _LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_]|['’][A-Za-z]|-\w|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
     r"|[\[(]([a-z])[\])]"
     r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
 )
@@ -84,7 +85,7 @@ _ORDINAL = re.compile(
     r"(?:option|choice|one|answer|figure|image|picture|panel|graph|diagram)\b",
     re.IGNORECASE,
 )
-_UPPER_LETTER = re.compile(r"(?<![\w'’.∠△-])[(\[]?([A-Z])[)\]]?(?![\w'’-])")
+_UPPER_LETTER = re.compile(rf"(?<![{LATIN}'’.∠△-])[(\[]?([A-Z])[)\]]?(?![{LATIN}'’-])")
 _INSUFFICIENT = re.compile(r"\b(?:information|determin\w+|data|enough)\b", re.IGNORECASE)
 
 
@@ -182,11 +183,16 @@ def _passage_choice(
     return None if head else _text_choice(text, options, polar)
 
 
+_OR = re.compile(r"\b(?:or|oder|ou|o)\b|[/或]", re.IGNORECASE)
+
+
 def _head_choice(
     text: str, letters: tuple[str, ...], end: int, options: Sequence[Option], head: bool
 ) -> tuple[str, ...] | None:
     """The choice of a passage that begins with letters, the last of which ends at `end`."""
     remainder = text[end:]
+    if head and len(letters) > 1 and _OR.search(text[:end]) and re.search(r"\w", remainder):
+        return None  # "A or B. It rests on the floor: B."
     if len(letters) > 1:
         # "A, B and C lack the gate"
         is_mention = head and re.match(r"\s+[a-z]", remainder)
@@ -274,11 +280,24 @@ def _named_choice(
         return (letter,)
     if len(answer.sentences) <= 3 and says_unable(answer.text):
         return ()
-    letters_named = _named_options(answer.sentences[0], options)
+    first = answer.sentences[0]
+    letters_named = _named_options(first, options)
     is_sole_option = len(letters_named) == 1 and letters_named == _named_options(
         answer.text, options
     )
-    return tuple(letters_named) if is_sole_option else ()
+    return tuple(letters_named) if is_sole_option else _begun_option(first, options)
+
+
+def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
+    """The only option that begins with a sentence of one or two words: "Both." for "Both shops"."""
+    beginning = normalize(sentence)
+    if not beginning or len(beginning.split()) > _MAX_BRIEF_WORDS or beginning in POLARITY:
+        return ()
+    letters = [option.letter for option in options if f"{option.text} ".startswith(f"{beginning} ")]
+    return tuple(letters) if len(letters) == 1 else ()
+
+
+_MAX_BRIEF_WORDS = 2
 
 
 def _emphasised_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...]:
@@ -328,14 +347,32 @@ def _concluded_choice(
     return None
 
 
+# the clause behind one of these draws the conclusion of a sentence
+_INFERENCE = re.compile(
+    r",\s*(?:that is|it is|this is|so|hence|thus|therefore|i\.e\.,?|meaning|which (?:is|means|makes))\s",
+    re.IGNORECASE,
+)
+
+
 def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple[str, ...]:
     """The choice of the clause that answers, or of the last clause, of a sentence that names
     several options.
     """
-    for clause in (answering_clause(text, question), re.split("; |, but ", text)[-1]):
+    inference = _INFERENCE.search(text)
+    clauses = [
+        text[inference.end() :] if inference else "",
+        answering_clause(text, question),
+        re.split("; |, but ", text)[-1],
+    ]
+    for clause in clauses:
         letters_named = _named_options(clause, options)
         if len(letters_named) == 1:
             return tuple(letters_named)
+    if all(option.number is not None for option in options):
+        number = read_number(text, question=question)
+        letters = [option.letter for option in options if number and option.is_number(number)]
+        if len(letters) == 1:
+            return tuple(letters)  # "18 - 3 = 15", where both are options
     return ()
 
 

@@ -196,6 +196,7 @@ _SPACED_CUES = (
     r"(?:\s+(?:yang benar|adalah))*\s*:?",
 )
 _UNSPACED_CUES = (
+    r"(?:应该是|应为|应该为|应是|而是|就是)\s*(?=[(（]?[A-Z](?![a-z]))",
     r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
     r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^|，)选择?\s*[:：]?(?!项)",
     r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
@@ -207,7 +208,7 @@ _UNSPACED_CUES = (
 _CUE = CueSearch(
     re.compile(
         r"(?:"
-        rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”]?\s*"
+        rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”']?\s*"
         r"(?:[:：→]|->|=(?!=))"
         rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
         rf"|option|value|number))?"
@@ -221,6 +222,7 @@ _CUE = CueSearch(
         r"|\bleav(?:es|ing)\s+(?=(?:only\s+)?(?:option\s+)?\(?(?-i:[A-Z])\b)"
         r"|\bans(?:wer)?\s+[-–—](?=\s)"
         r"|\bchang(?:e|ing) (?:it|(?:my|the) (?:answer|choice|mind)) to\b"
+        r"|\bbetween [^.:\n]{1,40}? and [^.:,\n]{1,40}?,? (?:it is|it must be|it has to be)\b"
         r"|\b(?:answering|choosing|selecting|going with)\b(?! th)\s*:?"
         rf"|{'|'.join(_SPACED_CUES)}"
         r")",
@@ -229,7 +231,7 @@ _CUE = CueSearch(
     first_words=frozenset(
         "final correct best right most closest short my overall only true answer answers option choice"
         " solution letter conclusion result ans verdict judgement judgment response prediction"
-        " selection i we let one if that leaves leaving change changing answering choosing selecting"
+        " selection i we let one if that leaves leaving between change changing answering choosing selecting"
         " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta opzione"
         " antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
     ),
@@ -584,7 +586,8 @@ _DENIAL_AFTER = re.compile(
     r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?"
     r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
-    r"|eliminated|impossible|excluded|不对|错误)\b)",
+    r"|eliminated|impossible|excluded)\b)"
+    r"|^[\"')\]]*\s*(?:选项)?(?:ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错|가 아니|이 아니|은 아니|는 아니)",
     re.IGNORECASE,
 )
 

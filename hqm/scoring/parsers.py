@@ -174,7 +174,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 polar_answers.quotes_question,
                 polar_answers.needs_question,
                 reads=_ALL_TASKS,
-                version=3,
+                version=4,
             ),
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_same_kind),
             Parser(

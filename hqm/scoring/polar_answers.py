@@ -10,9 +10,11 @@ from typing import Literal
 
 from hqm.scoring.commitments import (
     ParsedAnswer,
+    normalize,
     parse_answer,
     says_unable,
 )
+from hqm.scoring.foreign_statements import denies_in_other_language, language_of
 
 Polar = Literal["yes", "no"]
 
@@ -28,6 +30,7 @@ _NO = (
 # they are polar only where they stand alone: "right" and "correct" are adjectives as well
 _TRUE = "true correct right affirmative positive absolutely definitely certainly indeed".split()
 _FALSE = "false incorrect wrong negative untrue".split()
+_CONTRARY: Mapping[Polar, Polar] = MappingProxyType({"yes": "no", "no": "yes"})
 POLARITY: Mapping[str, Polar] = MappingProxyType(
     dict.fromkeys((*_YES, *_TRUE), "yes")  # type: ignore[arg-type]
     | dict.fromkeys((*_NO, *_FALSE), "no")
@@ -41,7 +44,8 @@ def _alternatives(words: Iterable[str]) -> str:
 # a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
     rf"^[\W_]*(?:(?:{_alternatives((*_YES, *_NO))})(?![\w'])|(?:{_alternatives((*_TRUE, *_FALSE))})"
-    r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
+    r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b"
+    r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
     r"|not (?:at all|really|exactly|quite|true|correct)\b|i (?:do not|don't|would not"
     r"|wouldn't) (?:think|believe|say) so\b"
@@ -181,8 +185,12 @@ _NOT_UNIVERSAL = re.compile(
 )
 # a clause with one of these commits itself to nothing
 DOUBT = re.compile(
-    r"\b(?:might|may|maybe|could|possibly|perhaps|or|unclear|unsure|whether|if)\b", re.IGNORECASE
+    r"\b(?:might|may|maybe|could|possibly|possible that|perhaps|or|unclear|unsure|whether|if)\b",
+    re.IGNORECASE,
 )
+
+
+_IS_QUESTION = re.compile(r"[?？]\s*$").search
 
 
 def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | None:
@@ -197,10 +205,16 @@ def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | 
     if simple in ("yes", "no", "y", "n"):  # by far the commonest answers
         return "yes" if simple[0] == "y" else "no"
     answer = parse_answer(text)
+    if answer.text.count(" ") > 1 and all(map(_IS_QUESTION, answer.sentences)):
+        return None  # a question asserts nothing: "Is there a dog? Yes or no?"
     committed = _committed_polar(answer, question, negated)
     if committed is not None or not answer.text:
         return committed
-    return _restated_polarity(answer, question, negated)
+    is_foreign = language_of(answer.text) is not None
+    if says_unable(answer.text) or not is_foreign:
+        return _restated_polarity(answer, question, negated)
+    denies = denies_in_other_language(answer.text, question)
+    return None if denies is None else _stated_polarity(True, denies, negated)
 
 
 def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -215,18 +229,82 @@ def _committed_polar(answer: ParsedAnswer, question: str, negated: bool) -> Pola
         return None
     last = answer.sentences[-1]
     for text in (*answer.concluding, *([last] if last != answer.text else ())):
-        polarity = leading_polarity(_ADVERBIAL.sub("", text))
+        statement = _ADVERBIAL.sub("", text)
+        # "No dog is visible" denies what is there, and not the question
+        denies_noun = negated and _DENIED_NOUN.match(statement)
+        polarity = None if denies_noun else leading_polarity(statement)
         if polarity is not None:
             return polarity
     final = _FINAL_POLARITY.search(last)
     if final:
         return POLARITY[(final[1] or final[2]).lower()]
     if leading_polarity(answer.text) is None:
-        verdict = _VERDICT.search(last)
-        if verdict and not negated:
-            denies = NEGATIVE.search(verdict[0]) is not None
-            return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
+        commented = _commented_polarity(answer, question, negated)
+        if commented is not None:
+            return commented
     return _opening_polarity(answer, question, negated)
+
+
+def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """The polarity of a last sentence that speaks of the question itself: "That is not the case",
+    "The statement is false"; or quotes what is written.
+    """
+    last = answer.sentences[-1]
+    case = _CASE.search(last)
+    if case:
+        is_denied = case[1] is not None or case[2] is not None or "n't" in case[0]
+        return "no" if is_denied else "yes"
+    if question:
+        embedded = _DENIED_CLAUSE.search(last) and _restated_polarity(answer, question, negated)
+        stated = embedded or _quoted_polarity(answer, question, negated)
+        if stated:
+            return stated
+    verdict = _VERDICT.search(last)
+    if verdict is None or negated:
+        return None
+    denies = NEGATIVE.search(verdict[0]) is not None
+    return "yes" if (verdict[1].lower() in _FALSE) == denies else "no"
+
+
+_QUOTE = r"[\"“”'«»]"
+_ASKED_QUOTE = re.compile(
+    rf"\b(?:say|read|spell|written|labell?ed|display|show|titled|called|named|caption)\w*\b"
+    rf"[^\"“'«]*{_QUOTE}([^\"“”'«»]+){_QUOTE}",
+    re.IGNORECASE,
+)
+_STATED_QUOTE = re.compile(rf"(?:(?<=\W)|^){_QUOTE}([^\"“”'«»]+){_QUOTE}(?=\W|$)")
+
+
+def _quoted_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
+    """The polarity of an answer that quotes what is written, where the question asks whether other
+    words are: 'It says "YIELD"'.
+    """
+    asked = _ASKED_QUOTE.search(question)
+    quotes = set(map(normalize, _STATED_QUOTE.findall(answer.text)))
+    if asked is None or len(quotes) != 1 or DOUBT.search(answer.text):
+        return None
+    denies = NEGATIVE.search(_STATED_QUOTE.sub("", answer.text)) is not None
+    stated = quotes.pop()
+    is_same = stated == normalize(asked[1])
+    if not is_same and (denies or normalize(asked[1]) in stated):
+        return None
+    return _stated_polarity(True, denies or not is_same, negated)
+
+
+_DENIED_NOUN = re.compile(r"\W*no\s+[a-z]", re.IGNORECASE)
+# "It is not true that there is no dog" denies a denial
+_DENIED_CLAUSE = re.compile(
+    r"\b(?:it|that) (?:is|was)(?: (not)|n't)? (?:(not) )?(?:really |actually )?"
+    r"(?:(true|correct|right|the case)|(false|wrong|untrue|incorrect)) that\s+",
+    re.IGNORECASE,
+)
+_CASE = re.compile(
+    r"^\W*(?:no,? |but )?(?:that|this|it) (?:is|was)(?: (not)|n't)? (?:indeed |really |actually )?the case"
+    r"\W*$|\b(?:the )?(other way (?:a)?round|opposite is (?:true|the case)|reverse is (?:true|the case)"
+    r"|contrary is (?:true|the case)|vice versa)\W*$",
+    re.IGNORECASE,
+)
+"""A sentence that says no more than that something is the case, or its contrary."""
 
 
 def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Polar | None:
@@ -248,8 +326,8 @@ def _opening_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Pol
         # sentence says what is seen
         return stated
     # "No, the two cats are asleep": the lead stands. To a plain question "Yes, there is no dog"
-    # says two things, and nothing can be read from it
-    return "no" if leading == "no" else None
+    # says two things, as "No, there is" does, and nothing can be read from it
+    return "no" if leading == "no" and words else None
 
 
 def _denies_universal(answer: ParsedAnswer) -> bool:
@@ -308,6 +386,17 @@ def _clause_polarities(text: str, question: str, negated: bool) -> Iterator[tupl
 
 
 def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
+    """The polarity of a clause that restates the question, or says that one is true or false; None
+    for another clause.
+    """
+    embedding = _DENIED_CLAUSE.search(clause)
+    if embedding is None:
+        return _plain_clause_polarity(clause, question, negated)
+    embedded = _plain_clause_polarity(clause[embedding.end() :], question, negated)
+    return _CONTRARY.get(embedded) if embedded and _reverses(embedding) else embedded
+
+
+def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     """The polarity of a clause that restates the question; None for another clause."""
     words = _content_words(clause)
     question_words = _question_words(question)
@@ -326,6 +415,12 @@ def _clause_polarity(clause: str, question: str, negated: bool) -> Polar | None:
     if agrees is None and asks_existence and _is_subsequence(question_words, words) and not denies:
         return "no" if negated else "yes"  # "A dog is lying in front of the door"
     return _stated_polarity(agrees, denies, negated)
+
+
+def _reverses(embedding: re.Match[str]) -> bool:
+    """Whether what `_DENIED_CLAUSE` matched says the contrary of the clause behind it."""
+    is_negative = "n't" in embedding[0] or any(embedding.group(1, 2))
+    return is_negative != (embedding[4] is not None)
 
 
 def _is_statement(clause: str, words: Sequence[str], question_words: Sequence[str]) -> bool:
@@ -350,6 +445,9 @@ def leading_polarity(text: str) -> Polar | None:
     """The yes or no that a text begins with."""
     if _NO_ANSWER.search(text):
         return None
+    denied = re.match(r"\W*not (yes|no)\W*$", text, re.IGNORECASE)
+    if denied:
+        return _CONTRARY[POLARITY[denied[1].lower()]]
     match = _LEAD.match(text) or _CJK_LEAD.match(text)
     if match is None:
         return None
@@ -418,7 +516,7 @@ _IRREGULAR = MappingProxyType(
             " held:hold"
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
-            " beside:near next:near close:near adjacent:near equal:same equally:same identical:same"
+            " beside:near next:near close:near adjacent:near equal:same equals:same equally:same identical:same"
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
             " alike:same"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
@@ -56,7 +56,15 @@ _WORDS: Mapping[str, int] = MappingProxyType(
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
     | _compound_words()
     | _foreign_words()
-    | {"dozen": 12, "两": 2, "a hundred": 100, "a thousand": 1000, "a million": 10**6}
+    | {
+        "dozen": 12,
+        "a couple": 2,
+        "half a dozen": 6,
+        "两": 2,
+        "a hundred": 100,
+        "a thousand": 1000,
+        "a million": 10**6,
+    }
 )
 SCALES: Mapping[str, int] = MappingProxyType(
     {
@@ -91,6 +99,13 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
                 "km": "1000",
                 "kilometer": "1000",
                 "kilometre": "1000",
+                "ft": "0.3048",
+                "foot": "0.3048",
+                "feet": "0.3048",
+                "inch": "0.0254",
+                "inche": "0.0254",
+                "yard": "0.9144",
+                "mile": "1609.344",
             },
             "money": {"dollar": "1", "euro": "1", "cent": "1/100"},
             "mass": {
@@ -99,6 +114,9 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
                 "mg": "1/1000",
                 "kg": "1000",
                 "kilogram": "1000",
+                "lb": "453.59237",
+                "ounce": "28.349523125",
+                "oz": "28.349523125",
             },
             "volume": {
                 "l": "1",
@@ -117,6 +135,7 @@ _UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
                 "h": "3600",
                 "hr": "3600",
                 "hour": "3600",
+                "day": "86400",
             },
         }.items()
         for name, factor in units.items()
@@ -155,7 +174,7 @@ _NUMBER = re.compile(
     rf"|trillion|mn|bn|万|亿)(?![{LATIN}])"
     rf"|(?-i:[kKMB])(?![{LATIN}/]))?"
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}"
-    rf"|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
+    rf"|{_WORD})\b)[a-zA-Zµ]+(?![{LATIN}])(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
 _NUMBER_TOKEN = re.compile(r"[-$.\d]+|[A-Za-z]+")
@@ -333,7 +352,7 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int]:
 def _word_value(text: str) -> Fraction:
     """The value of a number that is written in words, perhaps in dozens."""
     word = re.sub(r"\s+", " ", text.lower())
-    dozens = re.fullmatch(r"(.+)[- ]dozen", word)
+    dozens = None if word in _WORDS else re.fullmatch(r"(.+)[- ]dozen", word)
     word = dozens[1] if dozens else word
     value = _WORDS[word if word in _WORDS else word.replace(" ", "-")]
     return Fraction(value * _WORDS["dozen"] if dozens else value)
@@ -342,13 +361,29 @@ def _word_value(text: str) -> Fraction:
 def _merge_numbers(numbers: Sequence[Number], text: str) -> list[Number]:
     """The numbers, with those that belong together as one: 1 1/2, 2 hours and 30 minutes."""
     merged: list[Number] = []
-    for number in numbers:
+    for number in (_with_fraction(number, text) for number in numbers):
         total = _merge(merged[-1], number, text) if merged else None
         if total is None:
             merged.append(number)
         else:
             merged[-1] = total
     return merged
+
+
+_FRACTION_BEHIND = re.compile(
+    r"\s+(?:and\s+)?(?:a|one)\s+(half|quarter|third)\b(?!\s+of\b)(?:\s+([a-zA-Z]+))?"
+    r"|\s+and\s+three\s+(quarters)\b",
+    re.IGNORECASE,
+)
+
+
+def _with_fraction(number: Number, text: str) -> Number:
+    """A whole number with the fraction behind it: "three and a half metres"."""
+    fraction = _FRACTION_BEHIND.match(text, number.end)
+    if fraction is None or number.value.denominator != 1 or number.percent or number.unit:
+        return number
+    added = Fraction(1, _FRACTION_WORDS[fraction[1].lower()]) if fraction[1] else Fraction(3, 4)
+    return replace(number, value=number.value + added, decimals=2, end=fraction.end())
 
 
 def _merge(first: Number, second: Number, text: str) -> Number | None:
@@ -384,6 +419,11 @@ def _unit_ratio(first: Number, second: Number) -> Fraction | None:
     if not larger or not smaller or larger[0] != smaller[0] or larger[1] <= smaller[1]:
         return None
     return smaller[1] / larger[1]
+
+
+def is_unit(name: str) -> bool:
+    """Whether this is a unit that can be converted: "km", "minute"."""
+    return name in _UNITS
 
 
 def sole_number(text: str) -> Number | None:

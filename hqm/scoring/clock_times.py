@@ -1,0 +1,114 @@
+"""Times of day: "3:15", "a quarter past three", "half past two", "ten to four", "3.15 pm"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
+_MINUTES = {name: minute for minute, name in enumerate(_HOURS, 1)} | {
+    "a quarter": 15,
+    "quarter": 15,
+    "fifteen": 15,
+    "twenty": 20,
+    "twenty-five": 25,
+    "twenty five": 25,
+    "half": 30,
+    "half an hour": 30,
+}
+_MINUTE_NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
+_HALF_OF_DAY = r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
+_DIGITAL = re.compile(
+    rf"(?<![\d:.])(?P<hour>[01]?\d|2[0-4])\s?(?:[:：h]|\.(?=\d\d\s*[ap]\.?m))\s?"
+    rf"(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:]){_HALF_OF_DAY}",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    rf"\b(?:(?P<minute>{_MINUTE_NAMES}|[0-5]?\d)(?:\s+minutes?)?\s+(?P<relation>past|after|to|before"
+    rf"|till|until)\s+)(?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b(?:\s*o'?clock)?{_HALF_OF_DAY}",
+    re.IGNORECASE,
+)
+_FULL_HOUR = re.compile(
+    rf"\b(?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\s*(?:o'?clock\b{_HALF_OF_DAY}"
+    r"|(?P<half_only>[ap])\.?\s?m\b\.?)",
+    re.IGNORECASE,
+)
+_SPELLED = re.compile(
+    rf"\b(?P<hour>{'|'.join(_HOURS)})\s+(?P<minute>fifteen|thirty|forty-five|forty five|twenty|ten"
+    r"|forty|fifty)\b",
+    re.IGNORECASE,
+)
+_SPELLED_MINUTES = {
+    "fifteen": 15, "thirty": 30, "forty-five": 45, "forty five": 45, "twenty": 20, "ten": 10,
+    "forty": 40, "fifty": 50,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTime:
+    """A time as a clock shows it."""
+
+    hour: int
+    minute: int
+    half_of_day: str = ""
+    """"a" or "p", where a time says whether it is before noon."""
+
+    def matches(self, other: ClockTime) -> bool:
+        """Whether two times are the same; of the half of the day only where both name it."""
+        if self.half_of_day and other.half_of_day and self.half_of_day != other.half_of_day:
+            return False
+        return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
+
+    def __str__(self) -> str:
+        suffix = f" {self.half_of_day}m" if self.half_of_day else ""
+        return f"{self.hour}:{self.minute:02}{suffix}"
+
+
+def times_in(text: str) -> list[tuple[ClockTime, int, int]]:
+    """Return the times that a text names, each with where it begins and ends.
+
+    >>> [str(time) for time, _, _ in times_in("a quarter past three, or 3:45 pm")]
+    ['3:15', '3:45 pm']
+    """
+    times: dict[int, tuple[ClockTime, int, int]] = {}
+    end_of_last = 0
+    matches = [
+        match
+        for pattern in (_DIGITAL, _SPOKEN, _FULL_HOUR, _SPELLED)
+        for match in pattern.finditer(text)
+    ]
+    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
+        if match.start() < end_of_last:
+            continue
+        end_of_last = match.end()
+        times[match.start()] = (_parse_time(match), match.start(), match.end())
+    return list(times.values())
+
+
+def _parse_time(match: re.Match[str]) -> ClockTime:
+    """The time that one of the patterns matched."""
+    groups = {name: value for name, value in match.groupdict().items() if value}
+    hour_text = groups["hour"].lower()
+    hour = int(hour_text) if hour_text.isdigit() else _HOURS.index(hour_text) + 1
+    minute_text = groups.get("minute", "0").lower()
+    minute = 0
+    if minute_text.isdigit():
+        minute = int(minute_text)
+    elif "relation" in groups:
+        minute = _MINUTES[minute_text]
+    else:
+        minute = _SPELLED_MINUTES[minute_text]
+    if groups.get("relation", "past").lower() not in ("past", "after"):
+        hour, minute = (hour - 2) % 12 + 1, 60 - minute
+    half = groups.get("half") or groups.get("half_only") or ""
+    return ClockTime(hour, minute, half.lower())
+
+
+def sole_time(text: str) -> ClockTime | None:
+    """Return the time that a text is, in digits, with nothing beside it; None for another text.
+
+    >>> str(sole_time("3:15")), sole_time("3:15 to 4"), sole_time("7")
+    ('3:15', None, None)
+    """
+    match = _DIGITAL.fullmatch(text.strip())
+    return _parse_time(match) if match else None

@@ -1,0 +1,140 @@
+"""The reader of lists: the members that an answer names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hqm.scoring.commitments import (
+    ParsedAnswer,
+    parse_answer,
+    says_unable,
+)
+from hqm.scoring.number_answers import (
+    IN_PARENTHESES,
+    SUBORDINATE,
+)
+from hqm.scoring.polar_answers import NEGATIVE
+
+# lists in brackets or braces, and tuples that are the whole text or of numbers
+_BRACKETS = re.compile(
+    r"[\[{]([^\[\]{}]*[,;][^\[\]{}]*)[\]}]|^\W*\(([^()]*[,;][^()]*)\)\W*$"
+    r"|\((\s*-?[\d./]+(?:\s*[,;]\s*-?[\d./]+)+\s*)\)"
+)
+_BULLET = re.compile(r"^\s*(?:[-*•–▪]|\(?\d{1,2}[.)])\s+(?=\S)")
+# what surrounds a member without being part of it: "x = 3", "the star", "respectively"
+_MEMBER_AFFIXES = re.compile(
+    r"^(?:an?|the|both|then|finally|lastly|also|followed by|one|some)\s+(?=\w{2}|an? )"
+    r"|^[a-z]\s*[=:]\s*"
+    r"|,?\s+(?:respectively|each|too|as well)$|\s+\([^()]*\)$",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(
+    r"\s*(?:[,;、→>\n]|\b(?:and|und|et|y|e|plus|then|followed by|as well as|along with)\b|&)"
+    r"\s*(?:(?:and|then|finally)\s+)?",
+    re.IGNORECASE,
+)
+_LIST_INTRODUCTION = re.compile(
+    r"^.*?(?:\b(?:are|is|were|was|includes?|see|shows?|contains?|have|has|spot|identify|lists?)\b"
+    r"|:)\s*",
+    re.IGNORECASE,
+)
+_PREDICATE = re.compile(
+    r"\s+(?:are|is|share|can|could|appear|were|have|both)\b.*$|\s+(?:on|in|at) (?:the|this)\b.*$",
+    re.IGNORECASE,
+)
+ORDER_QUESTION = re.compile(r"\b(?:coordinates?|order|sort|rank|sequence)", re.IGNORECASE)
+# an answer that the list has no members
+EMPTY_LIST = re.compile(
+    r"\b(?:none|nothing|empty|nobody|no one)\b|(?:\bnot|n't) \w+ any\b|^\W*no \w+(?:\W*$|,| (?:has"
+    r"|have|had|is|are|was|were)\b)|\b(?:is|are|has|have|had) no\b(?!\s+(?:way|info|image"
+    r"|picture))",
+    re.I,
+)
+
+
+def read_list(text: str) -> tuple[str, ...]:
+    """The members of the list that an answer gives.
+
+    >>> read_list("The final list is [2, 0, 1]."), read_list("star, circle and square")
+    (('2', '0', '1'), ('star', 'circle', 'square'))
+    """
+    answer = parse_answer(text)
+    for passage in answer.explicit:
+        members = split_members(passage.text)
+        if is_list(members):
+            return members
+    shapes = _BRACKETS.findall(answer.text)
+    if sum(bool(pair) for _, _, pair in shapes) > 1:  # two points are no list
+        return ()
+    if shapes:
+        # a long answer concludes at its end, and may have set out with the list
+        brackets = shapes[0 if len(answer.sentences) > 3 else -1]
+        return split_members(f"[{next(filter(None, brackets))}]")
+    ends = answer.sentences if len(answer.sentences) < 3 else answer.sentences[-1:]
+    ends = tuple(sentence for sentence in ends if not NEGATIVE.search(sentence)) or ends
+    readings = (
+        *map(split_members, answer.concluding[:1]),
+        line_members(answer, 0),
+        *map(split_members, reversed(ends)),
+    )
+    return next(filter(is_list, readings), ())
+
+
+def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
+    """The members of a list with one on each line, numbered, or below a heading that ends in a
+    colon; of "Top: black" the first column or the last.
+    """
+    lines = [line for line in answer.text.split("\n") if line.strip()]
+    rows = [line.strip(" |").split("|") for line in lines if re.match(r"\s*\|(?!\s*:?--)", line)]
+    bullets = [line for line in lines if _BULLET.match(line)]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":"):
+        lines = lines[1:]
+    if len(bullets) > 1:
+        lines = [re.split(r"\s[–—-]\s|:\s", _BULLET.sub("", line))[column] for line in bullets]
+    if len(rows) > 2:
+        lines = [row[0] for row in rows[1:]]
+    members = tuple(filter(None, map(clean_member, lines)))
+    return members if is_list(members) and not says_unable(answer.text) else ()
+
+
+def clean_member(text: str) -> str:
+    """A member without an article, a name before "=", and "respectively" behind it; nothing for
+    what is not there ("no knife").
+    """
+    text = text.strip(" .'\"`")
+    while (shorter := _MEMBER_AFFIXES.sub("", text).strip(" .'\"")) != text:
+        text = shorter
+    return "" if re.match(r"(?:no|not|but|without)\b", text, re.IGNORECASE) else text
+
+
+def is_list(members: Sequence[str]) -> bool:
+    """Whether there are several members, each of a few words."""
+    return len(members) > 1 and all(len(member.split()) < 5 for member in members)
+
+
+def split_members(text: str) -> tuple[str, ...]:
+    """The members of a list in brackets, or in a sentence."""
+    brackets = _BRACKETS.search(text)
+    if brackets:
+        text = brackets[1] or brackets[2] or brackets[3]
+    elif says_unable(text):
+        return ()
+    if "=" in text:
+        text = re.sub(r"\bor\b", ",", text)
+    first, *clauses = text.split(";")
+    if clauses and re.search(r",|\band\b", first):
+        text = first  # "The star and the circle; the square is red"
+    if not brackets:
+        text = SUBORDINATE.split(text, maxsplit=1)[0]
+    text = re.sub(r"^(?:among|of)\b[^,:]*, ", "", text.strip(" ."), flags=re.IGNORECASE)
+    listed = _LIST_INTRODUCTION.sub("", text) if not brackets else text
+    is_introduced = listed != text and _SEPARATOR.search(listed)
+    text = listed if is_introduced else _PREDICATE.sub("", text)
+    text = re.sub(r"^[^:,;\n]{0,40}:\s*", "", text)
+    text = re.sub(r",? respectively\b", "", IN_PARENTHESES.sub("", text))
+    if re.fullmatch(r"[^\W\d]+(?:\s*/\s*[^\W\d]+)+", text):
+        return tuple(map(str.strip, text.split("/")))
+    if re.search(r"\bor\b", text):
+        return ()
+    return tuple(filter(None, map(clean_member, _SEPARATOR.split(text))))

@@ -1,0 +1,383 @@
+"""The reader of numbers: the one that an answer commits itself to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from hqm.scoring.commitments import (
+    ParsedAnswer,
+    answering_clause,
+    is_denied,
+    parse_answer,
+    says_unable,
+    sentences,
+    shared_words,
+)
+from hqm.scoring.written_numbers import Number, numbers_in, sole_number
+
+# the words that may stand between a verb and the number that it states
+_FILLERS = (
+    r"(?:(?:about|approximately|around|roughly|nearly|almost|exactly|only|just|a total of|total|is"
+    r"|the number|number|are|at|therefore|thus|circa|ungefähr|etwa|environ|alrededor de|cerca de"
+    r"|likely|probably|equal to|to|a|an|the|of|all|final|approx\.?|ca\.|value|answer|likely"
+    r"|in total"
+    r"|you should see|should be|it|it's|was|year|no|make|that|be|i see|i count|there are|there is"
+    r"|≈|~|=|:|option)\s*)*"
+)
+# a verb or sign that states the number behind it
+_COPULA = re.compile(
+    r"(?:=|≈|\bfrom\s+\S+\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|lag bei|beträgt|es"
+    r"|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have|had"
+    rf"|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?"
+    r"|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?|(?:comes?|came|works?"
+    r"|adds?"
+    r"|amounts?|rose|fell|dropped|increased|decreased|grew|rounds?) (?:out |up |down )?(?:to|at"
+    r"|by)"
+    rf"|measures?|weighs?|represents?|represented|compris\w+|for)\b)\s*[:]?\s*"
+    rf"{_FILLERS}[$€£¥({{\[\s]*$",
+    re.IGNORECASE,
+)
+# a number that is left over: "7 remain"
+_REMAINDER = re.compile(
+    r"\s*(?:\w+\s+){0,2}(?:remain|are left|left\b|in total|altogether|in all\b)|\s*$", re.IGNORECASE
+)
+# a number that goes on in a sum or a list is not yet the answer
+_CONTINUATION = re.compile(
+    r"\s*(?:[+×*/=−-]|,|\band\b|\bplus\b|\bminus\b|\btimes\b)\s*[\d$]|\s*(?:plus|minus|times)\b"
+    r"|\s*of\s+\d|[^.]*="
+)
+# what follows explains the number, and has numbers of its own
+SUBORDINATE = re.compile(
+    r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
+    r"|although|assuming|if"
+    r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
+    r"|arranged|consisting|split|divided|grouped|reaching"
+    r"|versus|vs|leaving|including|of which|plus another)\b",
+    re.IGNORECASE,
+)
+# no things are counted: the answer is zero
+_ZERO_COUNT = re.compile(
+    r"^\W*(?:(?:there (?:is|are|were)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains)"
+    r"|(?:i (?:do not|don't|cannot|can't) (?:see|make out)|there (?:aren't"
+    r"|are not))(?= any\b))\s+)?"
+    r"(?:none\b|nobody\b|(?:no|not any|any)\s+(?!one\b|idea|way|answer|information|image|more"
+    r"|less)\w)"
+    r"|^[^.,;]*\b(?:has|have|shows?|contains?|includes?)\s+(?:no|not any|any)\s+(\w+)",
+    re.IGNORECASE,
+)
+# a number of the question behind one of these says when or where, and not how many
+_TIME_PREPOSITION = re.compile(
+    r"\b(?:in|at|for|from|of|of the|on|by|since|after|before|within|en|im|until|between|than"
+    r"|at least|at most|over|under|above|below"
+    r"|year|step|when|if)\s*$",
+    re.IGNORECASE,
+)
+_TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
+_COUNT_QUESTION = re.compile(
+    r"how many (\w+) (?:(?:are|is) (?:there|shown|visible|in|on)|(?:can|do) you (?:see|count))\b",
+    re.IGNORECASE,
+)
+_YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
+# the number behind these is what a part is taken of: "134 of the 150"
+_REFERENCE_AMOUNT = re.compile(
+    r"±\s*$|\b(?:below|above|under|over)\s*[$€£]?$|^\W*(?:out )?of (?:the|all|these)\s*$"
+    r"|\d (?:out )?of (?:the|all|these)\s*$|\d out of\s*$",
+    re.IGNORECASE,
+)
+# the number of a step of the reasoning
+_STEP = re.compile(r"^\W*(?:step|schritt|étape|paso)\s+\d+\b", re.IGNORECASE)
+IN_PARENTHESES = re.compile(r"\([^()]*\)")
+# a sentence with one of these states a result, whatever numbers lead to it
+_TOTAL = re.compile(
+    r"\b(?:difference|average|mean|median|range|ratio|product|total|altogether|in all|sum|final"
+    r"|result|remain\w*|left|overall)\b",
+    re.IGNORECASE,
+)
+
+
+def read_number(text: str, counts: bool = False, question: str = "") -> Number | None:
+    """The number that an answer commits itself to.
+
+    Parameters
+    ----------
+    text
+        The answer.
+    counts
+        Whether things are counted, so that "none" is 0.
+    question
+        The question: a number that it names is not the answer where it only says when or where, as
+        in "In 2019 it was 14".
+
+    >>> str(read_number("5 + 7 = 12, so there are **12** apples.")), read_number("not 7")
+    ('12', None)
+    """
+    answer = parse_answer(text)
+    if not answer.text:
+        return None
+    for passage in answer.explicit:
+        number = _passage_number(passage.text, counts, question)
+        if number is not None:
+            return number
+        if not passage.corrects and (says_unable(passage.text) or numbers_in(passage.text)):
+            return None
+    return None if answer.retraction_end >= 0 else _uncued_number(answer, counts, question)
+
+
+def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number | None:
+    """The number of an answer that nowhere says that it answers."""
+    last, first = answer.sentences[-1], answer.sentences[0]
+    for text in answer.emphasised:
+        number = _number_at_head(text)
+        if number is not None:
+            return number
+    zero_count = _ZERO_COUNT.match(first)
+    counts_asked_noun = zero_count and (zero_count[1] or "").lower() in question.lower()
+    if counts and counts_asked_noun and not _new_numbers(answer.text, question):
+        return numbers_in("0")[0]
+    if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
+        return None
+    for text in (*answer.concluding, *_ordered_ends(answer, question)):
+        number = None if says_unable(text) else _passage_number(text, counts, question)
+        if number is not None:
+            return number
+        if text in answer.concluding and _is_hedged(text, numbers_in(text)):
+            return None
+    return None
+
+
+def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
+    """The first and the last sentence of an answer, the one that may state the number first."""
+    last, first = answer.sentences[-1], answer.sentences[0]
+    repeats = shared_words(last, question) - shared_words(first, question)
+    is_sum = _TOTAL.search(last) or _STEP.match(last) or "=" in last or sole_number(last)
+    ends = [first, last]
+    if len(answer.sentences) > 3 or is_sum or repeats > 1:
+        ends.reverse()
+    return sorted(ends, key=lambda text: not _new_numbers(text, question))
+
+
+def _number_at_head(text: str) -> Number | None:
+    """The number that a text begins with."""
+    numbers = undenied_numbers(text)
+    if not numbers or _is_hedged(text, numbers) or _CONTINUATION.match(text[numbers[0].end :]):
+        return None
+    head = text[: numbers[0].start]
+    begins = re.fullmatch(rf"[^\w]*{_FILLERS}[^\w]*(?:[a-z]\s*=\s*)?", head, re.IGNORECASE)
+    return numbers[0] if begins else None
+
+
+def _is_pronoun(number: Number, text: str) -> bool:
+    """Whether "one" counts nothing: "the larger one", "one of them"."""
+    before, after = text[: number.start], text[number.end :]
+    if not (number.word and number.value == 1):
+        return False
+    return bool(
+        re.search(r"\b(?:the|this|that|which|each|every|no|any|an?|\w+er)\s+(?:\w+\s+)?$", before)
+        or re.match(r"\s+(?:of|that|which|can|could|must|is)\b", after)
+    )
+
+
+def _is_hedged(text: str, numbers: Sequence[Number]) -> bool:
+    """Whether a text leaves it open which number it is: "7 or 19", "between 7 and 19"."""
+    if "=" in text and " or " not in text:
+        return False  # a difference, not a range
+    return any(_is_range(text, low, high) for low, high in pairwise(numbers))
+
+
+def _is_range(text: str, low: Number, high: Number) -> bool:
+    """Whether two numbers of a text are alternatives, or the ends of a range."""
+    separator = text[low.end : high.start]
+    if re.fullmatch(r"\s*(?:or(?:\s+\w\s*=)?|/|to|[-–])\s*", separator, re.IGNORECASE):
+        return True
+    is_introduced = re.search(r"\bbetween\s*$", text[: low.start], re.IGNORECASE)
+    # "the difference between 7 and 19 is 12"
+    is_operand = re.match(r"\s*(?:is|was|equals)\b", text[high.end :])
+    return bool(is_introduced and separator.strip() == "and" and not is_operand)
+
+
+def undenied_numbers(text: str) -> list[Number]:
+    """The numbers of a text that it does not deny; "134 of the 150" names the first only."""
+    return [
+        number
+        for number in numbers_in(text)
+        if not is_denied(text, number.start, number.end)
+        and not _REFERENCE_AMOUNT.search(text[: number.start])
+    ]
+
+
+def without_parentheses(text: str) -> str:
+    """A text without its parentheses, where numbers stand outside of them: "14 in total
+    (9 here, 5 there)".
+    """
+    stripped = IN_PARENTHESES.sub("", text)
+    return stripped if undenied_numbers(stripped) else text
+
+
+def stated_numbers(text: str, question: str) -> list[Number]:
+    """The numbers of a text that it does not deny, without those of the question that only say
+    when or where; only years where a year is asked for.
+    """
+    numbers = undenied_numbers(text)
+    years = [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
+    if _YEAR_QUESTION.search(question):
+        return years or [number for number in numbers if number.unit != "th"]
+    return _new_numbers(text, question) or numbers
+
+
+def _new_numbers(text: str, question: str) -> list[Number]:
+    """The numbers of a text that do not repeat the question: "9 dots", or the year in "in 2019"."""
+    in_question = {(number.value, number.unit) for number in numbers_in(question)}
+    values = {value for value, _ in in_question}
+    new_numbers = []
+    for number in undenied_numbers(text):
+        is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
+        is_time = number.value in values and _TIME_PREPOSITION.search(text[: number.start])
+        if not is_repeated and not is_time:
+            new_numbers.append(number)
+    return new_numbers
+
+
+def _counted_number(text: str, question: str) -> Number | None:
+    """The count of the things asked for, in a text that counts others as well: "3 cats and 4
+    dogs".
+    """
+    count_question = _COUNT_QUESTION.match(question)
+    if count_question is None or "=" in text:
+        return None
+    noun = count_question[1].lower().removesuffix("s")
+    numbers = undenied_numbers(text)
+    if _is_hedged(text, numbers):
+        return None
+    counted = [number for number in numbers if number.unit == noun]
+    if not counted and re.search(rf"\bno {noun}", text, re.IGNORECASE):
+        return numbers_in("0")[0]
+    return counted[0] if len(counted) == 1 < len(numbers) else None
+
+
+def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
+    """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
+    text = _STEP.sub("", (sentences(text) or [""])[0])
+    text = _result_clause(text, question)
+    number = _counted_number(text, question) if counts else None
+    number = number or _labelled_number(text, question) or _number_behind_colon(text)
+    if number is not None:
+        return number
+    text = _without_contrast(without_parentheses(_without_addends(text)))
+    for segment in _segments(text, question):
+        numbers = stated_numbers(segment, question)
+        number = _number_at_asked_time(segment, numbers, question)
+        if number is not None:
+            return number
+        if len(numbers) > 1 and _is_hedged(segment, numbers):
+            continue
+        if len({(number.value, number.percent) for number in numbers}) == 1:
+            return None if _is_pronoun(numbers[-1], segment) else numbers[-1]
+        number = _predicated_number(segment, numbers, question)
+        if number is not None:
+            return number
+    if counts and _ZERO_COUNT.match(text):
+        return numbers_in("0")[0]
+    if counts and re.search(r"\ba single\b", text, re.IGNORECASE):
+        return numbers_in("1")[0]
+    return None
+
+
+_INCREMENT = re.compile(r"\b(?:more|another|extra|additional|fewer|less|too many)\b", re.IGNORECASE)
+# "12 were sold, leaving 6", where it is asked what is left
+_REMAINDER_QUESTION = re.compile(r"\b(?:left|remain\w*|still)\b", re.IGNORECASE)
+_REMAINDER_RESULT = re.compile(r"[,;:—–]\s*(?:leaving|which leaves|that leaves)\b", re.IGNORECASE)
+_RESULT = re.compile(
+    r"[,;:—–]\s*(?:so|making|which makes|that makes|which is|thus|therefore|hence|giving|for a total of"
+    r"|in total)\b[\s,:]*",
+    re.IGNORECASE,
+)
+
+
+def _result_clause(text: str, question: str) -> str:
+    """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
+    text where there is none.
+    """
+    result = _INCREMENT.search(text) and _RESULT.search(text)
+    if _REMAINDER_QUESTION.search(question):
+        result = _REMAINDER_RESULT.search(text) or result
+    clause = text[result.end() :] if result else ""
+    return clause if undenied_numbers(clause) else text
+
+
+def _labelled_number(text: str, question: str) -> Number | None:
+    """The number whose name the question has, where several are named: "AB = 45, BC = 60"."""
+    labelled = []
+    for number in numbers_in(text):
+        label = re.search(r"\b([A-Za-z]\w*)\s*[:=]\s*$", text[: number.start])
+        if label and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE):
+            labelled.append(number)
+    names_several = re.search(r"[:=].*[,;].*[:=]", text)
+    return labelled[0] if len(labelled) == 1 and names_several else None
+
+
+def _number_behind_colon(text: str) -> Number | None:
+    """The number that alone stands behind the last colon: "Eight minus three: 5 slices."."""
+    return sole_number(text[text.rfind(": ") + 1 :]) if ": " in text else None
+
+
+def _without_addends(text: str) -> str:
+    """A text without what is listed behind its only number: "8 in total: 4 small ones and 4 large
+    ones".
+    """
+    head, _, tail = text.partition(": ")
+    is_sum = len(undenied_numbers(tail)) > 1 and len(undenied_numbers(head)) == 1
+    return head if is_sum and "=" not in text else text
+
+
+def _without_contrast(text: str) -> str:
+    """A text from its result on, where that is contrasted: "It says 20, but the sum is 35"."""
+    clause = SUBORDINATE.search(text)
+    if clause is None or "out of" in clause[0] or not _TOTAL.search(text, clause.end()):
+        return text
+    remainder = text[clause.end() :]
+    return remainder if undenied_numbers(remainder) else text
+
+
+def _segments(text: str, question: str) -> list[str]:
+    """The parts of a sentence that may state its number, those with a new number first."""
+    clause = SUBORDINATE.search(text)
+    segments = [text[: clause.start()], text] if clause else [text]
+    if _is_hedged(text, undenied_numbers(text)):
+        # "x = 3 or x = -2; lengths are positive, x = 3"
+        segments += re.split(r"[;,] ", text)[:0:-1]
+    return sorted(segments, key=lambda segment: not _new_numbers(segment, question))
+
+
+def _number_at_asked_time(segment: str, numbers: Sequence[Number], question: str) -> Number | None:
+    """The only number of the year or place that was asked for: "from 5 in 2008 to 9 in 2010"."""
+    asked_values = {number.value for number in numbers_in(question)}
+    placed = []
+    for number in numbers:
+        time = _TIME_PHRASE.match(segment[number.end :])
+        if time and Fraction(time[1]) in asked_values:
+            placed.append(number)
+    return placed[0] if len(placed) == 1 else None
+
+
+def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -> Number | None:
+    """The number behind "is" or "=", or before "remain"; of several the one in the clause that
+    answers.
+    """
+    predicated = [
+        number
+        for number in numbers
+        if _COPULA.search(segment[: number.start]) or _REMAINDER.match(segment[number.end :])
+    ]
+    is_total = _TOTAL.search(segment) and not _TOTAL.search(question)
+    clause = "" if is_total else answering_clause(segment, question)
+    answering = stated_numbers(clause, question)
+    has_several = len({number.value for number in predicated}) > 1
+    if (has_several or _YEAR_QUESTION.search(question)) and len(answering) == 1:
+        return answering[0]  # "Blue costs $25, and the red one costs $30"
+    if not predicated:
+        return None
+    results = [number for number in predicated if re.search(r"[=≈]\s*$", segment[: number.start])]
+    return results[-1] if len(results) == 1 and "+" in segment else predicated[-1]
