@@ -97,3 +97,15 @@ def test_a_text_without_the_matches() -> None:
     text = "so far it is so, so long"
     assert index.searches["so"].remove(text, index.offsets(text)["so"]) == " it is so, "
     assert index.searches["so"].remove("none", []) == "none"
+
+
+def test_the_rest_of_a_line_is_that_of_the_whole_remainder() -> None:
+    rng = random.Random(2)
+    signs = ("a", "b7", ":", "：", "\n", "\n\n", " ", ".", "_", "-", "\t")
+    for _ in range(5000):
+        text = "".join(rng.choice(signs) for _ in range(rng.randint(0, 14)))
+        start = rng.randint(0, len(text))
+        joined = commitments._COLON_LINE.sub(": ", text[start:])
+        lines = filter(commitments._LETTER_OR_DIGIT.search, joined.split("\n"))
+        expected = commitments._rest_of_line(next(lines, ""), 0)
+        assert commitments._rest_of_line(text, start) == expected, (text, start)

@@ -37,7 +37,8 @@ _HEAD = re.compile(
 )
 # a capital alone, or a small letter in brackets or before a mark: "a" is an article
 _LETTER = re.compile(
-    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_]|['’][A-Za-z]|-\w|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_]|['’][A-Za-z]|-\w"
+    r"|\s*[=≈]\s*(?:[a-z]?\W*\d|½|[a-z]\b)))"
     r"|[\[(]([a-z])[\])]"
     r"|([a-z])(?=[.)\"'](?:[\s,}]|$)|$)"
 )
@@ -191,12 +192,11 @@ def _head_choice(
 ) -> tuple[str, ...] | None:
     """The choice of a passage that begins with letters, the last of which ends at `end`."""
     remainder = text[end:]
-    if head and len(letters) > 1 and _OR.search(text[:end]) and re.search(r"\w", remainder):
-        return None  # "A or B. It rests on the floor: B."
     if len(letters) > 1:
-        # "A, B and C lack the gate"
-        is_mention = head and re.match(r"\s+[a-z]", remainder)
-        return None if is_mention else letters
+        # "A, B and C lack the gate", "A or B. It rests on the floor: B."
+        is_mention = re.match(r"\s+[a-z]", remainder) is not None
+        is_open = _OR.search(text[:end]) is not None and re.search(r"\w", remainder) is not None
+        return None if head and (is_mention or is_open) else letters
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
         return letters
@@ -349,7 +349,8 @@ def _concluded_choice(
 
 # the clause behind one of these draws the conclusion of a sentence
 _INFERENCE = re.compile(
-    r",\s*(?:that is|it is|this is|so|hence|thus|therefore|i\.e\.,?|meaning|which (?:is|means|makes))\s",
+    r",\s*(?:that is|it is|this is|so|hence|thus|therefore|i\.e\.,?|meaning"
+    r"|which (?:is|means|makes))\s",
     re.IGNORECASE,
 )
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
-_MINUTES = {name: minute for minute, name in enumerate(_HOURS, 1)} | {
+from hqm.scoring.written_numbers import NUMBER_WORDS, SMALL_NUMBERS
+
+_HOURS = SMALL_NUMBERS[1:13]
+
+
+def _minute_values(*names: str) -> dict[str, int]:
+    return {name: NUMBER_WORDS[name.replace(" ", "-")] for name in names}
+
+
+_MINUTES = _minute_values(*_HOURS, "fifteen", "twenty", "twenty-five", "twenty five") | {
     "a quarter": 15,
     "quarter": 15,
-    "fifteen": 15,
-    "twenty": 20,
-    "twenty-five": 25,
-    "twenty five": 25,
     "half": 30,
     "half an hour": 30,
 }
@@ -24,8 +28,9 @@ _DIGITAL = re.compile(
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(
-    rf"\b(?:(?P<minute>{_MINUTE_NAMES}|[0-5]?\d)(?:\s+minutes?)?\s+(?P<relation>past|after|to|before"
-    rf"|till|until)\s+)(?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b(?:\s*o'?clock)?{_HALF_OF_DAY}",
+    rf"\b(?:(?P<minute>{_MINUTE_NAMES}|[0-5]?\d)(?:\s+minutes?)?\s+"
+    rf"(?P<relation>past|after|to|before|till|until)\s+)"
+    rf"(?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b(?:\s*o'?clock)?{_HALF_OF_DAY}",
     re.IGNORECASE,
 )
 _FULL_HOUR = re.compile(
@@ -33,15 +38,14 @@ _FULL_HOUR = re.compile(
     r"|(?P<half_only>[ap])\.?\s?m\b\.?)",
     re.IGNORECASE,
 )
+_SPELLED_MINUTES = _minute_values(
+    "fifteen", "thirty", "forty-five", "forty five", "twenty", "ten", "forty", "fifty"
+)
+_MINUTE_VALUES = _MINUTES | _SPELLED_MINUTES
 _SPELLED = re.compile(
-    rf"\b(?P<hour>{'|'.join(_HOURS)})\s+(?P<minute>fifteen|thirty|forty-five|forty five|twenty|ten"
-    r"|forty|fifty)\b",
+    rf"\b(?P<hour>{'|'.join(_HOURS)})\s+(?P<minute>{'|'.join(_SPELLED_MINUTES)})\b",
     re.IGNORECASE,
 )
-_SPELLED_MINUTES = {
-    "fifteen": 15, "thirty": 30, "forty-five": 45, "forty five": 45, "twenty": 20, "ten": 10,
-    "forty": 40, "fifty": 50,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def times_in(text: str) -> list[tuple[ClockTime, int, int]]:
     >>> [str(time) for time, _, _ in times_in("a quarter past three, or 3:45 pm")]
     ['3:15', '3:45 pm']
     """
-    times: dict[int, tuple[ClockTime, int, int]] = {}
+    times: list[tuple[ClockTime, int, int]] = []
     end_of_last = 0
     matches = [
         match
@@ -81,8 +85,8 @@ def times_in(text: str) -> list[tuple[ClockTime, int, int]]:
         if match.start() < end_of_last:
             continue
         end_of_last = match.end()
-        times[match.start()] = (_parse_time(match), match.start(), match.end())
-    return list(times.values())
+        times.append((_parse_time(match), match.start(), match.end()))
+    return times
 
 
 def _parse_time(match: re.Match[str]) -> ClockTime:
@@ -91,13 +95,7 @@ def _parse_time(match: re.Match[str]) -> ClockTime:
     hour_text = groups["hour"].lower()
     hour = int(hour_text) if hour_text.isdigit() else _HOURS.index(hour_text) + 1
     minute_text = groups.get("minute", "0").lower()
-    minute = 0
-    if minute_text.isdigit():
-        minute = int(minute_text)
-    elif "relation" in groups:
-        minute = _MINUTES[minute_text]
-    else:
-        minute = _SPELLED_MINUTES[minute_text]
+    minute = int(minute_text) if minute_text.isdigit() else _MINUTE_VALUES[minute_text]
     if groups.get("relation", "past").lower() not in ("past", "after"):
         hour, minute = (hour - 2) % 12 + 1, 60 - minute
     half = groups.get("half") or groups.get("half_only") or ""

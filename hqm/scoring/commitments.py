@@ -229,8 +229,8 @@ _CUE = CueSearch(
         re.IGNORECASE,
     ),
     first_words=frozenset(
-        "final correct best right most closest short my overall only true answer answers option choice"
-        " solution letter conclusion result ans verdict judgement judgment response prediction"
+        "final correct best right most closest short my overall only true answer answers option"
+        " choice solution letter conclusion result ans verdict judgement judgment response prediction"
         " selection i we let one if that leaves leaving between change changing answering choosing selecting"
         " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta opzione"
         " antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
@@ -305,9 +305,11 @@ _RETRACTION = CueSearch(
 
 def _conclusion_starts(text: str, offset: int) -> tuple[int, ...]:
     """Where a conclusion may begin: at a word that begins a line or stands behind a mark."""
-    head = text[:offset].rstrip()
-    is_line_start = offset == 0 or "\n" in text[len(head) : offset]
-    return (offset,) if is_line_start or head[-1:] in _CONCLUSION_MARKS else ()
+    end = offset
+    while end and text[end - 1].isspace():  # a slice of all that stands before would be copied
+        end -= 1
+    is_line_start = offset == 0 or "\n" in text[end:offset]
+    return (offset,) if is_line_start or text[end - 1 : end] in _CONCLUSION_MARKS else ()
 
 
 _CONCLUSION_MARKS = tuple('.!?;,:"”)')
@@ -526,11 +528,22 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 def _rest_of_line(text: str, start: int) -> str:
     """The rest of the line, and the next line where nothing is left of it or it ends in a colon."""
-    text = _COLON_LINE.sub(": ", text[start:])
+    text = _COLON_LINE.sub(": ", text[start : _line_end(text, start)])
     for line in text.split("\n"):
         if _LETTER_OR_DIGIT.search(line):
             return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", without_marks(line))
     return ""
+
+
+def _line_end(text: str, start: int) -> int:
+    """Where the first line with a letter or digit ends, with the lines that a colon joins to it."""
+    first = _LETTER_OR_DIGIT.search(text, start)
+    end = text.find("\n", first.end()) if first else -1
+    while end >= 0 and text[start:end].rstrip().endswith((":", "：")):
+        while end < len(text) and text[end].isspace():
+            end += 1
+        end = text.find("\n", end)
+    return end if end >= 0 else len(text)
 
 
 def answering_clause(text: str, question: str) -> str:

@@ -8,6 +8,7 @@ answer in another language than the question, only the denial that something is 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -167,13 +168,15 @@ def language_of(text: str) -> Language | None:
         for language in _LANGUAGES:
             if language.script and re.search(language.script, text):
                 return language
-    words = _WORD.findall(text.casefold())
-    best, best_count = None, sum(word in _ENGLISH for word in words)
+    words = Counter(_WORD.findall(text.casefold()))
+    best, best_count = None, sum(words[word] for word in _ENGLISH)
     for language in _LANGUAGES:
         if language.script:
             continue
         count = sum(
-            word in language.common or language.denial.fullmatch(word) is not None for word in words
+            n
+            for word, n in words.items()
+            if word in language.common or language.denial.fullmatch(word) is not None
         )
         if count > best_count and count > 1:
             best, best_count = language, count

@@ -290,8 +290,8 @@ _INCREMENT = re.compile(r"\b(?:more|another|extra|additional|fewer|less|too many
 _REMAINDER_QUESTION = re.compile(r"\b(?:left|remain\w*|still)\b", re.IGNORECASE)
 _REMAINDER_RESULT = re.compile(r"[,;:—–]\s*(?:leaving|which leaves|that leaves)\b", re.IGNORECASE)
 _RESULT = re.compile(
-    r"[,;:—–]\s*(?:so|making|which makes|that makes|which is|thus|therefore|hence|giving|for a total of"
-    r"|in total)\b[\s,:]*",
+    r"[,;:—–]\s*(?:so|making|which makes|that makes|which is|thus|therefore|hence|giving"
+    r"|for a total of|in total)\b[\s,:]*",
     re.IGNORECASE,
 )
 

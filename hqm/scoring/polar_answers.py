@@ -299,9 +299,10 @@ _DENIED_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _CASE = re.compile(
-    r"^\W*(?:no,? |but )?(?:that|this|it) (?:is|was)(?: (not)|n't)? (?:indeed |really |actually )?the case"
-    r"\W*$|\b(?:the )?(other way (?:a)?round|opposite is (?:true|the case)|reverse is (?:true|the case)"
-    r"|contrary is (?:true|the case)|vice versa)\W*$",
+    r"^\W*(?:no,? |but )?(?:that|this|it) (?:is|was)(?: (not)|n't)?"
+    r" (?:indeed |really |actually )?the case\W*$"
+    r"|\b(?:the )?(other way (?:a)?round|opposite is (?:true|the case)"
+    r"|reverse is (?:true|the case)|contrary is (?:true|the case)|vice versa)\W*$",
     re.IGNORECASE,
 )
 """A sentence that says no more than that something is the case, or its contrary."""
@@ -516,7 +517,8 @@ _IRREGULAR = MappingProxyType(
             " held:hold"
             " sat:sit stood:stand ran:run ate:eat went:go came:come took:take gave:give made:make"
             " broke:break drew:draw drove:drive flew:fly wrote:write began:begin kept:keep"
-            " beside:near next:near close:near adjacent:near equal:same equals:same equally:same identical:same"
+            " beside:near next:near close:near adjacent:near equal:same"
+            " equals:same equally:same identical:same"
             " sitting:sit lying:lie running:run every:all each:all shot:shoot big:large"
             " bigger:larger"
             " alike:same"

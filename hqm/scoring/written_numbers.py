@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from hqm.scoring.commitments import with_plain_digits
 
-_SMALL = (
+SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
 ).split()
@@ -37,7 +37,7 @@ def _compound_words() -> dict[str, int]:
     """Return the values of "twenty-one" to "ninety-nine"."""
     values = {}
     for tens_digit, tens in enumerate(_TENS, 2):
-        for digit, unit in enumerate(_SMALL[1:10], 1):
+        for digit, unit in enumerate(SMALL_NUMBERS[1:10], 1):
             values[f"{tens}-{unit}"] = 10 * tens_digit + digit
     return values
 
@@ -51,8 +51,8 @@ def _foreign_words() -> dict[str, int]:
     return values
 
 
-_WORDS: Mapping[str, int] = MappingProxyType(
-    {word: i for i, word in enumerate(_SMALL)}
+NUMBER_WORDS: Mapping[str, int] = MappingProxyType(
+    {word: i for i, word in enumerate(SMALL_NUMBERS)}
     | {word: 10 * i for i, word in enumerate(_TENS, 2)}
     | _compound_words()
     | _foreign_words()
@@ -146,7 +146,7 @@ _FACTORS = ("π", "pi")
 _FRACTION_WORDS = MappingProxyType(
     {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 )
-_WORD = "|".join(sorted(map(re.escape, _WORDS), key=len, reverse=True))
+_WORD = "|".join(sorted(map(re.escape, NUMBER_WORDS), key=len, reverse=True))
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\d)"  # 1.396,5 and 1.396.500
     r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
@@ -167,7 +167,7 @@ _NUMBER = re.compile(
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
-    rf"|(?P<word>(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(_SMALL[1:10])})"
+    rf"|(?P<word>(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
     rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion"
@@ -179,7 +179,7 @@ _NUMBER = re.compile(
 )
 _NUMBER_TOKEN = re.compile(r"[-$.\d]+|[A-Za-z]+")
 _FIRST_WORDS = frozenset(
-    ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in _WORDS))
+    ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in NUMBER_WORDS))
 )
 _MAX_DIGITS = 60
 _DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
@@ -352,10 +352,10 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int]:
 def _word_value(text: str) -> Fraction:
     """The value of a number that is written in words, perhaps in dozens."""
     word = re.sub(r"\s+", " ", text.lower())
-    dozens = None if word in _WORDS else re.fullmatch(r"(.+)[- ]dozen", word)
+    dozens = None if word in NUMBER_WORDS else re.fullmatch(r"(.+)[- ]dozen", word)
     word = dozens[1] if dozens else word
-    value = _WORDS[word if word in _WORDS else word.replace(" ", "-")]
-    return Fraction(value * _WORDS["dozen"] if dozens else value)
+    value = NUMBER_WORDS[word if word in NUMBER_WORDS else word.replace(" ", "-")]
+    return Fraction(value * NUMBER_WORDS["dozen"] if dozens else value)
 
 
 def _merge_numbers(numbers: Sequence[Number], text: str) -> list[Number]:

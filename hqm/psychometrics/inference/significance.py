@@ -52,8 +52,6 @@ def chi_square_test(statistic: float, df: float, n: int) -> SignificanceTest:
 def benjamini_hochberg(p: ArrayLike) -> Array:
     """Adjust p-values for the false discovery rate.
 
-    `p` has any shape; NaN stays NaN and counts as no test.
-
     Parameters
     ----------
     p : array_like
@@ -87,8 +85,6 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
 
 def holm(p: ArrayLike) -> Array:
     """Adjust p-values for the familywise error rate.
-
-    `p` has any shape; NaN stays NaN and counts as no test.
 
     Parameters
     ----------
