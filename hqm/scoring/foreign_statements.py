@@ -38,8 +38,8 @@ class Language:
         The words of a statement that commits itself to nothing.
     common
         Words that decide nothing: articles, forms of be, "in the picture".
-    spaced
-        Whether it sets spaces between words; without them characters are compared.
+    unspaced
+        Whether it sets no spaces between words, so that characters are compared.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Language:
     denial: re.Pattern[str]
     doubt: re.Pattern[str]
     common: frozenset[str]
-    spaced: bool = True
+    unspaced: bool = False
 
     def content(self, text: str) -> list[str]:
         """Return the stems of the content words of a text, or its content characters."""
         text = self.denial.sub(" ", text.casefold())
-        if not self.spaced:
+        if self.unspaced:
             return [sign for sign in text if sign.isalnum() and sign not in self.common]
         return [_stem(word) for word in _WORD.findall(text) if word not in self.common]
 
@@ -77,21 +77,21 @@ _LANGUAGES = (
         _pattern("ありません|いません|ません|ない|なし|いえません"),
         _pattern("かもしれ|分か|わか|できま|判断|おそらく|たぶん|かどうか"),
         frozenset("はがをにのでもとへかですますあるいりっれてしたこそ画像写真絵中見写映んこれそれ有存在"),
-        spaced=False,
+        unspaced=True,
     ),
     Language(
         "ko", "[\uac00-\ud7a3]",
         _pattern("없[가-힣]*|않[가-힣]*|아니[가-힣]*|아닙[가-힣]*"),
         _pattern("아마|모르|알 수|판단|것 같|수도 있"),
         frozenset("이가은는을를에의도있습니다까요어음중사진미지그림속안보입나요네죠"),
-        spaced=False,
+        unspaced=True,
     ),
     Language(
         "zh", "[\u4e00-\u9fff]",
         _pattern("没有|并没有|没|不是|不|无|未"),
         _pattern("可能|能|知道|确定|清楚|判断|也许|大概|或许|似乎|好像|是否"),
         frozenset("图片中里像照画面张幅这那有是的了着吗么在一只个条位名辆把可以看到见存显示出现些任何并任"),
-        spaced=False,
+        unspaced=True,
     ),
     Language(
         "ru", "[\u0400-\u04ff]",
@@ -213,7 +213,7 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
     if language_of(question) is language:
         return _restated_denial(clauses, language, question)
     first = clauses[0]
-    n_words = len(first.split()) if language.spaced else len(first) // 2
+    n_words = len(first) // 2 if language.unspaced else len(first.split())
     is_denial = language.denial.search(first) and not language.doubt.search(first)
     return (
         True if is_denial and n_words <= _MAX_DENIAL_WORDS and _asks_existence(question) else None
