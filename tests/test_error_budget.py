@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
+from hqm.psychometrics import paired_differences
+from hqm.psychometrics.inference.contrasts import rank_contrasts
 from hqm.psychometrics.variance.error_budget import (
     MIN_MOVES,
     change_band,
-    gap_interval,
     item_band,
     metric_band,
     rerun_band,
@@ -116,9 +117,9 @@ def gaps(rng: np.random.Generator) -> Array:
     world = World(rng, 2)
     true = norm.cdf(world.ability[:, None] - MANY_EASES).mean(axis=1)
     scores = world.answers(world.chances())
-    left = without_pictures(scores)
-    bounds = gap_interval(float(scores[0].mean() - scores[1].mean()), left[0], left[1])
-    return np.array([bounds.low <= true[0] - true[1] <= bounds.high])
+    (pair,) = paired_differences(scores, np.arange(ITEMS) // A_PICTURE).neighbour_pairs()
+    (contrast,) = rank_contrasts([pair], margin=0.01)
+    return np.array([contrast.low <= true[pair.first] - true[pair.second] <= contrast.high])
 
 
 WORLDS: dict[str, Callable[[np.random.Generator], Array]] = {
@@ -274,14 +275,3 @@ def test_other_items_move_the_mean_score_by_its_jackknife() -> None:
     assert (band.shift.level, item_band(left[:, :1]).shift) == (0.95, None)
     two = item_band([[0.5, 0.6]])
     assert two.half == pytest.approx(t.ppf(0.975, 1) * math.sqrt(2 * 0.0025))
-
-
-def test_a_gap_has_students_interval_over_shared_pictures() -> None:
-    first, second = np.array([0.5, 0.52, 0.47]), np.array([0.4, 0.45, 0.35])
-    differences = first - second
-    half = t.ppf(0.975, 2) * math.sqrt(2 / 3 * ((differences - differences.mean()) ** 2).sum())
-    bounds = gap_interval(0.1, first, second)
-    assert (bounds.low, bounds.high, bounds.level) == pytest.approx((0.1 - half, 0.1 + half, 0.95))
-    two = gap_interval(0.1, [0.5, 0.6], [0.2, 0.2])
-    assert two.high == pytest.approx(0.1 + t.ppf(0.975, 1) * 0.05)
-    assert math.isnan(gap_interval(0.1, [0.5], [0.2]).high)

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.inference.discriminability import PairwiseDifferences
+from hqm.psychometrics.inference.pairwise import PairwiseDifferences
 from hqm.psychometrics.items.type_strengths import rasch_residuals
 from tests.test_psychometrics_consistency import TABLE_5
 
@@ -247,22 +247,25 @@ def test_after_holm_a_pair_shares_the_level_with_those_not_yet_decided() -> None
 
 
 def test_pairs_over_pictures_by_hand() -> None:
-    """An item that somebody lacks counts for nobody; pictures need not stand side by side."""
+    """An item that one lacks counts for the pairs of others; pictures need not stand side by
+    side.
+    """
     rng = np.random.default_rng(51)
     x = (rng.random((3, 20)) < np.array([[0.8], [0.5], [0.4]])).astype(float)
     x[1, 7] = np.nan
     pictures = [f"picture {i % 8}" for i in range(20)]
     study = psy.paired_differences(x, pictures, level=0.9)
-    retained = [i for i in range(20) if i != 7]
-    names = sorted({pictures[i] for i in retained})
+    names = sorted(set(pictures))
     adjusted = {}
     for a, b in itertools.combinations(range(3), 2):
+        retained = [i for i in range(20) if i != 7 or 1 not in (a, b)]
+        assert (study.items[a][b], study.clusters[a][b]) == (len(retained), 8)
         d = (x[a] - x[b])[retained]
         squares = [
             sum(d[k] - d.mean() for k, i in enumerate(retained) if pictures[i] == name) ** 2
             for name in names
         ]
-        error = math.sqrt(8 / 7 * sum(squares)) / 19
+        error = math.sqrt(8 / 7 * sum(squares)) / len(retained)
         for row, opponent, sign in ((a, b, 1), (b, a, -1)):
             assert study.difference[row][opponent] == pytest.approx(sign * d.mean())
             assert study.se[row][opponent] == pytest.approx(error)
@@ -274,7 +277,7 @@ def test_pairs_over_pictures_by_hand() -> None:
     for table in (study.p, study.se, study.adjusted):
         assert np.isnan(np.diag(table)).all()
     assert (np.diag(study.difference) == 0).all()
-    assert study.scores == pytest.approx(np.nanmean(x[:, retained], axis=1))
+    assert study.scores == pytest.approx(np.nanmean(x, axis=1))
     assert (study.n_items, study.n_clusters, study.level) == (19, 8, 0.9)
     assert study.higher_is_better
     refused = psy.paired_differences(x[:1], pictures, level=0.9, higher_is_better=False)
@@ -325,8 +328,10 @@ def test_an_order_and_its_groups_from_a_table_of_p_values() -> None:
     assert study(0.91).separable_pairs() == (1, 3)
     assert study(0.97).separable_pairs() == (0, 3)
     assert (study(0.9).order, study(0.9, False).order) == ((1, 0, 2), (0, 2, 1))
-    assert study(0.9).separable_neighbours() == (2, 2)
-    assert study(0.9, False).separable_neighbours() == (1, 2)
+    assert [pair.p for pair in study(0.9).neighbour_pairs()] == [0.1, 0.04]
+    assert [pair.p for pair in study(0.9, False).neighbour_pairs()] == [0.04, 0.2]
+    # the first of three lies beside either of the others only where it is not shown to differ
+    assert [pair.rivals for pair in study(0.9, False).neighbour_pairs()] == [2, 1]
     assert study(0.9).tied_sets == ((1, 2), (0,))
     assert study(0.9, False).tied_sets == ((0,), (2, 1))
     # 0 and 2 differ, and by no score: neither is surely above

@@ -475,11 +475,12 @@ READING: Mapping[str, tuple[str, str]] = {
     # which models are separated?
     "separable_pairs": (
         "It depends on which models were chosen: distant ones are easy to separate.",
-        "[value] of the pairs differ by more than chance (paired tests, Holm).",
+        "[value] of all pairs are shown to differ (paired tests, Holm over all pairs).",
     ),
     "separable_adjacent": (
-        "Neighbours in a long list are close by construction.",
-        "[value] of the neighbours on the leaderboard differ by more than chance (Holm).",
+        "Neighbours in a long list are close by construction; respondents far below change none.",
+        "[value] of the neighbours on the leaderboard are shown to differ on new items (planned"
+        " contrasts, fallback procedure).",
     ),
     "minimum_difference": (
         "It is about one comparison that was planned; among all pairs the larger one holds.",

@@ -255,7 +255,8 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
         if first is None or second is None:
             raise wrong("these respondents have no scores", *path, "gaps", index)
         _check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
-        check_ends(gap.gap, gap.low, gap.high, *path, "gaps", index)
+        # the interval is of what both answered, and the gap that of their scores
+        check_ends(None, gap.low, gap.high, *path, "gaps", index)
         for name in ("low", "high"):
             end = getattr(gap, name)
             _check_reach(

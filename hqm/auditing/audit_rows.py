@@ -163,6 +163,18 @@ class _Map(TypedDict):
 
 
 @with_config(_GROWING)
+class _ContrastRow(TypedDict):
+    first: str
+    second: str
+    difference: Number
+    error: Width
+    p: Share
+    items: Count
+    clusters: Count
+    rivals: Count
+
+
+@with_config(_GROWING)
 class _Detail(TypedDict, total=False):
     """What reports read of the detail of an estimate; each indicator has some of it."""
 
@@ -171,6 +183,8 @@ class _Detail(TypedDict, total=False):
     groups: tuple[tuple[str, ...], ...]
     tied_sets: tuple[tuple[str, ...], ...] | None
     ranks: dict[str, tuple[Count, Count]] | None
+    contrasts: tuple[_ContrastRow, ...]
+    shared_items: tuple[Count, Count]
     below_chance: tuple[str, ...]
     not_above: tuple[str, ...]
     candidates: tuple[Row, ...]
@@ -210,7 +224,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         " items_varying,"
         " judge_only, k, labelled, labelled_respondents, labels, length, missing_items, more items"
         " needed, n_answers, n_labels, n_min, n_raters, not_asked, of, options, paired, pairs,"
-        " parts, people_only, planted, rank, repeats, reversals, rewordings, runs, splits,"
+        " parts, people_only, planted, rank, repeats, reversals, rewordings, rivals, runs, splits,"
         " stale, sure, threshold, too_few_scores, units, unlabelled, unread,"
         " unresolved, used, withheld, without_majority, wordings, wordings_needed",
     ),

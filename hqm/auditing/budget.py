@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from pydantic import ConfigDict
 
+from hqm.auditing.neighbours import contrasts_in
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
@@ -28,7 +29,6 @@ from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.psychometrics.variance.error_budget import (
     ErrorBand,
     change_band,
-    gap_interval,
     item_band,
     metric_band,
     rerun_band,
@@ -178,7 +178,8 @@ class Gap:
     gap
         How far the better one leads.
     low, high
-        The 95 % interval over other pictures, which both see.
+        The 95 % interval of these models' difference over other items, from those that both
+        answered.
     clear, not_clear
         The measured sources that the gap is larger than, and the others.
     """
@@ -501,19 +502,16 @@ def _gaps(
 ) -> Iterator[Gap]:
     """Yield the neighbours of the leaderboard, with what each gap is larger than.
 
-    A gap is clear of other items where its paired interval leaves out 0 and the pair is in no tied
-    set, whose test allows for the number of pairs.
+    A gap is clear of other items where the two differ in their planned contrast, whose interval is
+    that of the items which both answered.
     """
     scores, sign = reference_case.scores[0], reference_case.metric.sign
-    replicates = sign * reference_case.jackknife_scores[0]
-    separable = _estimate(estimates, "discriminability.separable_pairs")
-    tied = (separable.detail.get("tied_sets") or ()) if separable is not None else ()
+    contrasts = {(row.first, row.second): row.contrast for row in contrasts_in(estimates)}
     order = [i for i in np.argsort(-sign * scores, kind="stable") if math.isfinite(scores[i])]
     for a, b in pairwise(order):
         first, second = reference_case.respondents[a], reference_case.respondents[b]
         gap = sign * float(scores[a] - scores[b])
-        interval = gap_interval(gap, replicates[a], replicates[b])
-        is_tied = any({first, second} <= set(group) for group in tied)
+        contrast = contrasts.get((first, second))
         clear: list[ErrorSource] = []
         not_clear: list[ErrorSource] = []
         for row in rows:
@@ -521,14 +519,14 @@ def _gaps(
                 continue
             is_clear = gap > _min_clear_gap(row, first, second)
             if row.source == "items":
-                is_clear = interval.low > 0 and not is_tied
+                is_clear = contrast is not None and contrast.outcome == "differ"
             (clear if is_clear else not_clear).append(row.source)
         yield Gap(
             first=first,
             other=second,
             gap=gap,
-            low=finite(interval.low),
-            high=finite(interval.high),
+            low=None if contrast is None else finite(contrast.low),
+            high=None if contrast is None else finite(contrast.high),
             clear=tuple(clear),
             not_clear=tuple(not_clear),
         )

@@ -64,6 +64,8 @@ class Limits(_Section):
     """How far words, position, numbering or surface may beat the commonest answer in any type or
     part: the lower end of the gain.
     """
+    equal_within: float = Field(default=0.01, gt=0, lt=1)
+    """The difference within which two scores count as equal, as a share of the metric's scale."""
     leak_found: float = Field(default=1.0, gt=0, le=1)
     """The gain that the audit must have been able to show, with 80% power, in every type and
     part.

@@ -38,7 +38,7 @@ from hqm.psychometrics import (
     weighted_reliability,
     williams_test,
 )
-from hqm.psychometrics.inference.discriminability import PairwiseDifferences
+from hqm.psychometrics.inference.pairwise import PairwiseDifferences
 from hqm.psychometrics.inference.resampling import MIN_UNITS
 from hqm.psychometrics.reliability.compare_reliability import (
     LeaveOneOutScores,

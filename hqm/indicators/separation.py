@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case
+from hqm.indicators.cases import Case, leave_one_out_scores
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
     MEAN_OF_ITEMS,
@@ -35,23 +37,21 @@ from hqm.psychometrics import (
     saturation,
     stream,
 )
-from hqm.psychometrics.inference.discriminability import (
-    ConditionalErrors,
+from hqm.psychometrics.inference.contrasts import rank_contrasts
+from hqm.psychometrics.inference.discriminability import ConditionalErrors, Saturation
+from hqm.psychometrics.inference.pairwise import (
+    NeighbourPair,
     PairwiseDifferences,
-    Saturation,
+    pairwise_tests,
 )
-from hqm.scoring.matrix import Sums
+from hqm.psychometrics.inference.significance import fallback
+from hqm.scoring.matrix import Sums, Units
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
 
 
 def _higher(case: Case) -> bool:
     return case.metric.better != "lower"
-
-
-def _values(case: Case) -> Array:
-    """(respondents, items or clusters): values whose mean is the score."""
-    return case.first_scores if case.additive else _pseudo_values(case)
 
 
 def _pseudo_values(case: Case) -> Array:
@@ -64,8 +64,44 @@ def _pseudo_values(case: Case) -> Array:
 
 
 def _differences(case: Case) -> PairwiseDifferences:
-    clusters = case.clusters if case.additive else None
-    return paired_differences(case.cached(_values), clusters, higher_is_better=_higher(case))
+    """Every pair of respondents over the items that both answered."""
+    if case.additive:
+        return paired_differences(case.first_scores, case.clusters, higher_is_better=_higher(case))
+    if case.units[0].scored.all():
+        return paired_differences(_pseudo_values(case), higher_is_better=_higher(case))
+    return _shared_differences(case)
+
+
+def _shared_differences(case: Case) -> PairwiseDifferences:
+    """Every pair by a metric that is no mean of item scores, computed over what both answered."""
+    units = case.units[0]
+    m = len(units.scored)
+    difference, se = np.zeros((m, m)), np.zeros((m, m))
+    items, clusters = np.zeros((m, m), dtype=np.int64), np.zeros((m, m), dtype=np.int64)
+    for a, b in combinations(range(m), 2):
+        shared = units.scored[a] & units.scored[b]
+        names, labels = np.unique(units.clusters[shared], return_inverse=True)
+        items[a, b] = items[b, a] = shared.sum()
+        clusters[a, b] = clusters[b, a] = len(names)
+        if len(names) < 2:
+            continue
+        tallies = {key: values[[a, b]][:, shared] for key, values in units.tallies.items()}
+        pair_units = Units(tallies, np.ones((2, int(shared.sum())), dtype=bool), labels)
+        left = leave_one_out_scores(pair_units, case.metric)
+        score = case.metric(pair_units.sums)[:, None]
+        count = len(names)
+        pseudo_values = count * score - (count - 1) * left
+        gap = pseudo_values[0] - pseudo_values[1]
+        difference[a, b], difference[b, a] = gap.mean(), -gap.mean()
+        se[a, b] = se[b, a] = gap.std(ddof=1) / np.sqrt(count)
+    return pairwise_tests(
+        case.scores[0],
+        difference,
+        se,
+        items=items,
+        clusters=clusters,
+        higher_is_better=_higher(case),
+    )
 
 
 def _separable_pairs(case: Case) -> Result:
@@ -86,11 +122,33 @@ def _separable_pairs(case: Case) -> Result:
 
 
 def _separable_adjacent(case: Case) -> Result:
-    """The number of neighbours that stay apart after Holm's correction, divided by the number of
-    neighbours.
+    """The number of neighbours that differ, adjusted from the first rank on, divided by the number
+    of neighbours.
     """
-    n_separable, pairs = case.cached(_differences).separable_neighbours()
-    return result(n_separable / pairs, apart=n_separable, pairs=pairs)
+    study = case.cached(_differences)
+    pairs = study.neighbour_pairs()
+    n_different = int((fallback([pair.p for pair in pairs]) <= 1 - study.level).sum())
+    items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
+    return result(
+        n_different / len(pairs),
+        apart=n_different,
+        pairs=len(pairs),
+        contrasts=[_contrast_row(case, pair) for pair in pairs],
+        shared_items=[int(items.min()), int(items.max())],
+    )
+
+
+def _contrast_row(case: Case, pair: NeighbourPair) -> dict[str, Any]:
+    return {
+        "first": case.respondents[pair.first],
+        "second": case.respondents[pair.second],
+        "difference": finite(pair.difference),
+        "error": finite(pair.se),
+        "p": finite(pair.p),
+        "items": pair.items,
+        "clusters": pair.clusters,
+        "rivals": pair.rivals,
+    }
 
 
 def _minimum_difference(case: Case) -> Result:
@@ -309,7 +367,7 @@ indicators = (
         needs=_PAIRS,
         compute=_separable_pairs,
         explains=(paired_differences,),
-        meaning="Share of pairs of respondents whose difference is more than chance (Holm).",
+        meaning="Share of all pairs of respondents that are shown to differ (Holm over all pairs).",
         headline=_FAMILY,
     ),
     Indicator(
@@ -318,10 +376,10 @@ indicators = (
         family=_FAMILY,
         needs=_PAIRS,
         compute=_separable_adjacent,
-        explains=(paired_differences,),
+        explains=(paired_differences, rank_contrasts),
         meaning=(
-            "The share of neighbours on the leaderboard whose difference is more than chance"
-            " (Holm)."
+            "The share of neighbours on the leaderboard that are shown to differ, in tests planned"
+            " from the first rank on (fallback procedure)."
         ),
     ),
     Indicator(

@@ -58,9 +58,7 @@ from hqm.psychometrics.inference.discriminability import (
     chance_corrected,
     conditional_errors,
     holm_tests,
-    independent_differences,
     minimum_detectable_difference,
-    paired_differences,
     saturation,
 )
 from hqm.psychometrics.inference.families import (
@@ -72,6 +70,10 @@ from hqm.psychometrics.inference.families import (
     range_restriction,
     too_few_families,
     too_few_respondents,
+)
+from hqm.psychometrics.inference.pairwise import (
+    independent_differences,
+    paired_differences,
 )
 from hqm.psychometrics.inference.resampling import (
     aggregate,
@@ -440,7 +442,7 @@ _MOVED_NAMES = {
     "Numbers": "hqm.psychometrics:IntArray",
     "PairCoherence": "hqm.psychometrics.validity.response_bias:PairCoherence",
     "PairOrder": "hqm.psychometrics.agreement.ranks:PairOrder",
-    "PairwiseDifferences": "hqm.psychometrics.inference.discriminability:PairwiseDifferences",
+    "PairwiseDifferences": "hqm.psychometrics.inference.pairwise:PairwiseDifferences",
     "Places": "hqm.psychometrics.result:Indices",
     "Plan": "hqm.psychometrics.variance.generalizability:Plan",
     "PlantedFaults": "hqm.psychometrics.items.wrong_keys:PlantedFaults",

@@ -110,6 +110,61 @@ def holm(p: ArrayLike) -> Array:
     return np.array([value for (value,) in one_step], dtype=np.float64).reshape(flat.shape)
 
 
+def fallback(p: ArrayLike) -> Array:
+    """Adjust p-values that stand in an order of importance, for the familywise error rate.
+
+    A p-value is adjusted by itself and by those before it: further tests at the end change none.
+    That no step-wise procedure over all tests, such as Holm's, has.
+
+    Parameters
+    ----------
+    p : array_like, shape (tests,)
+        P-values, the most important test first; NaN is a test that was not made, whose share of
+        the level is lost.
+
+    Returns
+    -------
+    Array
+        The adjusted p-values, in the order of `p`.
+
+    Notes
+    -----
+    The fallback procedure [1]_ [2]_: test k has the share 1 / (k (k + 1)) of the level, which sums
+    to 1 over infinitely many tests, and the shares of the rejected tests that stand directly before
+    it. Between a test and the first one of its run of rejections they sum to
+    1 / s - 1 / (k + 1).
+
+        adjusted_k = min_{s <= k} max(adjusted_s, ..., adjusted_{k-1}, p_k / (1/s - 1/(k+1)))
+
+    References
+    ----------
+    .. [1] Wiens, B. L. (2003). A fixed sequence Bonferroni procedure for testing multiple
+       endpoints. Pharmaceutical Statistics, 2, 211-215.
+    .. [2] Wiens, B. L. and Dmitrienko, A. (2005). The fallback procedure for evaluating a single
+       family of hypotheses. Journal of Biopharmaceutical Statistics, 15, 929-942.
+
+    Examples
+    --------
+    >>> fallback([0.01, 0.03, 0.20]).round(3).tolist()
+    [0.02, 0.045, 0.267]
+    >>> fallback([0.01, 0.03, 0.20, 0.9, 0.9]).round(3).tolist()[:3]
+    [0.02, 0.045, 0.267]
+    """
+    flat = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(len(flat), np.nan)
+    for k in range(len(flat)):
+        if not np.isfinite(flat[k]):
+            continue
+        smallest, before = 1.0, 0.0
+        for s in range(k, -1, -1):
+            smallest = min(smallest, max(before, flat[k] / (1 / (s + 1) - 1 / (k + 2))))
+            if s and not adjusted[s - 1] < smallest:
+                break
+            before = max(before, adjusted[s - 1])
+        adjusted[k] = smallest
+    return adjusted
+
+
 def holm_in_order(sequences: Sequence[Sequence[float]]) -> list[list[float]]:
     """Adjust p-values by Holm where each question is tested in an ordered sequence.
 

@@ -171,25 +171,6 @@ def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
     return ErrorBand(half=factor * deviation * math.sqrt(1 + 2 / n), moves=moves, factor=factor)
 
 
-def gap_interval(
-    gap: float, first_replicates: ArrayLike, second_replicates: ArrayLike
-) -> ConfidenceInterval:
-    """Return the interval of the gap between two respondents over other pictures.
-
-    Both saw the same pictures, so each picture is left out of both: gap +- t(J - 1) SE.
-
-    - `first_replicates, second_replicates`: (pictures,): the scores with each picture left out.
-    """
-    gap_replicates = float_array(first_replicates, "pictures") - float_array(
-        second_replicates, "pictures"
-    )
-    if len(gap_replicates) < 2:
-        return ConfidenceInterval(math.nan, math.nan, "cluster jackknife")
-    factor = _student_quantile(len(gap_replicates) - 1)
-    half_width = factor * jackknife_standard_error(gap_replicates)
-    return ConfidenceInterval.symmetric(gap, half_width, "cluster jackknife, paired", 0.95)
-
-
 _TOO_FEW_RESPONDENTS = f"a band needs {MIN_MOVES} respondents"
 
 

@@ -1,0 +1,471 @@
+"""Differences between all pairs of respondents, each tested, and the contrasts of neighbours in
+rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, stdtr
+
+from hqm.psychometrics.inference.resampling import (
+    cluster_labels,
+    cluster_sums,
+    mean_with_error,
+)
+from hqm.psychometrics.inference.significance import holm
+from hqm.psychometrics.result import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    Outcome,
+    equal_shape_arrays,
+    float_array,
+)
+
+Table = tuple[tuple[float, ...], ...]
+Counts = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourPair:
+    """Two respondents that follow each other in rank, and their difference.
+
+    Attributes
+    ----------
+    first, second
+        The higher one and the next, as numbers of the respondents.
+    difference, se, p
+        By how much the first leads over the items that both answered, the standard error over other
+        items, and the two-sided p-value of this pair alone; NaN where the two share fewer than 2
+        clusters.
+    items, clusters
+        How many both answered.
+    rivals
+        How many pairs could have stood at these two ranks: those of a respondent at or above the
+        first, and not shown to differ from it, with one at or below the second, and not shown to
+        differ from that.
+    """
+
+    first: int
+    second: int
+    difference: float
+    se: float
+    p: float
+    items: int
+    clusters: int
+    rivals: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDifferences(Outcome):
+    """The difference of every pair of respondents, each tested.
+
+    `difference[a][b]` is the score of a minus that of b over the items that both answered, `se` its
+    standard error over another sample of items, `p` the two-sided p-value and `adjusted` the same
+    after Holm's correction over all pairs. The diagonals are 0, NaN, NaN, NaN. `items` and
+    `clusters` count what both of a pair answered; they are empty where scores are compared without
+    their answers.
+    """
+
+    scores: tuple[float, ...]
+    difference: Table
+    se: Table
+    p: Table
+    adjusted: Table
+    n_items: int
+    n_clusters: int
+    level: float = 0.95
+    higher_is_better: bool = True
+    items: Counts = ()
+    clusters: Counts = ()
+
+    def distinct(self) -> BoolArray:
+        """Which pairs differ at the level, as a symmetric matrix."""
+        m = len(self.scores)
+        p = np.array(self.adjusted, dtype=np.float64).reshape(m, m)
+        return np.asarray(p <= 1 - self.level + 1e-15)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Respondents from the best score to the worst; equal scores in their given order."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        return tuple(int(i) for i in np.argsort(sign * np.array(self.scores), kind="stable"))
+
+    @property
+    def tied_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The maximal groups in which no pair is shown to differ, from the group with the best
+        member on.
+
+        That is no equality, and not transitive: A may not be shown to differ from B nor B from C
+        while A beats C. Then A, B and B, C are groups.
+        """
+        if self.status != "ok":
+            return ()
+        rank = {m: i for i, m in enumerate(self.order)}
+        tied = ~self.distinct()
+        np.fill_diagonal(tied, False)
+        neighbours = [set(np.flatnonzero(row).tolist()) for row in tied]
+        groups = [
+            tuple(sorted(g, key=rank.__getitem__))
+            for g in _cliques(neighbours, set(), set(range(len(neighbours))), set())
+        ]
+        return tuple(sorted(groups, key=lambda g: [rank[m] for m in g]))
+
+    @property
+    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
+        """For each respondent the best and the worst rank that the tests leave: [1 + surely better,
+        M - surely worse].
+        """
+        if self.status != "ok":
+            return ()
+        sign = 1.0 if self.higher_is_better else -1.0
+        scores_higher = self.distinct() & (sign * np.array(self.difference) > 0)
+        m = len(self.scores)
+        return tuple(
+            (1 + int(scores_higher[:, i].sum()), m - int(scores_higher[i].sum())) for i in range(m)
+        )
+
+    def separable_pairs(self) -> tuple[int, int]:
+        """How many of all pairs differ, and how many pairs there are."""
+        upper = np.triu_indices(len(self.scores), 1)
+        return int(self.distinct()[upper].sum()), len(upper[0])
+
+    def neighbour_pairs(self) -> tuple[NeighbourPair, ...]:
+        """Return each respondent with the next in rank, from the first rank on."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        order, p = self.order, np.array(self.p, dtype=np.float64)
+        is_alike = p > 1 - self.level
+        pairs = []
+        for k, (a, b) in enumerate(pairwise(order)):
+            n_above = 1 + int(is_alike[a, list(order[:k])].sum())
+            n_below = 1 + int(is_alike[b, list(order[k + 2 :])].sum())
+            pairs.append(
+                NeighbourPair(
+                    a,
+                    b,
+                    sign * self.difference[a][b],
+                    self.se[a][b],
+                    self.p[a][b],
+                    self.items[a][b] if self.items else 0,
+                    self.clusters[a][b] if self.clusters else 0,
+                    n_above * n_below,
+                )
+            )
+        return tuple(pairs)
+
+
+def _cliques(
+    neighbours: list[set[int]], clique: set[int], candidates: set[int], excluded: set[int]
+) -> Iterator[set[int]]:
+    """Bron and Kerbosch's search with a pivot."""
+    if not candidates:
+        if not excluded:
+            yield clique
+        return
+    pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
+    for v in sorted(candidates - neighbours[pivot]):
+        yield from _cliques(
+            neighbours, clique | {v}, candidates & neighbours[v], excluded & neighbours[v]
+        )
+        candidates = candidates - {v}
+        excluded = excluded | {v}
+
+
+def paired_differences(
+    scores: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> PairwiseDifferences:
+    """Compare all pairs of respondents item by item, with cluster-robust standard errors.
+
+    Respondents answer the same items, so a hard item lowers both: the paired difference is far more
+    exact than two separate intervals, and overlapping intervals of two scores do not mean that they
+    are tied. Items about one picture move together and count as one cluster.
+
+    Parameters
+    ----------
+    scores : array_like, shape (respondents, items)
+        A pair is compared over the items that both answered.
+    clusters : array_like, shape (items,), optional
+        A label each, such as the picture.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    higher_is_better : bool, default True
+        Whether a higher score is better.
+
+    Returns
+    -------
+    PairwiseDifferences
+        The status is `insufficient` with fewer than 2 respondents, or where no pair shares 2
+        clusters; a pair that shares fewer has no p-value.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
+        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2
+            / n^2
+
+    with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the
+    standard error is 0 and the exact sign test over clusters is used.
+
+    The tests generalise over items, for these respondents.
+
+    References
+    ----------
+    .. [1] Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
+    .. [2] Liang, K.-Y. and Zeger, S. L. (1986). Biometrika, 73, 13-22.
+
+    Examples
+    --------
+    >>> right = [[1, 1, 1, 1, 1, 1, 0, 1], [1, 1, 1, 1, 1, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0]]
+    >>> result = paired_differences(right)
+    >>> result.tied_sets, result.rank_intervals
+    (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
+    """
+    x = float_array(scores, "respondents, items")
+    label = cluster_labels(clusters, x.shape[1])
+    answered = np.isfinite(x).any(axis=0)
+    x, label = x[:, answered], label[answered]
+    scored = np.isfinite(x)
+    n_labels = len(np.unique(label))
+    if len(x) < 2 or n_labels < 2:
+        return _no_differences(x.shape[1], len(x), n_labels, level, higher_is_better)
+    if scored.all():
+        return _complete_differences(x, label, level, higher_is_better)
+    filled = np.where(scored, x, 0.0)
+    with np.errstate(invalid="ignore"):
+        mean = filled.sum(axis=1) / scored.sum(axis=1)
+    difference, se = np.zeros((len(x), len(x))), np.zeros((len(x), len(x)))
+    n_items, n_clusters = difference.astype(np.int64), difference.astype(np.int64)
+    for a, row in enumerate(filled):
+        shared = scored & scored[a]
+        sums, sizes = cluster_sums(np.where(shared, row - filled, 0.0)[None], shared, label)
+        difference[a], se[a] = mean_with_error(sums[0], sizes)
+        n_items[a], n_clusters[a] = shared.sum(axis=1), (sizes > 0).sum(axis=1)
+    np.fill_diagonal(difference, 0.0)
+    return pairwise_tests(
+        mean,
+        difference,
+        se,
+        items=n_items,
+        clusters=n_clusters,
+        level=level,
+        higher_is_better=higher_is_better,
+    )
+
+
+def _complete_differences(
+    x: Array, label: npt.NDArray[np.generic], level: float, higher_is_better: bool
+) -> PairwiseDifferences:
+    """All differences in one matrix product, where every respondent answered every item."""
+    m, n = x.shape
+    c = len(np.unique(label))
+    mean = x.mean(axis=1)
+    residual, _ = cluster_sums(x - mean[:, None], np.isfinite(x), label)
+    # cluster-robust covariances of the mean scores (Liang and Zeger 1986)
+    cross = residual @ residual.T * c / max(1, c - 1) / n**2
+    variances = np.diag(cross)
+    variance = variances[:, None] + variances[None, :] - 2 * cross
+    # what is left of equal answers after subtraction is rounding
+    tolerance = 1e-12 * (variances[:, None] + variances[None, :]) + (1e-12 * np.abs(x).max()) ** 2
+    variance = np.where(variance <= tolerance, 0.0, variance)
+    return pairwise_tests(
+        mean,
+        mean[:, None] - mean[None, :],
+        np.sqrt(variance),
+        items=np.full((m, m), n),
+        clusters=np.full((m, m), c),
+        level=level,
+        higher_is_better=higher_is_better,
+    )
+
+
+def _no_differences(
+    n_items: int, m: int, n_clusters: int, level: float, higher_is_better: bool
+) -> PairwiseDifferences:
+    return PairwiseDifferences(
+        (),
+        (),
+        (),
+        (),
+        (),
+        n_items,
+        n_clusters,
+        level,
+        higher_is_better,
+        status="insufficient",
+        reason=f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and"
+        f" {n_clusters}",
+    )
+
+
+def pairwise_tests(
+    scores: Array,
+    difference: Array,
+    se: Array,
+    *,
+    items: npt.NDArray[np.int64],
+    clusters: npt.NDArray[np.int64],
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> PairwiseDifferences:
+    """Test differences of pairs whose standard errors are known (Student's t, clusters - 1 df).
+
+    Parameters
+    ----------
+    scores : Array, shape (respondents,)
+        The scores, of which the ranking is made.
+    difference, se : Array, shape (respondents, respondents)
+        The differences over what both answered, with their standard errors.
+    items, clusters : Array, shape (respondents, respondents)
+        How many items, and clusters of items, both answered.
+    level : float, default 0.95
+        Confidence level of the tests.
+    higher_is_better : bool, default True
+        Whether a higher score is better.
+
+    Returns
+    -------
+    PairwiseDifferences
+        A pair that shares fewer than 2 clusters has no p-value.
+    """
+    pairs = np.triu_indices(len(scores), 1)
+    largest = int(clusters[pairs].max())
+    if largest < 2:
+        return _no_differences(
+            int(items[pairs].max()), len(scores), largest, level, higher_is_better
+        )
+    tested = clusters >= 2
+    se = np.where(tested, se, np.nan)
+    differences = _test_differences(
+        scores,
+        difference,
+        se,
+        np.where(tested, clusters - 1.0, np.nan),
+        2 * 0.5 ** clusters.astype(np.float64),
+        level,
+        higher_is_better,
+    )
+    return replace(
+        differences,
+        n_items=int(np.median(items[pairs])),
+        n_clusters=int(np.median(clusters[pairs])),
+        items=_nested_counts(items),
+        clusters=_nested_counts(clusters),
+    )
+
+
+def independent_differences(
+    scores: ArrayLike,
+    errors: ArrayLike,
+    *,
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> PairwiseDifferences:
+    """Compare all pairs of respondents from their scores and standard errors alone.
+
+    For published tables. Paired answers make the differences more exact, so this is the cautious
+    side.
+
+    Parameters
+    ----------
+    scores, errors : array_like, shape (respondents,)
+        Scores and their standard errors, such as sqrt(p (1 - p) / n).
+    level : float, default 0.95
+        Confidence level of the intervals.
+    higher_is_better : bool, default True
+        Whether a higher score is better.
+
+    Returns
+    -------
+    PairwiseDifferences
+        The differences, as if each respondent had answered other items. The status is
+        `insufficient` with fewer than 2 respondents.
+
+    Raises
+    ------
+    ValueError
+        An array has another shape.
+
+    Notes
+    -----
+        SE^2 = SE_a^2 + SE_b^2, standard normal
+
+    Examples
+    --------
+    >>> result = independent_differences([0.80, 0.70, 0.69], [0.02, 0.02, 0.02])
+    >>> result.separable_pairs()
+    (2, 3)
+    """
+    s, e = equal_shape_arrays(scores, errors, "respondents")
+    if len(s) < 2:
+        return PairwiseDifferences(
+            (),
+            (),
+            (),
+            (),
+            (),
+            0,
+            0,
+            level,
+            higher_is_better,
+            status="insufficient",
+            reason=f"a comparison needs 2 respondents, there are {len(s)}",
+        )
+    se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
+    differences = s[:, None] - s[None, :]
+    return _test_differences(
+        s, differences, se, np.full_like(se, np.inf), np.ones_like(se), level, higher_is_better
+    )
+
+
+def _test_differences(
+    mean: Array,
+    difference: Array,
+    se: Array,
+    df: Array,
+    exact: Array,
+    level: float,
+    higher_is_better: bool,
+) -> PairwiseDifferences:
+    """Return the tested differences; `exact` are the p-values of differences without error."""
+    is_exact = se == 0
+    ratio = np.abs(difference) / np.where(is_exact, 1.0, se)
+    p = 2 * np.where(np.isinf(df), ndtr(-ratio), stdtr(df, -ratio))
+    p = np.where(is_exact, np.where(np.abs(difference) > 1e-12, exact, 1.0), p)
+    np.fill_diagonal(p, np.nan)
+    np.fill_diagonal(se, np.nan)
+    upper = np.triu_indices(len(mean))
+    adjusted = np.full_like(p, np.nan)
+    adjusted[upper] = holm(p[upper])
+    adjusted.T[upper] = adjusted[upper]
+    return PairwiseDifferences(
+        tuple(mean.tolist()),
+        _nested_tuples(difference),
+        _nested_tuples(se),
+        _nested_tuples(p),
+        _nested_tuples(adjusted),
+        0,
+        0,
+        level,
+        higher_is_better,
+    )
+
+
+def _nested_tuples(table: Array) -> Table:
+    return tuple(map(tuple, table.tolist()))
+
+
+def _nested_counts(table: npt.NDArray[np.int64]) -> Counts:
+    return tuple(map(tuple, table.tolist()))
