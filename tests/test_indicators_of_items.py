@@ -186,13 +186,16 @@ def test_what_the_score_of_a_type_adds_to_the_total() -> None:
     value = number(single_case(TEN, partly_typed), "types.added_value")
     labels = ["existence"] * 20 + ["attribute"] * 10
     study = psy.subscore_value(TEN[:, :30], labels)
-    assert value.coefficient.value == sum(s.adds for s in study if s.status == "ok")
+    assert value.coefficient.value == sum(s.certain for s in study if s.status == "ok")
     assert value.detail["types"] == [
         {
             "type": s.name,
             "items": s.items,
             "by_subscore": pytest.approx(s.by_subscore),
             "by_total": pytest.approx(s.by_total),
+            "gain": pytest.approx(s.gain.value),
+            "gain_low": pytest.approx(s.gain.low),
+            "gain_high": pytest.approx(s.gain.high),
             "adds": s.adds,
             "certain": s.certain,
             "status": s.status,

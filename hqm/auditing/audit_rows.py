@@ -253,12 +253,12 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     ),
     (
         Annotated[float, Field(strict=True, allow_inf_nan=False, le=1 + 1e-9)] | None,
-        "alpha, average_of_runs, by_subscore, by_total, of_items, raw_full, raw_same,"
-        " reliability, reliability_of_people",
+        "alpha, average_of_runs, by_subscore, by_total, of_items, prmse, prmse_of_total,"
+        " raw_full, raw_same, reliability, reliability_of_people",
     ),
     (
         Number,
-        "blind, bottom, difference, high, low, raw, scaled, score, shift, target, varying,"
+        "blind, bottom, difference, gain_high, gain_low, high, low, raw, scaled, score, shift, target, varying,"
         " whole, z",
     ),
     (

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.findings import SEVERITIES, Severity
@@ -156,16 +156,48 @@ class TypeMeasured:
     error_high: float | None = None
     leaks: bool = False
     """Whether the questions give its answers away, so that its score may not measure seeing."""
+    reliability: float | None = None
+    """Cronbach's alpha of its items among these respondents."""
+    gain_low: float | None = None
+    gain_high: float | None = None
+    """The 95 % interval over respondents of PRMSE by its own score minus that by the total
+    (Haberman 2008); None where it was not estimated.
+    """
+
+    @property
+    def standing(self) -> TypeStanding:
+        """What its own score is worth: the one answer that verdict, grid and tables give."""
+        if self.leaks:
+            return "leaks"
+        if self.at_chance:
+            return "chance"
+        if self.gain_low is None or self.gain_high is None:
+            return "unmeasured"
+        if self.gain_low > 0:
+            return "alone" if self.measurable else "imprecise"
+        return "as_total" if self.gain_high < 0 else "open"
 
     @property
     def stands_alone(self) -> bool:
-        """Whether its own score may be read: small error, above chance, no leak."""
-        return self.measurable and not self.at_chance and not self.leaks
+        """Whether its own score is shown to say more than the total, and is exact enough."""
+        return self.standing == "alone"
 
 
-def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
+TypeStanding = Literal["alone", "imprecise", "as_total", "open", "chance", "leaks", "unmeasured"]
+"""Its own score is shown to say more of the type than the total does (`alone`), but with a larger
+error than is allowed (`imprecise`), or no more (`as_total`), or neither is shown (`open`); all are
+at chance; its answers leak; or it was not measured.
+"""
+
+
+def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[TypeMeasured, ...]:
     """The types that have items or are claimed, in the order of the taxonomy, by the leading
     metric.
+
+    Parameters
+    ----------
+    limit
+        The standard error that is allowed, which a policy names.
     """
     rows: dict[str, Mapping[str, Any]] = {}
     for estimate in audit.all_estimates:
@@ -183,14 +215,30 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
         items = int(covered["items"] if covered is not None else row.get("items") or 0)
         claimed = covered is not None and bool(covered["claimed"])
         if items or claimed:
-            measured_type = _type_measured(kind, claimed, items, row)
-            types.append(replace(measured_type, leaks=kind in leaking))
+            measured_type = _type_measured(kind, claimed, items, row, limit)
+            types.append(
+                replace(
+                    measured_type,
+                    leaks=kind in leaking,
+                    reliability=row.get("alpha"),
+                    gain_low=row.get("gain_low"),
+                    gain_high=row.get("gain_high"),
+                )
+            )
     return tuple(types)
 
 
-def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any]) -> TypeMeasured:
+def _type_measured(
+    kind: str, claimed: bool, items: int, row: Mapping[str, Any], limit: float
+) -> TypeMeasured:
     error, missing = row.get("sem"), int(row.get("missing_items") or 0)
     high = row.get("sem_high", error)
+    if limit != MEASURABLE and high is not None and row.get("measured"):
+        # another policy than the default one allows another error
+        ratio = float(high) / limit
+        missing = max(0, math.ceil(items * ratio**2 - 1e-9) - items)
+        state = "measurable" if ratio <= 1 else "labelled, not measurable"
+        row = {**row, "state": state}
     if not row:
         error = 0.5 / items**0.5 if items else None
         return TypeMeasured(kind, claimed, items, error, False, False, missing, error_high=error)

@@ -37,12 +37,14 @@ from hqm.auditing.policy import (
     labels_advice,
     leak_advice,
     missing_interval_advice,
+    precision_advice,
     threshold_advice,
     unmeasured_advice,
     unscored_advice,
     weak_search_advice,
     wordings_advice,
 )
+from hqm.auditing.precision import total_precision
 from hqm.benchmark.findings import CODES
 from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
@@ -159,6 +161,7 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
             yield from _search(benchmark, policy.limits.leak_found)
     if policy.coverage.claimed:
         yield from _coverage(benchmark, policy.coverage)
+    yield from _precision(benchmark, policy)
     for requirement in policy.require:
         if not requirement.tasks or benchmark.task in requirement.tasks:
             yield from _threshold(benchmark, requirement)
@@ -465,6 +468,46 @@ def _error_text(kind: TypeMeasured) -> str:
     if not kind.measured:
         return f"{kind.items} items, error {kind.error:.3f} (forecast)"
     return f"{kind.items} items, error {kind.error:.3f}, upper end {kind.error_high:.4f}"
+
+
+def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
+    """Test the standard error of a score, and the smallest difference that is shown, in points."""
+    precision = total_precision(benchmark)
+    limits = policy.precision
+    rows = (
+        ("standard error of a score", "error", precision.error_high, limits.error),
+        (
+            "smallest difference that is shown",
+            "difference",
+            precision.difference_high,
+            limits.difference,
+        ),
+    )
+    for name, key, value, share in rows:
+        passes = precision.within(value, share)
+        if share >= 1:
+            continue
+        if value is None or precision.scale is None or passes is None:
+            sentence = "it was not measured"
+            if precision.scale is None:
+                sentence = "the metric has no scale of two ends, of which the limit is a share"
+            remedy = Advice(f"Give what it lacks; or take the policy key `precision.{key}` out")
+            yield _absent(benchmark, name, sentence, remedy, _PRECISION_REASON, False)
+            continue
+        limit = share * precision.scale
+        sentence = (
+            f"upper end {value:.4f} over other items, at most {limit:g} is asked for (these"
+            f" {len(benchmark.respondents)} respondents differ by {precision.spread or 0.0:.4f},"
+            " sd)"
+        )
+        advice = precision_advice(name, value, limit, benchmark.items_used, f"precision.{key}")
+        yield _test(benchmark, name, passes, sentence, _PRECISION_REASON, value, advice)
+
+
+_PRECISION_REASON = (
+    "how exact a score is, in its own unit, holds whatever models answered; a coefficient of"
+    " reliability is small among models that are alike, on the best of benchmarks"
+)
 
 
 def _threshold(benchmark: BenchmarkAudit, requirement: Requirement) -> Iterator[Test]:

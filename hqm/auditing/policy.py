@@ -85,6 +85,19 @@ class Coverage(_Section):
     """How many items each must have, whatever its error."""
 
 
+class Precision(_Section):
+    """`[precision]`: how exact a total score must be, as shares of the metric's scale."""
+
+    error: float = Field(default=1.0, gt=0)
+    """The largest standard error of a respondent's score over other items of the same kind; no
+    limit if 1 or more.
+    """
+    difference: float = Field(default=1.0, gt=0)
+    """The difference between two respondents that one planned comparison must find with 80 %
+    power; none if 1 or more.
+    """
+
+
 class Requirement(_Section):
     """`[[require]]`: one threshold on one indicator, for every estimate of it."""
 
@@ -174,6 +187,7 @@ class Policy(_Section):
     required: Required = Required()
     limits: Limits = Limits()
     coverage: Coverage = Coverage()
+    precision: Precision = Precision()
     require: tuple[Requirement, ...] = ()
 
     @classmethod
@@ -181,8 +195,8 @@ class Policy(_Section):
         """Read a policy: a file, or one that comes with HQM by its name; the default one without a
         path.
 
-        >>> Policy.load().require[0].at_least
-        0.9
+        >>> Policy.load().precision.difference
+        0.12
         >>> Policy.load("release-small").required.fewer_items_than
         1000
         """
@@ -239,6 +253,8 @@ _FISHER = _LENGTH_DEPENDENT | {
 """Statistics between -1 and 1 whose interval is judged on Fisher's scale."""
 _MAX_ADVISED = 1e7
 """A number beyond this is no advice."""
+MAX_ITEM_FACTOR = 100
+"""Times as many items as there are: beyond it no number of items is advised."""
 _MAX_FACTOR = 8
 """Times as many as there are: beyond it the limit lies so deep in the interval that chance alone
 says how many it would take.
@@ -296,6 +312,21 @@ def count_advice(n: int, minimum: int, units: str, key: str) -> Advice:
     return Advice(
         f"Raise the number of {units} from {n:,} to {minimum:,}; or change the policy key `{key}`",
         float(minimum),
+    )
+
+
+def precision_advice(subject: str, value: float, limit: float, n_items: int, key: str) -> Advice:
+    """A standard error or a smallest difference is too large: say how many items it takes.
+
+    Both shrink with the root of the number of items.
+    """
+    count = _round_up(n_items * (value / limit) ** 2)
+    step = f"Raise the number of items from {n_items:,} to about {count:,}"
+    if count is None or count > MAX_ITEM_FACTOR * n_items:
+        step = f"No practical number of items brings the {subject} there"
+    return Advice(
+        f"{step}; or publish scores for coarser comparisons and change the policy key `{key}`",
+        None if count is None else float(count),
     )
 
 

@@ -6,32 +6,37 @@ Nothing here is a sentence. Report, terminal and card put the same codes and cou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.budget import AnswerCode, Question, Remedy, RemedySeverity
+from hqm.auditing.budget import AnswerCode, BudgetRow, Question, Remedy, RemedySeverity
 from hqm.auditing.definitions import (
     contradictory_keys,
     findings_in_order,
     leaks_shown,
     scored_answers,
     severity_of,
-    types_measured,
     wrong_keys,
 )
 from hqm.auditing.gate import check_against
 from hqm.auditing.policy import Policy
+from hqm.auditing.precision import (
+    MoreItems,
+    TotalPrecision,
+    exceeded_limits,
+    more_items,
+    total_precision,
+)
 from hqm.imports.human_labels import by_people
-from hqm.psychometrics.reliability.consistency import lengthening
 from hqm.types import Estimate, Interval
 
-AuditState = Literal["not_ready", "check", "nothing", "too_little"]
-"""What an audit comes to: faults that are shown, doubts alone, items that were examined and are
-clean, or too little to say.
+AuditState = Literal["not_ready", "check", "too_little", "imprecise", "unseparated", "nothing"]
+"""What an audit comes to: faults of the items that are shown, doubts alone, too little to say,
+scores that are less exact than the policy asks, models of which no two are separated, or none of
+these. No coefficient decides it: one of models that are alike is small on the best of items.
 """
 REMEDIED_FINDINGS = frozenset(
     (
@@ -272,25 +277,6 @@ class SevenAnswers:
     state: AuditState
 
 
-@dataclass(frozen=True, slots=True)
-class MoreItems:
-    """How many more items, or how many runs, the goals of a policy take.
-
-    `items` and `runs` bring the reliability of the total to its goal: 0 where it is reached, None
-    where nothing can, or where it was not measured. `types` has what each type lacks.
-    """
-
-    measured: bool
-    items: int | None
-    runs: int | None
-    types: Mapping[str, int]
-
-    @property
-    def for_types(self) -> int:
-        """How many more items all types together take."""
-        return sum(self.types.values())
-
-
 def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenAnswers:
     """Return what an audit answers by a policy, the default one unless given."""
     policy = policy or Policy.load()
@@ -298,13 +284,14 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
     severities = {remedy.severity for remedy in remedies}
     gate = check_against(Audit((audit,)), policy)
     forecast = more_items(audit, policy)
+    precision = total_precision(audit)
     codes: dict[Question, AnswerCode] = {
-        "repeat": _compare_with_goal(audit, "test_retest.rho_g", policy),
+        "repeat": _repeat(audit, precision, policy),
         "wording": _wording(audit, policy),
         "people": _compare_with_goal(audit, "criterion.pearson", policy),
         "separate": _separate(audit),
         "faulty": _examined(audit),
-        "more": "fine",
+        "more": _more(forecast),
         "quote": "fine" if gate.passed else "look",
     }
     if "fault" in severities:
@@ -313,13 +300,9 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
         codes["faulty"] = "look"
     if "fault" in severities and not gate.passed:
         codes["quote"] = "wrong"
-    if not forecast.measured:
-        codes["more"] = "not_measured"
-    elif forecast.for_types or forecast.items != 0:
-        codes["more"] = "look"
     if audit.scoring == "people":
         codes["people"] = "fine"
-    return SevenAnswers(codes, remedies, _state(audit, codes))
+    return SevenAnswers(codes, remedies, _state(audit, codes, precision, policy))
 
 
 def add_answers(audit: BenchmarkAudit) -> BenchmarkAudit:
@@ -353,43 +336,81 @@ def _interval(estimate: Estimate, inference: str) -> Interval | None:
 
 
 def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
-    """Return on which side of its goal the interval of an estimate lies."""
+    """Return whether the interval of a coefficient reaches its goal.
+
+    One that does not is looked at and never called wrong: among models that are alike it is small,
+    whatever the benchmark is.
+    """
     estimate = find_estimate(audit, indicator)
     if estimate is None or estimate.value is None or estimate.status == "not_informative":
         return "not_measured"
     goal, inference = threshold_of(indicator, policy)
     interval = _interval(estimate, inference)
-    if interval is None:
-        return "look"
-    if interval.low >= goal:
-        return "fine"
-    # an upper end that does not exist is not below the goal, which NaN compares as too
-    return "wrong" if interval.high < goal else "look"
+    return "fine" if interval is not None and interval.low >= goal else "look"
+
+
+def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) -> AnswerCode:
+    """Return whether the error that another seed makes keeps within the policy's limit."""
+    rho = find_estimate(audit, "test_retest.rho_g")
+    is_repeated_by_construction = rho is not None and rho.status == "not_informative"
+    if precision.run_error is None or is_repeated_by_construction:
+        return "not_measured"
+    return "fine" if precision.within(precision.run_error, policy.precision.error) else "look"
+
+
+def _more(forecast: MoreItems) -> AnswerCode:
+    """Return whether these items are enough for the difference that the policy names, and types."""
+    if not forecast.measured:
+        return "not_measured"
+    need = forecast.need("difference")
+    is_enough = need is not None and need.items == 0
+    return "fine" if is_enough and not forecast.types and not forecast.unhelped else "look"
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
-    """Return whether a wording moves the scores: a shown shift, or an agreement below its goal.
+    """Return whether a wording moves the scores, in points: `fine` where neither the mean nor a
+    model is shown to move beyond the policy's limits, `wrong` where the mean is.
 
-    Two wordings answer for exactly these two; several, for the mean of as many others like them.
+    The mean over several wordings is also held against the goal of its agreement with others.
     """
-    goal, _ = threshold_of("parallel_forms.phi_of_forms", policy)
-    phi = find_estimate(audit, "parallel_forms.phi_of_forms")
-    if phi is not None and phi.value is not None and phi.detail.get("decides"):
-        interval = phi.interval("model_population")
-        if interval is not None and interval.low >= goal:
-            return "fine"
-        return "wrong" if phi.value < goal else "look"
     budget = audit.budget.get(next(iter(audit.metrics), ""))
-    has_shift = budget is not None and any(
-        row.excludes_zero for row in budget.rows if row.source in ("wording", "negation")
-    )
-    agreement = find_estimate(audit, "parallel_forms.icc_a1")
-    if agreement is None or agreement.value is None:
-        return "look" if has_shift else "not_measured"
-    interval = _interval(agreement, "fixed_models")
-    if interval is not None and interval.high < goal:
+    rows = budget.rows if budget is not None else ()
+    wordings = [
+        row for row in rows if row.source in ("wording", "negation") and row.shift is not None
+    ]
+    if not wordings:
+        return "not_measured"
+    codes = {_wording_code(audit, row, policy) for row in wordings}
+    code: AnswerCode = "wrong" if "wrong" in codes else "look" if "look" in codes else "fine"
+    phi = find_estimate(audit, "parallel_forms.phi_of_forms")
+    if code != "wrong" and phi is not None and phi.value is not None and phi.detail.get("decides"):
+        return _compare_with_goal(audit, "parallel_forms.phi_of_forms", policy)
+    return code
+
+
+def _wording_code(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> AnswerCode:
+    """Return on which side of the policy's margin the shift by one kind of wording lies."""
+    scale = total_precision(audit).scale
+    margin = shift_margin(policy)
+    if row.low is None or row.high is None or scale is None:
+        return "look"
+    limit = margin * scale
+    if row.low > limit or row.high < -limit:
         return "wrong"
-    return "look" if has_shift or interval is None or interval.low < goal else "fine"
+    is_order_kept = row.half is not None and row.half <= policy.precision.difference * scale
+    is_shown_small = -limit <= row.low and row.high <= limit
+    return "fine" if is_shown_small and is_order_kept and not row.excludes_zero else "look"
+
+
+def shift_margin(policy: Policy) -> float:
+    """Return the shift by other wordings that a policy allows, as a share of the scale; else what
+    the default one does.
+    """
+    for candidate in (policy, Policy.load()):
+        for requirement in candidate.require:
+            if requirement.indicator == "parallel_forms.mean_shift" and requirement.within:
+                return requirement.within
+    return 0.1
 
 
 def _separate(audit: BenchmarkAudit) -> AnswerCode:
@@ -397,16 +418,15 @@ def _separate(audit: BenchmarkAudit) -> AnswerCode:
     share = find_estimate(audit, "discriminability.separable_pairs")
     if share is None or share.value is None:
         return "not_measured"
-    if share.value == 1:
-        return "fine"
-    return "look" if share.value > 0 else "wrong"
+    # models that are alike are no fault of the benchmark
+    return "fine" if share.value == 1 else "look"
 
 
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
-    """Return `fine` where nothing was found and a search would have found wrong keys."""
-    if audit.task == "caption":
-        # a caption has no key that answers could speak against: the check of the data is all
-        return "fine"
+    """Return `fine` where nothing was found and a search would have found wrong keys.
+
+    A caption has no key that answers could speak against: there nothing was searched.
+    """
     tested, listed = (
         find_estimate(audit, "items.label_errors"),
         find_estimate(audit, "items.reading_list"),
@@ -415,41 +435,21 @@ def _examined(audit: BenchmarkAudit) -> AnswerCode:
     return "fine" if searched else "not_measured"
 
 
-def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
-    """Return how many more items or runs the goals take.
-
-    The reliability grows as Spearman and Brown say, from the end of the interval that the policy
-    holds; a type grows until its standard error is small enough.
-    """
-    estimate = find_estimate(audit, "test_retest.rho_g")
-    is_estimated = estimate is not None and estimate.value is not None and estimate.status == "ok"
-    items: int | None = None
-    runs: int | None = None
-    if estimate is not None and is_estimated:
-        goal, inference = threshold_of("test_retest.rho_g", policy)
-        interval = _interval(estimate, inference)
-        if interval is not None and interval.low >= goal:
-            items = 0
-        elif interval is not None and 0 < interval.low < 1:
-            factor = lengthening(interval.low, goal)
-            items = math.ceil(estimate.n_items * factor - 1e-9) - estimate.n_items
-            runs = math.ceil(factor - 1e-9)
-    index = find_estimate(audit, "types.index")
-    type_rows = (index.detail.get("types") or ()) if index is not None else ()
-    estimated_types = {row["type"] for row in type_rows}
-    missing_items = {}
-    for row in types_measured(audit):
-        is_small = row.items and not row.measurable and not row.at_chance
-        if is_small and row.type in estimated_types:
-            missing_items[row.type] = row.missing
-    return MoreItems(bool(is_estimated or estimated_types), items, runs, missing_items)
-
-
-def _state(audit: BenchmarkAudit, codes: Mapping[Question, AnswerCode]) -> AuditState:
-    if codes["faulty"] == "wrong" or codes["repeat"] == "wrong":
+def _state(
+    audit: BenchmarkAudit,
+    codes: Mapping[Question, AnswerCode],
+    precision: TotalPrecision,
+    policy: Policy,
+) -> AuditState:
+    """Return what an audit comes to; only faults of the items make it not ready."""
+    if codes["faulty"] == "wrong":
         return "not_ready"
     if codes["faulty"] == "look":
         return "check"
     if len(audit.respondents) < _MIN_RESPONDENTS or codes["faulty"] == "not_measured":
         return "too_little"
+    if exceeded_limits(precision, policy):
+        return "imprecise"
+    if precision.n_pairs and not precision.n_separated:
+        return "unseparated"
     return "nothing"

@@ -150,6 +150,10 @@ def _index(case: Case) -> Result:
                 "state": t.state,
                 "adds_value": None if subscore is None else subscore.adds,
                 "adds_value_certainly": None if subscore is None else subscore.certain,
+                "prmse": None if subscore is None else finite(subscore.by_subscore),
+                "prmse_of_total": None if subscore is None else finite(subscore.by_total),
+                "gain_low": None if subscore is None else finite(subscore.gain.low),
+                "gain_high": None if subscore is None else finite(subscore.gain.high),
             }
         )
     return result(
@@ -225,7 +229,9 @@ def _subscores(case: Case) -> tuple[Subscore, ...]:
 
 
 def _added_value(case: Case) -> Result:
-    """The number of types of which `adds` is true."""
+    """The number of types of which the own score is shown to say more than the total: the 95 %
+    interval of the gain lies above 0.
+    """
     scores = case.cached(_subscores)
     rows = [
         {
@@ -233,6 +239,9 @@ def _added_value(case: Case) -> Result:
             "items": s.items,
             "by_subscore": finite(s.by_subscore),
             "by_total": finite(s.by_total),
+            "gain": finite(s.gain.value),
+            "gain_low": finite(s.gain.low),
+            "gain_high": finite(s.gain.high),
             "adds": s.adds,
             "certain": s.certain,
             "status": s.status,
@@ -243,7 +252,7 @@ def _added_value(case: Case) -> Result:
     estimated = [score for score in scores if score.status == "ok"]
     if not estimated:
         return result(Coefficient.absent(scores[0].status, scores[0].reason), types=rows)
-    return result(float(sum(score.adds for score in estimated)), types=rows)
+    return result(float(sum(score.certain for score in estimated)), types=rows)
 
 
 _FAMILY = (TYPES,)
@@ -321,7 +330,9 @@ indicators = (
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
         compute=_added_value,
         digits=0,
-        meaning="Types whose own score says more of them than the total does (Haberman).",
+        meaning=(
+            "Types whose own score is shown to say more of them than the total does (Haberman)."
+        ),
         explains=(subscore_value,),
     ),
     Indicator(

@@ -545,6 +545,14 @@ class Points:
         positive = sign and value > 0 and float(text) != 0
         return f"+{text}" if positive else text
 
+    def format_limit(self, value: float) -> str:
+        """A limit that a policy names, with no more decimals than it was given.
+
+        >>> Points(100.0, 1).format_limit(0.03), Points(100.0, 1).format_limit(0.025)
+        ('3', '2.5')
+        """
+        return f"{value * self.factor:.6g}"
+
     def format_interval(self, low: float | None, high: float | None) -> str:
         """An interval in points; empty where there is none."""
         if low is None or high is None:

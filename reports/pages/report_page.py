@@ -159,7 +159,7 @@ def _page(
         sizes.append(pluralise(audit.images, "picture"))
     sizes += [pluralise(len(audit.respondents), "model"), metric]
     faulty = any(line.code == "wrong" for line in remedies) or head.code == "look"
-    sound_title = "Nothing to mend in the items" if head.code == "fine" else "Nothing found to mend"
+    sound_title = "Nothing found to mend"
     return {
         "audit": audit,
         "anchor": anchor,

@@ -16,7 +16,6 @@ from textwrap import shorten
 from hqm.reports.pages.phrases import (
     Points,
     Sentence,
-    capped_count,
     coefficient,
     compose,
     join_names,
@@ -24,7 +23,14 @@ from hqm.reports.pages.phrases import (
     pluralise,
     pluralise_in_words,
     verb_form,
-    without_zero,
+)
+from hqm.reports.pages.precision_sentences import (
+    alike_sentence,
+    imprecision_sentence,
+    more_items_answer,
+    run_error_sentence,
+    search_sentence,
+    without_far_respondents,
 )
 from hqm.reports.tables.score_tables import (
     budget_row,
@@ -50,14 +56,22 @@ from hqm.reports.tables.table import (
     leading_metric,
     percent,
     short_name,
-    threshold,
 )
 
-from hqm import Audit, BenchmarkAudit, ErrorBudget, Gate, Policy, Statement, __version__
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    ErrorBudget,
+    Gate,
+    Policy,
+    Statement,
+    __version__,
+)
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Gap, Remedy
 from hqm.auditing.definitions import answered_in_part, types_measured
 from hqm.auditing.gate import check_against
-from hqm.auditing.seven_questions import SevenAnswers, more_items, seven_answers
+from hqm.auditing.precision import total_precision
+from hqm.auditing.seven_questions import SevenAnswers, seven_answers
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
@@ -67,8 +81,10 @@ STATUS_SYMBOLS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕
 STATE_LABELS: Mapping[str, tuple[str, str]] = {
     "not_ready": ("Not ready", "wrong"),
     "check": ("Check first", "look"),
-    "nothing": ("Nothing to mend in the items", "fine"),
     "too_little": ("Too little measured", "not_measured"),
+    "imprecise": ("Imprecise", "look"),
+    "unseparated": ("No two models are separated", "look"),
+    "nothing": ("No fault found in the items", "fine"),
 }
 MAX_VERDICT_WORDS = 35
 """Words of the verdict at most."""
@@ -139,19 +155,26 @@ class Headline:
 
 def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     """The verdict of at most 35 words: state, items, order, wording, types."""
+    policy = policy or default_policy()
     answers = seven_answers(audit, policy)
     state, code = STATE_LABELS[answers.state]
     sentences = []
     if answers.state == "too_little":
         sentences.append(_too_little_sentence(audit))
-    elif answers.state != "nothing":
-        sentences.append(f"{_fault_list(answers.mend) or 'the scores do not repeat'}.")
-    sentences += filter(
-        None, (_order_sentence(audit), _wording_sentence(audit), _types_sentence(audit))
-    )
+    elif answers.state == "imprecise":
+        sentences.append(imprecision_sentence(audit, policy))
+    elif answers.state == "unseparated":
+        sentences.append(alike_sentence(audit))
+    elif answers.state == "nothing":
+        sentences.append(search_sentence(audit))
+    else:
+        sentences.append(f"{_fault_list(answers.mend)}.")
+    if answers.state != "unseparated":
+        sentences.append(_order_sentence(audit))
+    sentences += [_wording_sentence(audit), _types_sentence(audit, policy)]
     # a sentence that makes the verdict too long is left out, and a shorter one may follow
     verdict_sentences: list[str] = []
-    for sentence in sentences:
+    for sentence in filter(None, sentences):
         if len(f"{state} {' '.join((*verdict_sentences, sentence))}".split()) <= MAX_VERDICT_WORDS:
             verdict_sentences.append(sentence)
     return Headline(state, code, " ".join(verdict_sentences))
@@ -161,6 +184,8 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
     if len(audit.respondents) < 10:
         count = pluralise_in_words(len(audit.respondents), "model")
         return f"{capital(count)}: read items, not ranks."
+    if audit.task == "caption":
+        return "The data were checked; captions have no keys, and no search for faulty items."
     return "No search for faulty items was possible."
 
 
@@ -246,19 +271,18 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
     return f"{change} can move one model by {points.format(row.half)} points."
 
 
-def _types_sentence(audit: BenchmarkAudit) -> str:
-    measured = [row for row in types_measured(audit) if row.items]
+def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
+    measured = [row for row in types_measured(audit, policy.coverage.error) if row.items]
     if (reason := reason_against_total(audit)) or len(measured) < 2:
         return reason
-    n_scorable = sum(row.stands_alone for row in measured)
-    if n_scorable == len(measured):
-        return "Every type can be scored alone."
-    n_words = (
-        "No type"
-        if not n_scorable
-        else f"{capital(number_word(n_scorable))} of {len(measured)} types"
-    )
-    return f"{n_words} can be scored alone."
+    n_alone = sum(row.stands_alone for row in measured)
+    if not n_alone:
+        return "No type is shown to say more than the total."
+    subject = f"{capital(number_word(n_alone))} of {number_word(len(measured))} types"
+    if n_alone == len(measured):
+        subject = "Every type"
+    verb = verb_form(n_alone if n_alone < len(measured) else 1, "says", "say")
+    return f"{subject} {verb} more than the total."
 
 
 # --- the error budget ---
@@ -578,7 +602,7 @@ def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tup
         "separate": (_separate_answer(audit), "Leaderboard and tied sets"),
         "faulty": (_faulty_answer(audit, answers), "Items"),
         "more": (
-            _more_items(audit, policy),
+            more_items_answer(audit, policy),
             "Where the variance comes from, and what you would need",
         ),
         "quote": (_quote_answer(gate, answers), "Quote this"),
@@ -615,22 +639,20 @@ def _repeat_answer(
     if rho.value is None:
         is_single = len(audit.respondents) == 1
         return (compose(f"Not known: {'one model answered' if is_single else rho.reason}."),)
-    min_reliability, inference = goal("test_retest.rho_g", policy)
-    opening = {
-        "fine": "Yes.",
-        "wrong": f"No, the goal of {without_zero(threshold(min_reliability))} is missed.",
-        "look": f"Not shown to reach {without_zero(threshold(min_reliability))}.",
-        "not_measured": "This audit does not say.",
-    }[answers.codes["repeat"]]
-    sentences = [compose(f"{opening} Reliability {{rho}}.", rho=coefficient(rho, inference))]
+    precision, points = total_precision(audit), Points.for_metric(audit)
+    sentences = [run_error_sentence(audit, answers.codes["repeat"], policy)]
     half = budget_row(audit, "seed").half
     if half is not None:
-        points = Points.for_metric(audit).format(half)
-        sentences.append(
-            compose(f"A rerun moves a typical model by less than {points} points (95%).")
-            if half
-            else compose("Reruns gave the same answers.")
-        )
+        moved = f"A rerun moves a typical model by less than {points.format(half)} points (95%)."
+        sentences.append(compose(moved if half else "Reruns gave the same answers."))
+    _, inference = goal("test_retest.rho_g", policy)
+    spread = ""
+    if precision.spread is not None:
+        count = number_word(len(audit.respondents))
+        spread = f", which differ by {points.format(precision.spread)} points (sd)"
+        spread = f" among these {count} models{spread}"
+    sentences.append(compose(f"Reliability {{rho}}{spread}.", rho=coefficient(rho, inference)))
+    sentences += without_far_respondents(rho)
     return tuple(sentences)
 
 
@@ -715,6 +737,7 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(
             compose("Models' scores correlate {r}.", r=coefficient(r, "model_population"))
         )
+        sentences += without_far_respondents(r)
     elif r is not None and not sentences:
         sentences.append(compose(f"Not told: {r.reason}."))
     if row.shift is not None:
@@ -750,42 +773,13 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     faults = [_fault_words(remedy) for remedy in answers.mend if remedy.severity != "note"]
     if faults:
         return (compose(f"{capital(', '.join(faults[:4]))}."),)
-    if audit.task == "caption" and answers.codes["faulty"] == "fine":
+    if audit.task == "caption":
         return (compose("The check of the data finds none; there are no keys to hold answers to."),)
     if answers.codes["faulty"] == "fine":
         return (compose(f"None shown. {reading_note(audit)}"),)
     reason = find_estimate(audit, "items.label_errors")
     explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
     return (compose(f"The check of the data finds none; the answers do not say{explanation}."),)
-
-
-def _more_items(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
-    needs = more_items(audit, policy)
-    if not needs.measured:
-        return (compose("Not known: nothing was repeated, and there are no types."),)
-    parts = []
-    if needs.items == 0:
-        parts.append("None for the total")
-    elif needs.items is not None:
-        parts.append(
-            f"{capped_count(needs.items)} for the total (or the mean of {needs.runs:,} runs)"
-        )
-    else:
-        parts.append("Not known for the total")
-    if needs.types:
-        hardest = max(needs.types, key=lambda kind: needs.types[kind])
-        count = f"{capped_count(needs.for_types)} for scores by type"
-        parts.append(
-            count
-            + (
-                f", most in {hardest} ({capped_count(needs.types[hardest])})"
-                if len(needs.types) > 1
-                else ""
-            )
-        )
-    elif any(row.measurable for row in types_measured(audit)):
-        parts.append("none for scores by type")
-    return (compose(f"{capital('; '.join(parts))}."),)
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
@@ -848,7 +842,7 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     ]
     n_words = capital(number_word(sound)) if sound else "None"
     verb = "have" if sound > 1 else "has"
-    sentence = f"{n_words} of {number_word(len(audits))} {verb} nothing to mend in the items."
+    sentence = f"{n_words} of {number_word(len(audits))} {verb} no fault found in the items."
     if sources:
         commonest = max(dict.fromkeys(sources), key=sources.count)
         sentence += (

@@ -351,7 +351,7 @@ def main() -> None:
     selected_worlds = {
         key: world
         for key, world in all_worlds.items()
-        if (not args.select_items or key[0] in args.select_items)
+        if (not args.only or key[0] in args.only)
         and (not args.respondents or key[1] in args.respondents)
     }
     started = time.perf_counter()

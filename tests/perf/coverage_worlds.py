@@ -52,7 +52,8 @@ class World:
 
     `metric` is `mean`, `f1` or `chair`; `lost` lets answers be unscored, wrong ones more often.
     `family_size` respondents each share a family whose abilities and form effects correlate
-    `kinship`; `single_family` makes it one family. `stable` is the largest share of a respondent's
+    `kinship`; `single_family` makes it one family, and `unbalanced` gives half of all respondents to
+    the first family, half of the others to the next, and so on. `stable` is the largest share of a respondent's
     answers that never change between runs; each has its own, from 0 on. `labelled` items have
     people's labels; `errors` is the spread between respondents of the automatic score's mistakes.
     """
@@ -65,6 +66,7 @@ class World:
     family_size: int = 1
     kinship: float = 0.7
     single_family: bool = False
+    unbalanced: bool = False
     centre: float = 0.8
     ability: float = 0.8
     item: float = 1.0
@@ -79,8 +81,9 @@ class World:
     errors: float = 0.05
     shape: str = "normal"
     """How abilities are distributed: `normal`, `skewed` (skewness -2: an exponential tail of weak
-    respondents), `tailed` (Student's t with 3 degrees) or `clustered` (three quarters close
-    together, one quarter far below); always with the same mean and spread.
+    respondents), `tailed` (Student's t with 3 degrees), `clustered` (three quarters close together,
+    one quarter far below), `bimodal` (two halves far apart) or `lognormal` (skewness 6: a few far
+    above the others); always with the same mean and spread.
     """
 
 
@@ -155,8 +158,9 @@ def _by_picture(x: Array, pictures: npt.NDArray[np.int64]) -> Array:
 def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
     """The respondents of one replicate, relatives together."""
     m = world.respondents
-    family = np.zeros(m, dtype=int) if world.single_family else np.arange(m) // world.family_size
-    shared = world.kinship if world.single_family or world.family_size > 1 else 0.0
+    family = _families(world)
+    has_relatives = world.single_family or world.unbalanced or world.family_size > 1
+    shared = world.kinship if has_relatives else 0.0
 
     def correlated() -> Array:
         of_family = rng.normal(size=m)[family]
@@ -168,6 +172,17 @@ def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
     return _respondents(
         world, ability, form, rng.random(m), miss, pardon, tuple(f"f{f}" for f in family)
     )
+
+
+def _families(world: World) -> npt.NDArray[np.int64]:
+    """(respondents,): the number of each respondent's family."""
+    m = world.respondents
+    if world.single_family:
+        return np.zeros(m, dtype=np.int64)
+    if world.unbalanced:
+        # the first family has half of all, the next one half of the others, ...
+        return np.asarray(np.floor(np.log2(m / (m - np.arange(m)))), dtype=np.int64)
+    return np.arange(m) // world.family_size
 
 
 def population(world: World, size: int = 1000) -> Respondents:
@@ -198,6 +213,13 @@ def shaped_abilities(shape: str, z: Array) -> Array:
         return np.asarray(
             np.where(is_low, -math.sqrt(3), 1 / math.sqrt(3)) * offset + scale * inner
         )
+    if shape == "bimodal":
+        offset, scale = 0.95, math.sqrt(1 - 0.95**2)
+        probability, is_low = ndtr(z), z < 0
+        inner = ndtri(np.where(is_low, 2 * probability, 2 * probability - 1))
+        return np.asarray(np.where(is_low, -offset, offset) + scale * inner)
+    if shape == "lognormal":
+        return np.asarray((np.exp(z) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e))
     return z
 
 
@@ -467,6 +489,13 @@ _SETTINGS: Mapping[str, World] = {
     "forms differ by respondent": replace(PLAIN, form_respondent=0.5),
     "forms differ by item": replace(PLAIN, form_item=1.2),
     "5 % unscored": replace(PLAIN, lost=True),
+    "two halves": replace(PLAIN, shape="bimodal"),
+    "wide, two halves": replace(PLAIN, shape="bimodal", ability=1.6),
+    "lognormal": replace(PLAIN, shape="lognormal"),
+    "families of unequal size": replace(PLAIN, unbalanced=True),
+    "families of unequal size, two halves": replace(
+        PLAIN, unbalanced=True, shape="bimodal", ability=1.6
+    ),
 }
 _SHAPES: Mapping[str, World] = {
     "skewness -2": replace(PLAIN, shape="skewed"),

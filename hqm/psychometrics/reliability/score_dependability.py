@@ -133,10 +133,10 @@ class _ErrorVariances:
     item_error: float
     absolute_error: float
     blocks: int
-    ratio_error: float = 0.0
-    """The standard error of the logarithm of absolute error over universe variance; 0 where it is
-    not known, and where occasions have effects of their own, for which its coverage was not
-    measured."""
+    ratio_errors: tuple[float, float] = (0.0, 0.0)
+    """The standard errors of the logarithms of relative and of absolute error over universe
+    variance; 0 where they are not known, and where occasions have effects of their own, for which
+    their coverage was not measured."""
 
 
 def g_and_phi(
@@ -329,9 +329,12 @@ def _error_variances(
         float(item_weights @ values),
         log_error(relative + item_weights),
         blocks,
-        _ratio_error(replicates[:, _universe_index(study)], replicates @ (relative + item_weights))
+        _ratio_errors(
+            replicates[:, _universe_index(study)],
+            (replicates @ relative, replicates @ (relative + item_weights)),
+        )
         if replicated
-        else 0.0,
+        else (0.0, 0.0),
     )
 
 
@@ -339,13 +342,17 @@ def _universe_index(study: GStudy) -> int:
     return [tuple(component.effect) for component in study.components].index((study.facets[0],))
 
 
-def _ratio_error(universe: Array, absolute: Array) -> float:
-    """The jackknife's standard error of log(absolute error / universe variance), from both without
-    each picture.
+def _ratio_errors(universe: Array, errors: tuple[Array, Array]) -> tuple[float, float]:
+    """The jackknife's standard errors of log(error / universe variance), for the relative and the
+    absolute error, from both variances without each picture.
     """
-    if len(universe) < 2 or not ((universe > 0).all() and (absolute > 0).all()):
-        return 0.0
-    return jackknife_standard_error(np.log(absolute) - np.log(universe))
+    if len(universe) < 2 or not (universe > 0).all():
+        return 0.0, 0.0
+    relative, absolute = (
+        jackknife_standard_error(np.log(error) - np.log(universe)) if (error > 0).all() else 0.0
+        for error in errors
+    )
+    return relative, absolute
 
 
 def _coefficient(
@@ -366,8 +373,10 @@ def _coefficient(
     if errors.blocks >= 5 and errors.relative > 0:
         variance_draws = fixed_score_variances(score_variance, errors.averaged, respondents)
         fixed = _fixed_interval(value, variance_draws, errors, absolute, level)
-        if absolute and errors.ratio_error > 0 and 0 < value < 1:
-            fixed = _phi_interval(value, errors, level)
+        ratio_error = errors.ratio_errors[absolute]
+        if ratio_error > 0 and 0 < value < 1:
+            jackknifed = _ratio_interval(value, ratio_error, errors.blocks, level)
+            fixed = _hull(fixed, jackknifed)
     coefficient = Coefficient(value, n=respondents, level=level, fixed=fixed, flags=study.flags)
     if not errors.relative > 0:
         return coefficient
@@ -393,16 +402,28 @@ def _coefficient(
     )
 
 
-def _phi_interval(value: float, errors: _ErrorVariances, level: float) -> ConfidenceInterval:
-    """Return the interval of Phi for these respondents, by the picture jackknife on the logit.
+def _hull(first: ConfidenceInterval, second: ConfidenceInterval) -> ConfidenceInterval:
+    """The interval that holds both."""
+    return replace(
+        first,
+        low=min(first.low, second.low),
+        high=max(first.high, second.high),
+        method=f"{first.method}, or {second.method}, whichever end lies farther",
+    )
 
-    Items move the variance between respondents and the absolute error together; only a jackknife of
-    both accounts for that.
+
+def _ratio_interval(
+    value: float, ratio_error: float, blocks: int, level: float
+) -> ConfidenceInterval:
+    """Return the interval for these respondents by the picture jackknife on the logit.
+
+    Items move the variance between respondents and the errors together, and models far apart meet
+    other items; only a jackknife of both variances accounts for that.
     """
     middle = math.log((1 - value) / value)
-    half_width = float(stdtrit(errors.blocks - 1, 0.5 + level / 2)) * errors.ratio_error
+    half_width = float(stdtrit(blocks - 1, 0.5 + level / 2)) * ratio_error
     low, high = (1 / (1 + math.exp(min(middle + sign * half_width, 700.0))) for sign in (1, -1))
-    return ConfidenceInterval(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
+    return ConfidenceInterval(low, high, "picture jackknife of log((1 - r) / r)", level)
 
 
 def _fixed_interval(

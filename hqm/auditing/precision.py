@@ -1,0 +1,264 @@
+"""How exact the total scores of an audit are, what differences they can show, and how many more
+items, or runs, a purpose takes.
+
+A reliability coefficient is a ratio to the variance of the models that answered; what is here is
+in the unit of the score, and holds whatever models answered. The forecasts are those of a D study
+over items: an error variance over n items becomes that of n' items times n / n'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy.special import chdtri
+
+from hqm.auditing.audit import BenchmarkAudit
+from hqm.auditing.budget import ErrorBudget, Gap
+from hqm.auditing.definitions import types_measured
+from hqm.auditing.policy import MAX_ITEM_FACTOR, Policy
+from hqm.psychometrics.variance.study_forecast import Z_POWER, Z
+from hqm.types import Estimate
+
+Purpose = Literal["difference", "top", "neighbours"]
+"""What items are wanted for: to show a difference of the policy's size between two respondents, to
+separate the first two, or all neighbours of the leaderboard.
+"""
+MIN_RELIABILITY = 0.3
+"""Reliability of a type over its items below which more items do not make a score of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TotalPrecision:
+    """How exact a total score is, over other items of the same kind, in the unit of the score.
+
+    Parameters
+    ----------
+    error, error_high
+        The standard error of a respondent's score, root mean square over respondents, and its
+        one-sided 95 % upper end; None where it was not measured.
+    difference, difference_high
+        The smallest difference between two respondents that one planned comparison finds with 80 %
+        power, and its upper end.
+    run_error
+        The standard error that another seed alone makes; None without reruns.
+    spread
+        The standard deviation of these respondents' scores.
+    scale
+        The length of the metric's scale; None where it has no two ends.
+    n_separated, n_pairs
+        How many pairs of respondents are separated, of how many.
+    """
+
+    error: float | None = None
+    error_high: float | None = None
+    difference: float | None = None
+    difference_high: float | None = None
+    run_error: float | None = None
+    spread: float | None = None
+    scale: float | None = None
+    n_separated: int = 0
+    n_pairs: int = 0
+
+    def within(self, value: float | None, share: float) -> bool | None:
+        """Whether a value keeps within a share of the scale; None where that is not known."""
+        if share >= 1:
+            return True
+        if value is None or self.scale is None:
+            return None
+        return value <= share * self.scale * (1 + 1e-9)
+
+
+def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
+    """Return how exact the total scores are by the leading metric."""
+    metric = next(iter(audit.metrics), "")
+    estimates = [estimate for estimate in audit.all_estimates if estimate.metric == metric]
+    error = _standard_error(audit, metric)
+    low, high = audit.metrics.get(metric, {}).get("scale") or (None, None)
+    scores = [
+        score
+        for respondent in audit.respondents
+        if (score := respondent.scores.get(metric)) is not None and math.isfinite(score)
+    ]
+    pairs = _estimate(estimates, "discriminability.separable_pairs")
+    difference = _value(_estimate(estimates, "discriminability.minimum_difference"))
+    widening = _upper_end_factor(min(audit.images or audit.n_items, audit.n_items))
+    return TotalPrecision(
+        error=error,
+        error_high=None if error is None else error * widening,
+        difference=difference,
+        difference_high=None if difference is None else difference * widening,
+        run_error=_value(_estimate(estimates, "test_retest.sem")),
+        spread=float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
+        scale=None if low is None or high is None else high - low,
+        n_separated=int(pairs.detail.get("apart") or 0) if pairs is not None else 0,
+        n_pairs=int(pairs.detail.get("pairs") or 0) if pairs is not None else 0,
+    )
+
+
+def _standard_error(audit: BenchmarkAudit, metric: str) -> float | None:
+    """The standard error of a score over other items, root mean square over respondents."""
+    if metric not in audit.budget:
+        return None
+    row = audit.budget[metric].row("items")
+    if row.half is None or not row.factor:
+        return None
+    # the band of other items is t sqrt(2) times the standard error
+    return row.half / row.factor / math.sqrt(2)
+
+
+def exceeded_limits(precision: TotalPrecision, policy: Policy) -> tuple[str, ...]:
+    """Return which limits of a policy the total score is shown to exceed, or not shown to keep:
+    `error`, `difference`. What was not measured is not among them.
+    """
+    limits = policy.precision
+    values = (
+        ("error", precision.error_high, limits.error),
+        ("difference", precision.difference_high, limits.difference),
+    )
+    return tuple(name for name, value, share in values if precision.within(value, share) is False)
+
+
+def _estimate(estimates: Sequence[Estimate], indicator: str) -> Estimate | None:
+    """The first estimate of an indicator."""
+    return next((e for e in estimates if e.indicator == indicator), None)
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate is not None else None
+
+
+def _upper_end_factor(clusters: int) -> float:
+    """By how much a standard error over so many clusters grows to its one-sided 95 % upper end."""
+    df = max(clusters - 1, 1)
+    return math.sqrt(df / float(chdtri(df, 0.95)))
+
+
+# --- how many more items or runs ---
+
+
+@dataclass(frozen=True, slots=True)
+class ItemNeed:
+    """How many more items one purpose takes.
+
+    Parameters
+    ----------
+    size
+        The difference of scores that is to be shown with 80 % power.
+    items
+        0 where these items show it; None where no practical number does.
+    """
+
+    purpose: Purpose
+    size: float
+    items: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MoreItems:
+    """How many more items, for which purpose, and how many runs.
+
+    Parameters
+    ----------
+    needs
+        The purposes that could be judged; empty where nothing was measured.
+    runs
+        Of how many runs the mean brings the error of another seed to the policy's limit; None where
+        that was not measured, or has no limit.
+    types
+        Type -> how many more items its own score takes.
+    unhelped
+        The types that more items do not help, because their items have too little in common.
+    """
+
+    needs: tuple[ItemNeed, ...] = ()
+    runs: int | None = None
+    types: Mapping[str, int] = field(default_factory=dict)
+    unhelped: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything can be said."""
+        return bool(self.needs or self.types or self.unhelped)
+
+    @property
+    def for_types(self) -> int:
+        """How many more items all types together take."""
+        return sum(self.types.values())
+
+    def need(self, purpose: Purpose) -> ItemNeed | None:
+        """The need of one purpose; None where it could not be judged."""
+        return next((need for need in self.needs if need.purpose == purpose), None)
+
+
+def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
+    """Return how many more items each purpose takes, drawn as these were.
+
+    A purpose is met where its difference is shown with 80 % power; what another seed does says
+    nothing about that, because a rerun asks the same items again.
+    """
+    precision = total_precision(audit)
+    needs = _item_needs(audit, precision, policy)
+    missing_items: dict[str, int] = {}
+    unhelped: list[str] = []
+    for row in types_measured(audit, policy.coverage.error):
+        if not row.items or row.measurable or row.at_chance or not row.measured:
+            continue
+        if row.reliability is not None and row.reliability < MIN_RELIABILITY:
+            unhelped.append(row.type)
+        else:
+            missing_items[row.type] = row.missing
+    runs = None
+    limit = policy.precision.error
+    if precision.run_error is not None and precision.scale is not None and limit < 1:
+        runs = max(1, math.ceil((precision.run_error / (limit * precision.scale)) ** 2 - 1e-9))
+    return MoreItems(tuple(needs), runs, missing_items, tuple(unhelped))
+
+
+def _item_needs(
+    audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy
+) -> Iterator[ItemNeed]:
+    """Yield the need of each purpose that can be judged."""
+    n_items = audit.items_used
+    share = policy.precision.difference
+    if precision.difference_high is not None and precision.scale is not None and share < 1:
+        size = share * precision.scale
+        yield ItemNeed(
+            "difference", size, _items_missing(n_items, precision.difference_high / size)
+        )
+    budget = audit.budget.get(next(iter(audit.metrics), ""))
+    gaps = budget.gaps if isinstance(budget, ErrorBudget) else ()
+    needs = [need for gap in gaps if (need := _gap_need(gap, n_items)) is not None]
+    if needs:
+        yield ItemNeed("top", *needs[0])
+    if len(needs) > 1:
+        yield ItemNeed("neighbours", *max(needs, key=_hardness))
+
+
+def _hardness(need: tuple[float, int | None]) -> float:
+    """How many items a need takes, for comparing; infinite where no number helps."""
+    return math.inf if need[1] is None else float(need[1])
+
+
+def _gap_need(gap: Gap, n_items: int) -> tuple[float, int | None] | None:
+    """Return a gap and how many more items show one of its size; None without an interval."""
+    if gap.gap is None or gap.low is None or gap.high is None:
+        return None
+    if "items" in gap.clear:
+        return gap.gap, 0
+    error = (gap.high - gap.low) / 2 / Z
+    if gap.gap <= 0:
+        return gap.gap, None
+    missing = _items_missing(n_items, (Z + Z_POWER) * error / gap.gap)
+    # a gap that is not shown here takes more items, whatever the power would be for its size
+    return gap.gap, None if missing is None else max(1, missing)
+
+
+def _items_missing(n_items: int, ratio: float) -> int | None:
+    """Return how many more items divide an error by a ratio; None beyond any practical number."""
+    if not math.isfinite(ratio) or ratio**2 > MAX_ITEM_FACTOR:
+        return None
+    return max(0, math.ceil(n_items * ratio**2 - 1e-9) - n_items)

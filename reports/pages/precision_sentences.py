@@ -1,0 +1,120 @@
+"""Sentences on how exact scores are: against the limits of a policy, beside how much the models
+differ, and how many more items or runs a purpose takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hqm.reports.pages.phrases import (
+    Points,
+    Sentence,
+    capped_count,
+    compose,
+    join_names,
+    number_word,
+    without_zero,
+)
+from hqm.reports.tables.table import capital, finite_number, number, short_name
+
+from hqm import BenchmarkAudit, Estimate, Policy
+from hqm.auditing.definitions import who_labelled
+from hqm.auditing.precision import exceeded_limits, more_items, total_precision
+
+
+def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
+    """By how much a score is less exact than the policy asks."""
+    precision, points = total_precision(audit), Points.for_metric(audit)
+    if "error" in exceeded_limits(precision, policy):
+        limit = policy.precision.error * (precision.scale or 1.0)
+        return (
+            f"standard errors of up to {points.format(precision.error_high)} points,"
+            f" {points.format_limit(limit)} allowed."
+        )
+    limit = policy.precision.difference * (precision.scale or 1.0)
+    return (
+        f"differences below {points.format(precision.difference_high)} points are missed,"
+        f" {points.format_limit(limit)} allowed."
+    )
+
+
+def alike_sentence(audit: BenchmarkAudit) -> str:
+    """How little these models differ, beside what would have been shown."""
+    precision, points = total_precision(audit), Points.for_metric(audit)
+    count = number_word(len(audit.respondents))
+    shown = ""
+    if precision.difference is not None:
+        shown = f"; a difference of {points.format(precision.difference)} points would be shown"
+    return f"these {count} differ by {points.format(precision.spread)} points (sd){shown}."
+
+
+def search_sentence(audit: BenchmarkAudit) -> str:
+    """What was looked at where no fault was found, and what was not."""
+    if was_seen_by_people(audit):
+        return "Searched: data, answers, people's labels."
+    return "Searched: data and answers; no person looked."
+
+
+def was_seen_by_people(audit: BenchmarkAudit) -> bool:
+    """Whether a person has judged any answer, and so seen its item."""
+    return audit.scoring == "people" or bool(who_labelled(audit).by_people)
+
+
+def run_error_sentence(audit: BenchmarkAudit, code: str, policy: Policy) -> Sentence:
+    """The error that another seed makes, beside the policy's limit, and how many runs keep it."""
+    precision, points = total_precision(audit), Points.for_metric(audit)
+    limit = policy.precision.error
+    if code == "not_measured" or precision.run_error is None:
+        return compose("This audit does not say.")
+    error = f"the standard error of one run is {points.format(precision.run_error)} points"
+    if precision.scale is None or limit >= 1:
+        return compose(f"{capital(error)}.")
+    allowed = f"{points.format_limit(limit * precision.scale)} allowed"
+    if code == "fine":
+        return compose(f"Yes: {error} ({allowed}).")
+    runs = more_items(audit, policy).runs
+    mean = f"; the mean of {runs} runs keeps it" if runs else ""
+    return compose(f"Not within the limit: {error} ({allowed}){mean}.")
+
+
+def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
+    """What a coefficient is without the one or two respondents that it rests on."""
+    if "DOMINANT_MODEL" not in estimate.flags:
+        return
+    names = " and ".join(map(short_name, str(estimate.detail.get("strongest")).split(" and ")))
+    value = finite_number(estimate.detail.get("without_strongest"))
+    number_text = "undefined" if value is None else without_zero(number(value))
+    yield compose(f"It rests on {names}: without, it is {number_text}.")
+
+
+def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
+    """How many more items each purpose takes, and each type."""
+    forecast = more_items(audit, policy)
+    if not forecast.measured:
+        return (compose("Not known: the errors over items were not measured."),)
+    points = Points.for_metric(audit)
+    parts = []
+    for need in forecast.needs:
+        purpose = {
+            "difference": f"differences of {points.format_limit(need.size)} points (80% power)",
+            "top": f"the top two ({points.format(need.size)} points apart)",
+            "neighbours": "all neighbours",
+        }[need.purpose]
+        parts.append(f"for {purpose}: {_item_count(need.items)}")
+    if forecast.types:
+        hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
+        limit = points.format_limit(policy.coverage.error)
+        most = f", most in {hardest} ({capped_count(forecast.types[hardest])})"
+        count = f"for types (errors of {limit} points allowed): "
+        count += f"{capped_count(forecast.for_types)} more"
+        parts.append(count + (most if len(forecast.types) > 1 else ""))
+    if forecast.unhelped:
+        parts.append(f"not by more items: {join_names(forecast.unhelped)}")
+    return tuple(compose(f"{capital(part)}.") for part in parts)
+
+
+def _item_count(items: int | None) -> str:
+    """A number of items in words: none, so many, or no practical number."""
+    if items is None:
+        return "no practical number"
+    return f"{capped_count(items)} more" if items else "none"
