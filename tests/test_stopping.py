@@ -303,7 +303,7 @@ def test_rules_read_back_equal() -> None:
 def test_the_metric_is_a_mean_of_item_scores(folder: Path) -> None:
     benchmark = hqm.load(folder)
     assert deciding_metric(benchmark).name == "accuracy"
-    with pytest.raises(DesignError, match=pattern_of("metric.no-mean", metric="f1 of made")):
+    with pytest.raises(DesignError, match=pattern_of("metric.no-share", metric="f1 of made")):
         deciding_metric(benchmark, "f1")
     f1 = hqm.load(
         write_benchmark(
@@ -763,7 +763,7 @@ def test_the_command_refuses_before_anybody_is_asked(
     before = len(server.asked)
     for rule, sentence, code in (
         ("separatd", "is no rule", 2),
-        ("separated(f1)", "no mean of item scores", 1),
+        ("separated(f1)", "no share of answers", 1),
         ("half_width(nothing)<=.1", "has no metric", 2),
     ):
         status, _, err = run(

@@ -183,6 +183,7 @@ def reference_alone(study: Study, metric: Metric) -> Iterable[Estimate]:
         leading=study.is_leading(metric),
         **study.relatives(metric),
         blind=next(iter(study.differing_in("sight")), None),
+        runs=study.runs,
         copies=evidence.copies,
         calibration=evidence.benchmark.calibration,
     )

@@ -148,6 +148,7 @@ class Remedy:
     what: Literal[
         "keys",
         "two_keys",
+        "reversed",
         "leaks",
         "pictures",
         "repeats",

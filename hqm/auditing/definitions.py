@@ -438,6 +438,11 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     )
 
 
+def has_graded_items(audit: BenchmarkAudit) -> bool:
+    """Return whether the items were searched for reversed scales, and not for wrong keys."""
+    return any(row.get("why") == "reversed" for row in audit.to_read)
+
+
 def _is_beyond_doubt(row: object) -> bool:
     """Return whether an exact test names an item, or its key is wrong with a chance of .995."""
     if not isinstance(row, Mapping):
@@ -533,7 +538,8 @@ def items_to_read(
     """A row for each item to read, in the order of reading.
 
     Of items with contradictory keys, one key in each group is wrong: they stand first. The others
-    are ranked by the chance that their key is wrong (`items.reading_list` of this metric).
+    are ranked by the chance that their key is wrong, or that their scale is reversed
+    (`items.reading_list` of this metric).
     """
     rows: list[dict[str, Any]] = []
     for group in _contradictory(form, findings):
@@ -549,7 +555,7 @@ def items_to_read(
         for listed in estimate.detail.get("reading_list") or ():
             if listed["item"] in form.by_id and listed["item"] not in listed_ids:
                 row = _item_row(form.by_id[listed["item"]], thumbnail)
-                row["why"] = "answers"
+                row["why"] = "reversed" if estimate.detail.get("graded") else "answers"
                 row["rank"] = listed["rank"]
                 row["fails"] = list(listed["fails"])
                 row["expected"] = listed["expected"]

@@ -16,6 +16,7 @@ from hqm.auditing.budget import AnswerCode, BudgetRow, Question, Remedy, RemedyS
 from hqm.auditing.definitions import (
     contradictory_keys,
     findings_in_order,
+    has_graded_items,
     leaks_shown,
     scored_answers,
     severity_of,
@@ -110,6 +111,15 @@ def _keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
     expected = keys.expected if keys.expected is not None and keys.expected >= 1 else None
     count = len(keys.contradicted) or round(expected or 0) or keys.count
     is_certain = bool(keys.contradicted or keys.beyond_doubt)
+    if has_graded_items(audit) and not keys.contradicted:
+        names = [str(row["item"]) for row in audit.to_read if row.get("why") == "reversed"]
+        yield Remedy(
+            what="reversed",
+            severity="fault" if is_certain else "doubt",
+            count=count,
+            names=tuple(names[:count]) or keys.items,
+        )
+        return
     yield Remedy(
         what="keys",
         severity="fault" if is_certain else "doubt",

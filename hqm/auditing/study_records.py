@@ -22,12 +22,12 @@ from hqm.benchmark.judge_api import parse_judge
 from hqm.errors import DataError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, is_negating
-from hqm.indicators.cases import leave_one_out_scores, unit_scores
+from hqm.indicators.cases import leave_one_out_scores
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import study_variance_components
 from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.psychometrics.variance.variance_components import MIN_CLUSTERS
-from hqm.scoring.matrix import ScoreMatrix, Units
+from hqm.scoring.matrix import ScoreMatrix, Units, reason_no_mean, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Item, finite
@@ -347,7 +347,7 @@ def _numbers(names: Iterable[Any]) -> dict[Any, int]:
 
 def _scores_of_units(units: Units, metric: Metric) -> Array:
     """Return (respondents, units): numbers whose mean is the score, NaN for unscored answers."""
-    if metric.share:
+    if not reason_no_mean(units, metric):
         return unit_scores(units, metric)
     count = units.scored.sum(axis=1, keepdims=True)
     single_units = replace(units, clusters=np.arange(units.scored.shape[1]))
@@ -364,7 +364,7 @@ def _with_judge(components: StudyComponents, evidence: Evidence, metric: Metric)
         for cell, matrix in evidence.matrices.items()
         if evidence.reference.differing(cell) == ("judge",) and parse_judge(cell.judge)[0] == label
     ]
-    if not rejudged or not metric.share:
+    if not rejudged or reason_no_mean(evidence.first.units(metric), metric):
         return components
     judge_case = case(
         "judge_consistency", "judge", (evidence.first, *rejudged), metric, Protocol("", "", "")

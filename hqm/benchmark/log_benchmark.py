@@ -573,6 +573,7 @@ def _metric(
         share=all(value in (0.0, 1.0) for value in values.values()),
         about=f"Mean of {name}, as {tool} scored each answer.",
         scale=UNIT if is_unit_interval else (None, None),
+        count=_count(name),
     )
 
 

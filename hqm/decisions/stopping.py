@@ -30,10 +30,9 @@ from hqm.administration.stored_answers import Answers, respondents_of
 from hqm.benchmark.adapter import Benchmark
 from hqm.decisions.confidence_sequences import PairDecision, RunningInterval, RunningPairs
 from hqm.errors import DesignError, HQMError, UsageError
-from hqm.indicators.cases import unit_scores
 from hqm.respondents.base import Respondent
 from hqm.respondents.server_limits import Budget
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
 
@@ -54,7 +53,7 @@ class StoppingRule:
     - `separated`: Every pair with it is separated, or known to differ by less than this; None
       where that is not asked.
     - `half_width`: Half of the interval for its score is this short; None where that is not asked.
-    - `metric`: The metric that the rule is about; the leading one that is a mean of item scores
+    - `metric`: The metric that the rule is about; the leading one that is a share of answers
       unless given.
 
     >>> rule = StoppingRule.parse(["separated>=.02", "half_width(accuracy)<=.01"])
@@ -157,7 +156,7 @@ class StoppedRun:
 
 
 def deciding_metric(benchmark: Benchmark, metric_name: str = "") -> Metric:
-    """The metric that a stopping rule is about: a mean of item scores between 0 and 1.
+    """The metric that a stopping rule is about: a share of answers, each 0 or 1.
 
     Raises
     ------
@@ -178,15 +177,14 @@ def deciding_metric(benchmark: Benchmark, metric_name: str = "") -> Metric:
         if not metric.share:
             remedy = f"Name one that is: {names}." if means else "Ask all items."
             raise DesignError(
-                f"{metric_name} of {benchmark.name} is no mean of item scores from 0 to 1",
+                f"{metric_name} of {benchmark.name} is no share of answers, each 0 or 1",
                 remedy=remedy,
             )
         return metric
     leading = [metric for metric in benchmark.audited[:1] if metric.share]
     if not means:
         raise DesignError(
-            f"no metric of {benchmark.name} is a mean of item scores from 0 to 1, which --until"
-            " needs",
+            f"no metric of {benchmark.name} is a share of answers, each 0 or 1, which --until needs",
             remedy="Ask all items.",
         )
     return (leading or means)[0]
@@ -261,7 +259,7 @@ def ask_until(
     leading = benchmark.audited[0]
     note = ""
     if not leading.share:
-        note = f"the rule is about {metric.name}: {leading.name} is no mean of item scores"
+        note = f"the rule is about {metric.name}: {leading.name} is no share of answers"
     return StoppedRun(
         benchmark=benchmark.name,
         rule=rule,

@@ -18,8 +18,16 @@ from hqm.imports.human_labels import labelled_by
 from hqm.labels.people_labels import PooledLabels, StageEvidence
 from hqm.psychometrics import agreement_coefficients
 from hqm.psychometrics.inference.resampling import label_order
-from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
-from hqm.scoring.metrics import Array, Metric
+from hqm.psychometrics.items.item_statistics import is_binary
+from hqm.scoring.matrix import (
+    ScoreMatrix,
+    Sums,
+    Units,
+    align,
+    reason_no_mean,
+    unit_scores,
+)
+from hqm.scoring.metrics import Array, Metric, ratio
 from hqm.types import Form, Item, finite
 
 T = TypeVar("T")
@@ -98,7 +106,8 @@ class Case:
     families_from_names
         Whether relatives are told from their names alone.
     repeats
-        The runs of the reference form, which show how much of a difference the seeds alone make.
+        The runs of the reference form, which show how much of a difference the seeds alone make,
+        and over which graded item scores are averaged.
     blind
         The reference without pictures.
     form, claimed
@@ -261,6 +270,29 @@ class Case:
         return 1 - self.first_scores if self.metric.better == "lower" else self.first_scores
 
     @property
+    def run_matrices(self) -> tuple[ScoreMatrix, ...]:
+        """All runs of the same items by the same respondents where item scores are graded, which
+        more runs make more precise; else the administrations.
+        """
+        runs = self.repeats
+        if runs is None or is_binary(self.first_scores):
+            return self.matrices
+        same_design = (runs.respondents, runs.n_items) == (self.respondents, self.n_items)
+        return runs.matrices if same_design else self.matrices
+
+    @_shared_property
+    def run_means(self) -> Array:
+        """(respondents, units): the mean of each item score over `run_matrices`, higher being
+        better.
+        """
+        if self.repeats is None or self.run_matrices is self.matrices:
+            return self.oriented
+        scores = self.repeats.item_scores
+        counts = np.isfinite(scores).sum(axis=0)
+        means = ratio(np.nansum(scores, axis=0), counts)
+        return -means if self.metric.better == "lower" else means
+
+    @property
     def full_matrix(self) -> ScoreMatrix:
         """The reference on all its items, also where the others judged a sample of them."""
         return self.first if self.unsampled is None else self.unsampled
@@ -271,10 +303,15 @@ class Case:
         first, second = self.jackknife_scores
         return first, second
 
+    @_shared_property
+    def reason_no_mean(self) -> str:
+        """Why the score is no mean of item scores (a ratio such as F1); empty where it is one."""
+        return reason_no_mean(self.units[0], self.metric)
+
     @property
     def additive(self) -> bool:
-        """Whether the metric is a mean of item scores (not a ratio such as F1)."""
-        return self.metric.share
+        """Whether the score is a mean of item scores, whatever their range."""
+        return not self.reason_no_mean
 
     @_shared_property
     def unscored(self) -> int:
@@ -374,13 +411,6 @@ def family_of(facet: str, first: ScoreMatrix, second: ScoreMatrix) -> str:
         return "criterion" if labelled_by(second.cell.judge) == "people" else "oracle"
     is_same_judge = parse_judge(first.cell.judge)[0] == parse_judge(second.cell.judge)[0]
     return "judge_consistency" if is_same_judge else "judge_agreement"
-
-
-def unit_scores(units: Units, metric: Metric) -> Array:
-    """(respondents, units): the metric of every single answer, or group of answers; NaN where it
-    was not scored.
-    """
-    return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
 
 
 def leave_one_out_scores(units: Units, metric: Metric) -> Array:

@@ -147,7 +147,7 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
         n_items=items,
         unscored=case.unscored,
         flags=tuple(dict.fromkeys(flags)),
-        signature=_signature(case, name, value.method, respondents, items),
+        signature=_signature(case, indicator, value.method, respondents, items),
         detail=detail,
     )
 
@@ -204,12 +204,14 @@ def _population_detail(case: Case, indicator: Indicator, result: Result) -> dict
     return details
 
 
-def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:
+def _signature(case: Case, indicator: Indicator, method: str, respondents: int, items: int) -> str:
+    matrices = case.run_matrices if indicator.over_runs else case.matrices
+
     def size_text(count: int, total: int) -> str:
         return str(total) if count == total else f"{count}of{total}"
 
     def facet_levels(facet: str) -> str:
-        return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in case.matrices))
+        return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in matrices))
 
     return sign(
         {
@@ -227,8 +229,8 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "items": len(case.first.items)
             if items == case.n_items
             else size_text(items, case.n_items),
-            "answers": digest([matrix.answers for matrix in case.matrices]),
-            "statistic": f"{case.family}.{name}",
+            "answers": digest([matrix.answers for matrix in matrices]),
+            "statistic": f"{case.family}.{indicator.name}",
             "interval": method.replace(" ", "_") or "none",
             "hqm": __version__,
         }
@@ -360,6 +362,7 @@ def describe(
     leading: bool = True,
     families: Sequence[str] = (),
     blind: ScoreMatrix | None = None,
+    runs: Sequence[ScoreMatrix] = (),
     n_effective: float | None = None,
     families_from_names: bool = False,
     seed: int = 0,
@@ -369,7 +372,8 @@ def describe(
     """All estimates of one administration under one metric.
 
     `families` names every respondent's family, `blind` is the same administration without pictures,
-    where there is one. `copies` says which pictures are one picture under several names. `leading`
+    where there is one. `runs` are all runs of its form, itself first: graded scores of items are
+    means over them. `copies` says which pictures are one picture under several names. `leading`
     says whether this is the first audited metric: what does not depend on the metric is estimated
     once. `calibration` is that of a short form.
     """
@@ -384,6 +388,7 @@ def describe(
         families=tuple(families),
         families_from_names=families_from_names,
         blind=blind,
+        repeats=_all_runs(runs, metric, protocol, {}),
         form=form,
         claimed=frozenset(claimed),
         copies=copies or {},

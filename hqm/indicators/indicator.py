@@ -245,6 +245,9 @@ class Indicator:
     on_page
         Whether reports show it. One coefficient stands there for each question; `audit.json` and
         Python have the others too.
+    over_runs
+        Whether it looks at the means of graded scores over all runs of the form, where there are
+        several; its signature then names them.
     """
 
     name: str
@@ -262,6 +265,7 @@ class Indicator:
     one_sided: bool = False
     details: Mapping[str, Unit] = field(default_factory=dict)
     on_page: bool = True
+    over_runs: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))
@@ -349,15 +353,33 @@ def need_study(
     return Need(description, check)
 
 
+def _reason_no_item_scores(case: Case) -> str:
+    """Why single items have no score of their own whose mean is the score."""
+    if case.metric.group:
+        return (
+            f"{case.metric.name} scores the items of each {case.metric.group} together, and single"
+            " items have no score of their own in it"
+        )
+    return case.reason_no_mean
+
+
 MEAN_OF_ITEMS = need(
-    "a metric that is a mean of item scores",
+    "a metric that is a mean of item scores, whatever their range",
     lambda case: case.additive and not case.metric.group,
-    "{metric} is no mean of item scores",
+    _reason_no_item_scores,
 )
 ADDITIVE = need(
-    "a metric that is a mean of item scores",
+    "a metric that is a mean of item scores, whatever their range",
     lambda case: case.additive,
-    "{metric} is no mean of item scores",
+    lambda case: case.reason_no_mean,
+)
+SHARE_OF_ITEMS = need(
+    "a metric that is a share of right answers",
+    lambda case: case.metric.share and case.additive and not case.metric.group,
+    lambda case: (
+        _reason_no_item_scores(case)
+        or f"{case.metric.name} is no share of right answers, with which labels are compared"
+    ),
 )
 PAIR = need("two administrations", lambda case: len(case.matrices) == 2 and not case.is_joint)
 RUNS = need("two runs of the same form", lambda case: case.is_joint)

@@ -86,7 +86,7 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
 
 def _coverage(case: Case) -> Coverage:
     items = case.items
-    plain = case.additive and not case.metric.group
+    plain = case.metric.share and case.additive and not case.metric.group
     return type_coverage(
         [item.type for item in items],
         types_in(items, case.claimed),
@@ -171,7 +171,7 @@ def _at_chance(case: Case, kind: str) -> bool:
     Chance is a guess among the options, or always the commonest key. One-sided binomial tests,
     Bonferroni over respondents.
     """
-    if MEAN_OF_ITEMS.check(case) is not None:
+    if not case.metric.share or MEAN_OF_ITEMS.check(case) is not None:
         return False
     columns = [i for i, label in enumerate(case.cached(_labels)) if label == kind]
     items = [case.items[i] for i in columns]

@@ -24,6 +24,7 @@ from hqm.indicators.indicator import (
     PAIR,
     SCORE,
     SHARE,
+    SHARE_OF_ITEMS,
     Indicator,
     Result,
     need,
@@ -184,8 +185,8 @@ def _labels_needed(case: Case) -> Result:
     return result(value, target=_LABELLED, labels=study.n_labelled)
 
 
-def _is_mean(case: Case) -> bool:
-    return MEAN_OF_ITEMS.check(case) is None
+def _is_share(case: Case) -> bool:
+    return SHARE_OF_ITEMS.check(case) is None
 
 
 def _errors(case: Case) -> JudgeErrors:
@@ -385,7 +386,7 @@ _YES_OR_NO = (
 )
 _FAMILY = (CRITERION,)
 _LABELLERS = (CRITERION, ORACLE)
-_LABELS = (PAIR, MEAN_OF_ITEMS)
+_LABELS = (PAIR, SHARE_OF_ITEMS)
 _ERRORS = (
     *_LABELS,
     RIGHT_OR_WRONG,
@@ -576,7 +577,8 @@ _OF_JUDGES = (
     ),
     # of a ratio, audits have this reason before the next one's
     replace(
-        _PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)
+        _PREDICTION_POWERED,
+        needs=(need("another metric", lambda case: not _is_share(case)), *_LABELS),
     ),
     Indicator(
         name="rogan_gladen",
@@ -592,7 +594,8 @@ _OF_JUDGES = (
         explains=(rogan_gladen_scores,),
     ),
     replace(
-        _PREDICTION_POWERED, needs=(PAIR, need("a metric that is a mean of item scores", _is_mean))
+        _PREDICTION_POWERED,
+        needs=(PAIR, need("a metric that is a share of right answers", _is_share)),
     ),
     Indicator(
         name="human_agreement",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.imports.human_labels import RATER
-from hqm.indicators.cases import Case, unit_scores
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     ANSWER_COUNT,
     CORRELATION,
@@ -21,6 +21,7 @@ from hqm.indicators.indicator import (
     P_VALUE,
     PAIR,
     SHARE,
+    SHARE_OF_ITEMS,
     STAGES,
     Indicator,
     Result,
@@ -43,6 +44,7 @@ from hqm.psychometrics import (
 from hqm.psychometrics.agreement.judge_error import StageAgreement, WeightedAgreement
 from hqm.psychometrics.validity.criterion import AnswerCorrelations
 from hqm.psychometrics.validity.label_sampling import LabelRandomness
+from hqm.scoring.matrix import unit_scores
 from hqm.scoring.metrics import Array
 from hqm.types import finite
 
@@ -498,7 +500,7 @@ indicators = (
         needs=(
             PAIR,
             _SAMPLED,
-            MEAN_OF_ITEMS,
+            SHARE_OF_ITEMS,
             need_study("labels without probabilities of some of the answers", randomness),
         ),
         meaning=(

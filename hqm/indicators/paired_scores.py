@@ -180,7 +180,7 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
     """The mean score if every unscored answer were wrong, and if every one were right; of a mean of
     0/1 scores.
     """
-    if not case.additive or case.metric.group:
+    if not case.metric.share or not case.additive or case.metric.group:
         return {}
     values = case.first_scores
     unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]

@@ -495,9 +495,9 @@ _FROM_PROBABILITIES = (
         meaning="Expected reliability of one run from the probabilities of the first token.",
         needs=(
             need(
-                "a mean of item scores of which more is better",
+                "a share of right answers",
                 lambda case: (
-                    case.additive and not case.metric.group and case.metric.better != "lower"
+                    case.metric.share and not case.metric.group and case.metric.better != "lower"
                 ),
             ),
             need(

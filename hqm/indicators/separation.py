@@ -245,7 +245,7 @@ def _solved_by_all(case: Case) -> Result:
 
 def _blind_answers(case: Case) -> dict[str, float]:
     """What answers that look at nothing score, of a share of right labels."""
-    if not case.additive or not _higher(case) or case.metric.group:
+    if not case.metric.share or not _higher(case) or case.metric.group:
         return {}
     return _commonest(case.items)
 
@@ -297,9 +297,9 @@ _FAMILY = (DISCRIMINABILITY,)
 _PAIRS = (need_study("respondents whose differences can be tested", _differences),)
 _SATURATION = (
     need(
-        "a metric that is a share of items",
+        "a metric that is a mean of item scores",
         lambda case: case.additive,
-        "{metric} is no share of items",
+        lambda case: case.reason_no_mean,
     ),
     need_study("scores of the items", _saturation),
 )

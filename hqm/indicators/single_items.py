@@ -39,7 +39,8 @@ from hqm.psychometrics.items.item_response_models import (
     MIN_RESPONDENTS_REASON,
     Rasch,
 )
-from hqm.psychometrics.items.item_statistics import ItemAnalysis, LabelErrors
+from hqm.psychometrics.items.item_statistics import ItemAnalysis, LabelErrors, is_binary
+from hqm.psychometrics.items.reversed_scales import reversed_items
 from hqm.psychometrics.items.wrong_keys import PlantedFaults, ReadingList
 from hqm.scoring.metrics import Array
 from hqm.types import Item, finite
@@ -140,8 +141,9 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
     }
     coefficient = counted.coefficient
     if power.power < _INFORMATIVE:
+        faults = "wrong keys planted in" if is_binary(case.first_scores) else "scales reversed in"
         reason = (
-            f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)}"
+            f"of {faults} {_PLANTED:.0%} of the items, {len(case.respondents)}"
             f" respondents would show {power.power:.0%}: the count says little about how many there"
             " are; read the items of the reading list"
         )
@@ -203,14 +205,26 @@ def _candidates(case: Case) -> LabelErrors:
 
 
 def _items_to_read(case: Case) -> ReadingList:
-    return list_to_read(case, case.oriented, case.items, _MAX_LISTED)
+    return list_to_read(case, case.run_means, case.items, _MAX_LISTED)
 
 
 def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: int) -> ReadingList:
-    """The reading list of items by their scores, with abilities by type and side of the key."""
+    """The reading list of items by their scores: of right and wrong answers with abilities by type
+    and side of the key, of graded ones by their correlation with the rest.
+    """
+    rng = stream(case.seed, "reading_list")
+    if not is_binary(scores):
+        return reversed_items(
+            scores,
+            rng=rng,
+            groups=_types(items),
+            n_eff=case.n_effective,
+            max_listed=max_listed,
+            share=_PLANTED,
+        )
     return reading_list(
         scores,
-        rng=stream(case.seed, "reading_list"),
+        rng=rng,
         hit=_hits(items),
         types=_types(items),
         sides=_sides(items),
@@ -279,8 +293,9 @@ def _reading_list(case: Case) -> Result:
     }
     coefficient = Coefficient(study.faults)
     if study.power < _INFORMATIVE:
+        faults = "wrong keys planted in" if is_binary(case.first_scores) else "scales reversed in"
         reason = (
-            f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the"
+            f"with {faults} {_PLANTED:.0%} of the items, {study.power:.0%} of the"
             f" first {study.planted} in the list are faults: {len(case.respondents)} respondents"
             " like these do not show which items to read"
         )
@@ -293,6 +308,7 @@ def _reading_list(case: Case) -> Result:
             "reading_list": rows,
             "faults": finite(study.faults),
             "stands_out": study.stands_out,
+            "graded": not is_binary(case.first_scores),
             "power": power,
         },
     )
@@ -389,6 +405,7 @@ indicators = (
     ),
     Indicator(
         name="label_errors",
+        over_runs=True,
         unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_label_errors,
@@ -404,10 +421,11 @@ indicators = (
     ),
     Indicator(
         name="reading_list",
+        over_runs=True,
         unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_reading_list,
-        explains=(reading_list,),
+        explains=(reading_list, reversed_items),
         headline=_FAMILY,
         meaning=(
             "Wrong keys to be expected, where the answers tell them from a weakness that"

@@ -41,6 +41,8 @@ class Sums(dict[str, Array]):
         return np.zeros(self._shape)
 
 
+_MAX_ROUNDING = 1e-9
+"""By how much sums in another order may differ, as a share of the greatest score."""
 NO_GROUP = -1
 """The number that stands for "in no group"."""
 
@@ -88,6 +90,56 @@ class Units:
         return Sums(
             {key: values.sum(axis=1) for key, values in self.tallies.items()}, len(self.scored)
         )
+
+
+def unit_scores(units: Units, metric: Metric) -> Array:
+    """(respondents, units): the metric of every single answer, or group of answers; NaN where it
+    was not scored.
+    """
+    return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
+
+
+def reason_no_mean(units: Units, metric: Metric) -> str:
+    """Return why a score is no mean of the scores of single answers; empty where it is one.
+
+    It is decided by the numbers: over all units, and over either half of them, the metric of the
+    sums is compared with the mean of the units' own scores. A metric cannot be a mean over both
+    halves by chance, unless all answers score alike.
+    """
+    scores = unit_scores(units, metric)
+    has_score = np.isfinite(scores)
+    if not units.scored.any():
+        return ""
+    if not has_score.any():
+        return f"{metric.name} needs several answers: one answer by itself has no value of it"
+    n_units = scores.shape[1]
+    halves = (slice(None), slice(0, n_units // 2), slice(n_units // 2, None))
+    if not all(_is_mean(units, metric, scores, half) for half in halves):
+        return (
+            f"{metric.name} is made of sums over all answers, in which they do not weigh alike: it"
+            " is no mean of item scores"
+        )
+    if np.array_equal(has_score, units.scored):
+        return ""
+    counted = has_score.any(axis=0)
+    if np.array_equal(has_score, units.scored & counted):
+        return (
+            f"{metric.name} looks at {int(counted.sum())} of {n_units} items, and not at the others"
+        )
+    return f"{metric.name} looks at other items of each respondent, as the answers fall out"
+
+
+def _is_mean(units: Units, metric: Metric, scores: Array, columns: slice) -> bool:
+    """Return whether the metric over these units is the mean of their own scores."""
+    tallies = {key: values[:, columns].sum(axis=1) for key, values in units.tallies.items()}
+    totals = metric(Sums(tallies, len(scores)))
+    own_scores = scores[:, columns]
+    has_score = np.isfinite(own_scores)
+    n_scores = has_score.sum(axis=1)
+    means = np.where(has_score, own_scores, 0.0).sum(axis=1) / np.maximum(n_scores, 1)
+    is_comparable = np.isfinite(totals) & (n_scores > 0)
+    tolerance = _MAX_ROUNDING * max(1.0, float(np.abs(means).max(initial=0.0)))
+    return bool((np.abs(totals - means)[is_comparable] <= tolerance).all())
 
 
 @dataclass(frozen=True)
@@ -188,13 +240,15 @@ class ScoreMatrix:
             The items have no such grouping, or a group reaches over two clusters, so that leaving
             out one cluster would cut it.
         """
+        is_scored = self.scored
+        if metric.count in self.tallies:
+            is_scored = is_scored & (self.tallies[metric.count] > 0)
         if not metric.group and not metric.subset and among is None:
-            return Units(
-                self.tallies, self.scored, self.clusters
-            )  # nothing is left out: nothing is copied
+            # nothing is left out: nothing is copied
+            return Units(self.tallies, is_scored, self.clusters)
         mask = self.mask(metric) if among is None else among
         tallies = {key: values[:, mask] for key, values in self.tallies.items()}
-        scored, clusters = self.scored[:, mask], self.clusters[mask]
+        scored, clusters = is_scored[:, mask], self.clusters[mask]
         if metric.group:
             groups = self._grouping(metric)[mask]
             tallies = {key: group_minima(values, groups) for key, values in tallies.items()}

@@ -59,6 +59,9 @@ class Metric:
         rounded precision and a rounded recall); None where it is `of`.
     scale
         The least and the greatest value, where it has them; a share lies from 0 to 1 by itself.
+    count
+        The tally that counts the answers with this score, where an answer may have others without
+        it; empty where every scored answer has it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Metric:
     digits: int | None = None
     release: Callable[[Tally], Any] | None = None
     scale: tuple[float | None, float | None] = (None, None)
+    count: str = ""
 
     def __call__(self, sums: Tally) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -244,10 +244,13 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     if not item["fails"]:
         return str(item["why"])
     ordered = names_in_order(audit, audit.reference)
-    if len(item["fails"]) == len(ordered):
+    if len(item["fails"]) == len(ordered) and not item["reversed"]:
         return "No model gives the key"
     best = sum(1 for _ in takewhile(item["fails"].__contains__, ordered))
     among = {0: "", 1: ", the best one among them"}.get(best, f", the best {best} among them")
+    if item["reversed"]:
+        verb = verb_form(len(item["fails"]), "scores", "score")
+        return f"{len(item['fails'])} of {len(ordered)} models {verb} below its mean{among}"
     verb = verb_form(len(item["fails"]), "says", "say")
     return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
 
@@ -477,7 +480,7 @@ def _leaks(audit: BenchmarkAudit) -> dict[str, Any]:
 
 def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
     searched = find_estimate(audit, "items.label_errors", leading_metric(audit))
-    faults = [remedy for remedy in audit.mend if remedy.what in ("keys", "two_keys")]
+    faults = [remedy for remedy in audit.mend if remedy.what in ("keys", "two_keys", "reversed")]
     if not faults and (searched is None or searched.value is None):
         return _count(None, searched.reason if searched is not None else "there are no keys")
     names = chain.from_iterable(fault.names[:3] for fault in faults)

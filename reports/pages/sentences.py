@@ -32,6 +32,7 @@ from hqm.reports.pages.precision_sentences import (
     search_sentence,
     without_far_respondents,
 )
+from hqm.reports.pages.remedy_templates import FINDING_TEMPLATE, REMEDY_TEMPLATES
 from hqm.reports.tables.score_tables import (
     budget_row,
     ceiling_note,
@@ -68,7 +69,7 @@ from hqm import (
     __version__,
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Gap, Remedy
-from hqm.auditing.definitions import answered_in_part, types_measured
+from hqm.auditing.definitions import answered_in_part, has_graded_items, types_measured
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, seven_answers
@@ -131,6 +132,8 @@ _RECORDING_HINTS: Mapping[str, str] = {
     "blind": "record such answers",
 }
 """What measures a source of error where nobody can be asked: all answers are recorded."""
+_MAX_ITEMS = 12
+"""Reversed items that a sentence names."""
 _MIN_LABELS = 200
 """Labels a model below which people's band is wide because of them."""
 
@@ -206,6 +209,7 @@ def _fault_words(remedy: Remedy) -> str:
         if count
         else "a list of keys to check",
         "two_keys": f"{pluralise_in_words(count, 'question')} with two keys",
+        "reversed": _reversed_items(remedy),
         "leaks": f"answers leak in {leaks}",
         "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
         "repeats": f"{pluralise_in_words(count, 'item')} asked again",
@@ -213,6 +217,13 @@ def _fault_words(remedy: Remedy) -> str:
         "empty_types": f"{pluralise_in_words(count, 'type')} without items",
     }
     return words.get(remedy.what, _finding(name or remedy.what))
+
+
+def _reversed_items(remedy: Remedy) -> str:
+    """Reversed items, by name as far as a line has room."""
+    if not remedy.count:
+        return "a list of items to check"
+    return f"{pluralise_in_words(remedy.count, 'item')} against the scale"
 
 
 def _finding(name: str) -> str:
@@ -441,62 +452,6 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
     ]
 
 
-_REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
-    "keys": (
-        "{keys} to check",
-        "The answers speak against them{of_one_type}; a weakness that strong models share looks"
-        " alike.{cost}",
-        "{to_read} to read",
-        "read",
-        "Read them, and correct only the keys that you find wrong.",
-    ),
-    "two_keys": (
-        "{questions} with two keys",
-        "One question has different right answers, as in {first_two}.{cost}",
-        "{of_groups}",
-        "lists",
-        "Correct one of each.",
-    ),
-    "leaks": (
-        "{leaks} in {named}",
-        "{leak}",
-        "all leaks",
-        "blind",
-        "Balance the wordings, shuffle items and options, and number them anew.",
-    ),
-    "pictures": (
-        "{pictures} broken or missing",
-        "{found}: nobody who looks can answer what is asked about {named}.{cost}",
-        "{counted_pictures}",
-        "lists",
-        "Put the files back, or take their items out.",
-    ),
-    "repeats": (
-        "{items} asked again",
-        "Their questions weigh more than once: {named}.",
-        "{counted_items}",
-        "lists",
-        "Keep one of each.",
-    ),
-    "unscored": (
-        "{share} of the answers unscored",
-        "{answers} could not be read, or were not given.",
-        "states",
-        "states",
-        "Read them; then make the parser accept them, or ask again.",
-    ),
-    "empty_types": (
-        "No items of {named}",
-        "The card claims them.",
-        "types",
-        "types",
-        "Add items, or take the claim back.",
-    ),
-}
-"""What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
-_FINDING_TEMPLATE = ("{finding}", "{found}", "the check", "fix", "")
-
-
 def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     points, count = Points.for_metric(audit), remedy.count
     cost = ""
@@ -506,6 +461,8 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     words = {
         "cost": cost,
         "keys": keys,
+        "reversed_items": {0: "Items", 1: "One item"}.get(count, f"About {count:,} items"),
+        "all_named": join_names([*remedy.names[:_MAX_ITEMS]]) or "them",
         "of_one_type": _type_note(audit),
         "to_read": pluralise(len(audit.to_read), "item"),
         "questions": pluralise_in_words(count, "question"),
@@ -523,7 +480,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
         "finding": _finding("".join(remedy.names[:1])) or "unbalanced keys",
         "found": shorten(f"{capital(remedy.sentence)}.", _MAX_FINDING_CHARS, placeholder=" ..."),
     }
-    title, sentence, link, target, advice = _REMEDY_TEMPLATES.get(remedy.what, _FINDING_TEMPLATE)
+    title, sentence, link, target, advice = REMEDY_TEMPLATES.get(remedy.what, FINDING_TEMPLATE)
     return RemedyLine(
         "wrong" if remedy.severity == "fault" else "look",
         capital(title.format(**words)),
@@ -546,7 +503,7 @@ def _leak_sentence(remedy: Remedy) -> str:
 
 def _type_note(audit: BenchmarkAudit) -> str:
     """That the first items to read are of one type, where as many of it are no chance."""
-    first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
+    first = [row for row in audit.to_read if row.get("why") != "contradiction"][:10]
     kinds = {str(row.get("type") or "") for row in first}
     name = kinds.pop() if len(kinds) == 1 else ""
     # as many items drawn at random would all be of this type with a chance below 1 in 100
@@ -562,9 +519,11 @@ def reading_note(audit: BenchmarkAudit) -> str:
     if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
         return "Contradictory keys first, then what strong models fail and weak ones pass."
     planted = int(power.get("planted") or 0)
+    trial = f"{pluralise_in_words(planted, 'key')} turned in a copy of these answers"
+    if has_graded_items(audit):
+        trial = f"{pluralise_in_words(planted, 'item')} reversed in a copy of these scores"
     return (
-        f"A trial of this list: of {pluralise_in_words(planted, 'key')} turned in a copy of these"
-        " answers,"
+        f"A trial of this list: of {trial},"
         f" {percent(finite_number(power['true_among_first']))} stood among the first"
         f" {number_word(planted)}."
         " A sound benchmark has such a list too."
@@ -770,10 +729,13 @@ def _separate_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
-    faults = [_fault_words(remedy) for remedy in answers.mend if remedy.severity != "note"]
-    if faults:
-        return (compose(f"{capital(', '.join(faults[:4]))}."),)
-    if audit.task == "caption":
+    remedies = [remedy for remedy in answers.mend if remedy.severity != "note"][:4]
+    if remedies:
+        names = [name for remedy in remedies if remedy.what == "reversed" for name in remedy.names]
+        named = [compose("Read {items} first.", items=join_names(names[:_MAX_ITEMS]))]
+        words = ", ".join(map(_fault_words, remedies))
+        return (compose(f"{capital(words)}."), *(named if names else ()))
+    if audit.task == "caption" and not has_graded_items(audit):
         return (compose("The check of the data finds none; there are no keys to hold answers to."),)
     if answers.codes["faulty"] == "fine":
         return (compose(f"None shown. {reading_note(audit)}"),)

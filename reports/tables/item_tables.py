@@ -136,6 +136,7 @@ _MAX_ROWS = 2000
 _READING_REASONS = {
     "contradiction": "Its key contradicts another",
     "answers": "Able respondents fail it and weak ones pass",
+    "reversed": "Respondents with high scores elsewhere score low on it",
 }
 
 
@@ -159,14 +160,14 @@ def _reading_row(row: Mapping[str, Any], rank: int) -> dict[str, Any]:
     options = tuple(zip(letters, map(str, row.get("options") or ()), strict=False))
     key = str(row.get("key") or "")
     expected = finite_number(row.get("expected"))
-    expectation = (
-        f"at this rank {rough_percent(expected)} of the items have a wrong key or mislead strong"
-        " models"
-        if expected is not None
-        else ""
-    )
+    faults = "have a wrong key or mislead strong models"
+    if row.get("why") == "reversed":
+        faults = "are reversed or mislead strong models"
+    expectation = ""
     if row.get("why") == "contradiction":
         expectation = "one key of the group is wrong"
+    elif expected is not None:
+        expectation = f"at this rank {rough_percent(expected)} of the items {faults}"
     return {
         "item": str(row.get("item")),
         "rank": rank,
@@ -175,6 +176,7 @@ def _reading_row(row: Mapping[str, Any], rank: int) -> dict[str, Any]:
         "key": key,
         "key_words": f"{key}: {dict(options)[key]}" if key in dict(options) else key,
         "expected": expectation,
+        "reversed": row.get("why") == "reversed",
         **{name: str(row.get(name) or "") for name in ("question", "type", "image", "thumbnail")},
         **{name: tuple(map(str, row.get(name) or ())) for name in ("fails", "beside")},
     }

@@ -54,10 +54,10 @@ def item_rest(scores: ArrayLike) -> Array:
     array([ 0.5 ,  0.5 ,  0.5 , -0.94])
     """
     x = float_array(scores, "respondents, items")
-    return _item_rest_correlations(x, _rest_scores(x))[0]
+    return correlate_with_rest(x, mean_of_other_items(x))[0]
 
 
-def _rest_scores(x: Array) -> Array:
+def mean_of_other_items(x: Array) -> Array:
     """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
     scored = np.isfinite(x)
     filled = np.where(scored, x, 0.0)
@@ -66,7 +66,8 @@ def _rest_scores(x: Array) -> Array:
     return ratio(total, n_others)
 
 
-def _item_rest_correlations(x: Array, rest_scores: Array) -> tuple[Array, IntArray]:
+def correlate_with_rest(x: Array, rest_scores: Array) -> tuple[Array, IntArray]:
+    """(items,) twice: each item's correlation with its rest scores, and respondents with both."""
     paired = np.isfinite(x) & np.isfinite(rest_scores)
     n = paired.sum(axis=0)
     size = np.maximum(n, 1)
@@ -148,8 +149,8 @@ def item_analysis(
             q=empty,
             n=empty.astype(np.int64),
         )
-    rest_scores, scored = _rest_scores(x), np.isfinite(x)
-    r, n = _item_rest_correlations(x, rest_scores)
+    rest_scores, scored = mean_of_other_items(x), np.isfinite(x)
+    r, n = correlate_with_rest(x, rest_scores)
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     q = benjamini_hochberg(_two_sided(r, n * size / respondents))
     rank_test_agrees = _reversed_q(x, rest_scores, r, n_eff) < alpha
@@ -260,18 +261,21 @@ def label_error_candidates(
             "insufficient",
             f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
         )
-    rest_scores, names = _rest_scores(x), np.array([hash(group) for group in groups or ()])
+    rest_scores, names = mean_of_other_items(x), np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
         if size >= _MIN_GROUP_ITEMS:
-            rest_scores[:, names == name] = _rest_scores(x[:, names == name])
-    r, _ = _item_rest_correlations(x, rest_scores)
-    binary = _binary(x)
+            rest_scores[:, names == name] = mean_of_other_items(x[:, names == name])
+    r, _ = correlate_with_rest(x, rest_scores)
+    has_binary_scores = is_binary(x)
     q = _reversed_q(x, rest_scores, r, n_eff)
     candidates = []
     for i in np.flatnonzero(q < alpha):
         scored = np.isfinite(x[:, i])
         item_scores, rest_of_item = x[scored, i], rest_scores[scored, i]
-        if binary or _permutation_p(item_scores, rest_of_item, permutations, rng) < alpha:
+        if (
+            has_binary_scores
+            or _permutation_p(item_scores, rest_of_item, permutations, rng) < alpha
+        ):
             candidates.append(
                 LabelError(
                     int(i), float(r[i]), _reversal_share(item_scores, rest_of_item), float(q[i])
@@ -281,14 +285,15 @@ def label_error_candidates(
     return LabelErrors(tuple(candidates))
 
 
-def _binary(x: Array) -> bool:
+def is_binary(x: Array) -> bool:
+    """Return whether every score is 0 or 1."""
     return bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
 
 
 def _reversed_q(x: Array, rest_scores: Array, r: Array, n_eff: float | None) -> Array:
     """(items,): one-sided p of a negative correlation after Benjamini and Hochberg."""
     shrinkage = 1.0 if n_eff is None else min(1.0, n_eff / len(x))
-    if not _binary(x):
+    if not is_binary(x):
         both_sides = _two_sided(r, np.isfinite(x).sum(axis=0) * shrinkage)
         return benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
     p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest_scores, np.nan))

@@ -38,6 +38,22 @@ class PlantedFaults(Outcome):
     repeats: int
 
 
+def to_unit_range(scores: ArrayLike) -> Array:
+    """Return the scores with the least one at 0 and the greatest at 1; those from 0 to 1 as is.
+
+    >>> to_unit_range([[1, 3, 5]]), to_unit_range([[0.25, 0.75]])
+    (array([[0. , 0.5, 1. ]]), array([[0.25, 0.75]]))
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    finite_scores = x[np.isfinite(x)]
+    if not finite_scores.size:
+        return x
+    low, high = float(finite_scores.min()), float(finite_scores.max())
+    if (low >= 0 and high <= 1) or low == high:
+        return x
+    return np.asarray((x - low) / (high - low))
+
+
 def with_wrong_keys(scores: ArrayLike, *, rng: np.random.Generator, hit: ArrayLike = 1.0) -> Array:
     """Return the scores that the same answers would have under wrong keys.
 
@@ -97,7 +113,7 @@ def planted_faults(
     Parameters
     ----------
     scores : array_like, shape (respondents, items)
-        0 to 1; NaN where an answer was not scored.
+        NaN where an answer was not scored. Scores beyond 0 to 1 are brought to that range.
     search : Callable[[Array], collection of int]
         Scores -> numbers of the items that it names.
     rng : numpy.random.Generator
@@ -127,7 +143,7 @@ def planted_faults(
     >>> planted_faults(x, lambda y: np.flatnonzero(y[-1] == 0), rng=np.random.default_rng(0)).power
     1.0
     """
-    x = float_array(scores, "respondents, items")
+    x = to_unit_range(float_array(scores, "respondents, items"))
     if x.size == 0:
         return PlantedFaults(
             math.nan,
@@ -171,7 +187,7 @@ _MIN_BLOCK_ITEMS = 10
 """From how many items on a type and side of the key has abilities of its own."""
 _BORROWED_ITEMS = 250
 """How many items of all the weights of a block borrow."""
-_CRITICAL_EVIDENCE = 5.41
+CRITICAL_EVIDENCE = 5.41
 """From which likelihood ratio statistic on a share of wrong keys is shown: without any it is
 reached by one study in a hundred (half a chi-squared variable with one degree of freedom).
 """
@@ -351,15 +367,13 @@ def reading_list(
     )
     if not (score_ranges > _LOW).any():
         return ReadingList((), status="degenerate", reason="no item varies")
-    low = min(0.0, float(x[scored].min()))
-    high = max(1.0, float(x[scored].max()))
-    x = (x - low) / (high - low)
+    x = to_unit_range(x)
     hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (count,))
     kinds = _label_numbers(types, count)
     blocks = _blocks(kinds, _label_numbers(sides, count))
     model = _fit_model(x, hits, blocks, rng)
     odds = _log_odds(x, hits, blocks, model)
-    chance = _wrong_key_probabilities(odds)
+    chance = fault_probabilities(odds)
     item_rest_correlations = item_rest(x)
     order = np.lexsort((item_rest_correlations, -chance))  # NaN stands last
     ablest = np.argsort(-model.ability.mean(axis=0), kind="stable")
@@ -374,10 +388,12 @@ def reading_list(
     planted = max(1, round(share * count))
     power, power_named = _planted_power(x, hits, blocks, model, odds, chance, planted, alpha, rng)
     faults = float(chance.sum())
-    n_named = _count_named(chance[order], alpha)
+    n_named = count_named(chance[order], alpha)
     common_failure = _common_failure_z(x, hits, blocks, model, order, faults)
     doubt = _doubt_reason(odds, kinds, faults, common_failure) if faults >= 1 or n_named else ""
-    stands_out = _evidence(odds) >= _CRITICAL_EVIDENCE and common_failure <= _MAX_COMMON_FAILURE_Z
+    stands_out = (
+        likelihood_ratio(odds) >= CRITICAL_EVIDENCE and common_failure <= _MAX_COMMON_FAILURE_Z
+    )
     if respondents < MIN_RESPONDENTS:
         doubt = doubt or (
             f"{respondents} respondents tell what to read first, and {MIN_RESPONDENTS} are needed"
@@ -389,19 +405,19 @@ def reading_list(
         () if doubt else list_rows(order[:n_named]),
         doubt,
         stands_out,
-        _evidence(odds),
+        likelihood_ratio(odds),
         common_failure,
         planted,
         power,
         0.0
-        if doubt and (respondents < MIN_RESPONDENTS or _evidence(odds) >= _CRITICAL_EVIDENCE)
+        if doubt and (respondents < MIN_RESPONDENTS or likelihood_ratio(odds) >= CRITICAL_EVIDENCE)
         else power_named,
     )
 
 
 def _doubt_reason(odds: Array, kinds: IntArray, faults: float, common_failure: float) -> str:
     """Return why the expected number of wrong keys is not reported; empty where it is."""
-    if _evidence(odds) < _CRITICAL_EVIDENCE:
+    if likelihood_ratio(odds) < CRITICAL_EVIDENCE:
         return "able respondents fail no more items that weak ones pass than chance explains"
     if common_failure > _MAX_COMMON_FAILURE_Z:
         return (
@@ -413,7 +429,7 @@ def _doubt_reason(odds: Array, kinds: IntArray, faults: float, common_failure: f
     for kind, size in zip(types, sizes, strict=True):
         other_odds = odds[kinds != kind]
         if size >= _MIN_BLOCK_ITEMS:
-            n_lost = round(faults - float(_wrong_key_probabilities(other_odds).sum()))
+            n_lost = round(faults - float(fault_probabilities(other_odds).sum()))
             if binomial_above(n_lost - 1, round(faults), size / len(odds)) < 0.01 / len(types):
                 return "the number rests on one type of items, and is gone when that is left out"
     return ""
@@ -437,7 +453,7 @@ def _blocks(types: IntArray, sides: IntArray) -> IntArray:
     return np.unique(blocks, return_inverse=True)[1]
 
 
-def _count_named(chance: Array, alpha: float) -> int:
+def count_named(chance: Array, alpha: float) -> int:
     """How many of the greatest chances, given in falling order, can be named with a mean error of
     at most alpha.
     """
@@ -591,13 +607,13 @@ def _common_failure_z(
     return float(excess / math.sqrt(variance + _LOW))
 
 
-def _evidence(odds: Array) -> float:
+def likelihood_ratio(odds: Array) -> float:
     """Return the likelihood ratio statistic of the likeliest share of wrong keys against none."""
     mixed = (1 - _SHARES) + _SHARES * np.exp(odds)[:, None]
     return max(0.0, float(2 * np.log(mixed).sum(axis=0).max()))
 
 
-def _wrong_key_probabilities(odds: Array) -> Array:
+def fault_probabilities(odds: Array) -> Array:
     """(items,): the probability of a wrong key, averaged over the share of wrong keys."""
     # Jeffreys' prior of a proportion: share^-1/2 (1 - share)^-1/2
     ratio = np.exp(odds)[:, None]
@@ -637,8 +653,8 @@ def _planted_power(
         order = np.argsort(-combined_odds, kind="stable")
         found_shares.append(float((order[:planted] < planted).mean()))
         named_items = order[
-            : _count_named(_wrong_key_probabilities(combined_odds)[order], alpha)
-            * (_evidence(combined_odds) >= _CRITICAL_EVIDENCE)
+            : count_named(fault_probabilities(combined_odds)[order], alpha)
+            * (likelihood_ratio(combined_odds) >= CRITICAL_EVIDENCE)
         ]
         named_shares.append(float((named_items < planted).sum()) / planted)
     return float(np.mean(found_shares)), float(np.mean(named_shares))
