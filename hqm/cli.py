@@ -19,6 +19,7 @@ from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
 from hqm.commands.interrupt import FAILURE, Interrupted, report_failure
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
+from hqm.text import visible
 from hqm.version import __version__
 
 GROUP = "hqm.commands"
@@ -174,7 +175,7 @@ def main() -> None:
             # an error while the buffer is written is reported as any other
             sys.stdout.flush()
     except HQMError as error:
-        print(f"hqm: {error}", file=sys.stderr)
+        print(f"hqm: {visible(str(error))}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except (Interrupted, KeyboardInterrupt) as end:
         _say_interrupted(
@@ -199,14 +200,17 @@ def main() -> None:
             # an error of the file system is no fault of the program: a name that is too long, a
             # folder without permission
             remedy = "Name another file or folder, or correct its permissions."
-            print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
+            print(
+                f"hqm: {visible(str(error.filename)[:300])}: {error.strerror}. {remedy}",
+                file=sys.stderr,
+            )
             raise SystemExit(1) from None
-        print(f"hqm: {report_failure(error)}", file=sys.stderr)
+        print(f"hqm: {visible(report_failure(error))}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
 
 
 def _say_interrupted(sentence: str) -> NoReturn:
-    print(f"hqm: interrupted. {sentence}\n  {command()}", file=sys.stderr)
+    print(f"hqm: interrupted. {sentence}\n  {visible(command())}", file=sys.stderr)
     raise SystemExit(130) from None
 
 

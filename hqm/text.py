@@ -21,8 +21,29 @@ _MAX_CHARS = 1000
 _INVISIBLE = re.compile(
     r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+"
 )
-KEY = re.compile(r"\b(?:(?:sk|pk|rk|hf|gsk|xai|tok|token|key)[-_]|AIza)[A-Za-z0-9_-]{16,}")
-"""Keys of servers, by how they begin."""
+MAX_NAME_CHARS = 200
+"""Characters of a name at most: of a model, a judge, a rater, an item, a type, a benchmark."""
+MAX_ADDRESSED_CHARS = 1_000
+"""Characters at most of a model's name with its address and its settings."""
+MAX_TEXT_CHARS = 1_000_000
+"""Characters of a question or of an answer at most."""
+KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:sk|pk|rk|gsk)[-_][A-Za-z0-9_-]{0,40}?[A-Za-z0-9]{12,}"
+    r"|(?:hf|xai|tok|token|key|pplx|nvapi|glpat|r8)[-_][A-Za-z0-9_-]{0,40}?[A-Za-z0-9]{16,}"
+    r"|AIza[A-Za-z0-9_-]{16,}"
+    r"|ya29\.[A-Za-z0-9_-]{16,}"
+    r"|(?:gh[opsur]|github_pat)_[A-Za-z0-9_]{16,}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}"
+    r"|A(?:KIA|SIA)[A-Z0-9]{16}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+    r")[A-Za-z0-9._-]*"
+)
+"""Keys of servers and web tokens, by how they begin. Behind a beginning that words have too stands
+a run of letters and digits that no name of a model has: `xai-org_grok-2-vision` is none."""
+_ACTING_CHARACTERS = re.compile("[\x01-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that move a cursor, end a line or turn the direction of the text that follows."""
+_TERMINAL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -110,6 +131,68 @@ def plain_name(name: str) -> str:
         composed = unicodedata.normalize("NFC", name)
         name = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
     return " ".join(name.split())
+
+
+def check_name(name: str, subject: str, location: str = "") -> str:
+    """The name itself, if files, pages and terminals can have it.
+
+    >>> check_name("llava-1.5-7b", "respondent's name")
+    'llava-1.5-7b'
+
+    Raises
+    ------
+    DataError
+        It is longer than `MAX_NAME_CHARS`, looks like a key (which is not repeated), or holds a
+        character that acts on the text around it.
+    """
+    if len(name) > MAX_NAME_CHARS:
+        raise DataError(
+            f"the {subject} {name[:40]!r}... has {len(name):,} characters, more than"
+            f" {MAX_NAME_CHARS}",
+            location=location,
+            remedy="Shorten it.",
+        )
+    if KEY.search(name):
+        raise DataError(
+            f"the {subject} looks like a key",
+            location=location,
+            remedy="A name is stored and printed. Write another one in place of the key.",
+        )
+    if acting := _ACTING_CHARACTERS.search(name):
+        raise DataError(
+            f"the {subject} {name!r:.80} holds the control character U+{ord(acting[0]):04X}",
+            location=location,
+            remedy="Take it out of the name.",
+        )
+    return name
+
+
+def check_length(text: str, subject: str, location: str = "") -> str:
+    """The text itself, if it has at most `MAX_TEXT_CHARS` characters.
+
+    Raises
+    ------
+    DataError
+        It is longer.
+    """
+    if len(text) > MAX_TEXT_CHARS:
+        raise DataError(
+            f"the {subject} has {len(text):,} characters, more than {MAX_TEXT_CHARS:,}",
+            location=location,
+            remedy="Shorten it; a picture belongs into a file of its own.",
+        )
+    return text
+
+
+def visible(text: str) -> str:
+    """Show the characters that would act on a terminal as escapes; lines and tabs stay.
+
+    >>> visible("a\\x1b[2J") == "a\\\\x1b[2J", visible("two\\nlines") == "two\\nlines"
+    (True, True)
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _TERMINAL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def unique_columns(names: Sequence[str], location: str) -> None:

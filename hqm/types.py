@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
-from hqm.text import REPLACED, has_words, storable
+from hqm.text import REPLACED, check_length, check_name, has_words, storable
 
 _ROUNDING = 1e-9
 """By how much rounding may exceed the end of a range."""
@@ -87,6 +87,11 @@ class Item:
         The rule that rewrote it, in a parallel form.
     meta
         What the benchmark's own scorer needs beyond that.
+
+    Raises
+    ------
+    DataError
+        Its id, type or part is no name (`check_name`), or its question is too long.
     """
 
     id: str
@@ -103,6 +108,13 @@ class Item:
 
     def __post_init__(self) -> None:
         _make_storable(self)
+        check_name(self.id, "item's id")
+        if self.type:
+            check_name(self.type, "item's type")
+        if self.part:
+            check_name(self.part, "item's part")
+        for text in (self.prompt, *self.options):
+            check_length(text, f"text of the item {self.id!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, without its empty fields."""

@@ -5,6 +5,7 @@ document.
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import subprocess
@@ -416,7 +417,9 @@ def test_mechanical_turk(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     batch = list(csv.DictReader((tmp_path / "t.csv").open(newline="")))
     page = (tmp_path / "t_layout.html").read_text()
     assert {name for name in batch[0] if f"${{{name}}}" in page} == {"question", "answer", "image"}
-    assert batch[0]["answer"] == HOSTILE
+    # the page puts the cell into its HTML as it stands
+    assert "<script>" not in batch[0]["answer"]
+    assert html.unescape(batch[0]["answer"]) == HOSTILE
     names = [
         "HITId",
         "AssignmentId",

@@ -224,7 +224,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         " items_varying,"
         " judge_only, k, labelled, labelled_respondents, labels, length, missing_items, more items"
         " needed, n_answers, n_labels, n_min, n_raters, not_asked, of, options, paired, pairs,"
-        " parts, people_only, planted, rank, repeats, reversals, rewordings, rivals, runs, splits,"
+        " parts, people_only, planted, rank, repeats, rewordings, rivals, runs, splits,"
         " stale, sure, threshold, too_few_scores, units, unlabelled, unread,"
         " unresolved, used, withheld, without_majority, wordings, wordings_needed",
     ),
@@ -233,7 +233,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         "accuracy, adjacent, agreement, at_ceiling, at_floor, baseline, chance, coherent,"
         " commonest answer, cross_validated, easy, evenness, expected, found, g, gain at least,"
         " hard, i2, negative, overlap, p, p_sensitivity, p_specificity, pair_flip, phi,"
-        " phi_of_3, positive, q, right, same_set, share, share_planted, shared, solved_by_none,"
+        " phi_of_3, positive, q, reversals, right, same_set, share, share_planted, shared, solved_by_none,"
         " top5, true_among_first, usual, v",
     ),
     (

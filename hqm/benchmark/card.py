@@ -13,10 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from hqm.errors import CardError, meant
-from hqm.files.records import fault_of
+from hqm.errors import CardError, DataError, meant
+from hqm.files.records import check_is_file, fault_of
 from hqm.signature import digest
+from hqm.text import check_name
 from hqm.types import HALLUCINATION_TYPES, Task
+
+_MAX_CARD_CHARS = 20_000
+"""Characters of a text of a card at most."""
 
 
 class _Section(BaseModel):
@@ -27,6 +31,8 @@ class _Section(BaseModel):
     def _storable(cls, value: Any) -> Any:
         if isinstance(value, str) and "\0" in value:
             raise ValueError("it holds the character NUL, which no text has")
+        if isinstance(value, str) and len(value) > _MAX_CARD_CHARS:
+            raise ValueError(f"it has {len(value):,} characters, more than {_MAX_CARD_CHARS:,}")
         return value
 
 
@@ -300,6 +306,16 @@ class Card(_Section):
     rai: RaiSection | None = None
     """What only the makers know of their data."""
 
+    @field_validator("title", "version", "group", "types")
+    @classmethod
+    def _check_names(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for name in (value,) if isinstance(value, str) else value:
+            try:
+                check_name(name, "name")
+            except DataError as error:
+                raise ValueError(error.message) from None
+        return value
+
     @field_validator("types")
     @classmethod
     def _check_types(cls, types: tuple[str, ...]) -> tuple[str, ...]:
@@ -320,6 +336,7 @@ class Card(_Section):
     def load(cls, path: Path | str) -> Card:
         """Read a card.toml."""
         path = Path(path)
+        check_is_file(path)
         try:
             data = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:

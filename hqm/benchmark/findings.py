@@ -4,8 +4,6 @@ benchmark goes through.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
 from collections import Counter, defaultdict
@@ -16,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from hqm.errors import UsageError
+from hqm.files.sheets import csv_text
 from hqm.types import LETTERS, Form, Item
 
 # --- the registry of what the linter finds: code, name, severity, meaning ---
@@ -712,9 +711,9 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
     >>> print(findings_csv([("mine", [{**finding, "rows": rows}])]).splitlines()[1])
     mine,D103,contradictory-label,error,1,a|b,yes|no,,,,,,,
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("benchmark", "code", "finding", "severity", "row", *_COLUMNS, "more"))
+    lines: list[tuple[object, ...]] = [
+        ("benchmark", "code", "finding", "severity", "row", *_COLUMNS, "more")
+    ]
     for benchmark, findings in benchmarks:
         for finding in findings:
             rows = finding.get("rows") or [{"what": finding.get("sentence", "")}]
@@ -723,10 +722,9 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
                     f"{key}: {_text(value)}" for key, value in row.items() if key not in _COLUMNS
                 )
                 cells = (*(_text(row.get(name)) for name in _COLUMNS), further_cells)
-                writer.writerow(
-                    (benchmark, finding["code"], finding["name"], finding["severity"], i, *cells)
-                )
-    return buffer.getvalue()
+                names = (benchmark, finding["code"], finding["name"], finding["severity"])
+                lines.append((*names, i, *cells))
+    return csv_text(lines)
 
 
 def _text(value: object) -> str:

@@ -83,20 +83,30 @@ def item_of(record: Mapping[str, Any], card: Card, location: str) -> Item:
     options = _options(record.get(names.options), names.options, location)
     meta = {key: value for key, value in record.items() if key not in mapped_names}
     _check_storable([meta, record.get(names.target)], location)
-    return Item(
-        id=_text(required_field(record, names.id, location), names.id, location, required=True),
-        prompt=_text(
-            required_field(record, names.prompt, location), names.prompt, location, required=True
-        ),
-        task=card.task,
-        target=_target(record.get(names.target), card, options, location),
-        image=image,
-        type=item_type(_text(record.get(names.type), names.type, location), location, card.types),
-        part=_text(record.get(names.part), names.part, location),
-        cluster=_text(record.get(names.cluster), names.cluster, location) or image or "",
-        options=options,
-        meta=meta,
-    )
+    try:
+        return Item(
+            id=_text(required_field(record, names.id, location), names.id, location, required=True),
+            prompt=_text(
+                required_field(record, names.prompt, location),
+                names.prompt,
+                location,
+                required=True,
+            ),
+            task=card.task,
+            target=_target(record.get(names.target), card, options, location),
+            image=image,
+            type=item_type(
+                _text(record.get(names.type), names.type, location), location, card.types
+            ),
+            part=_text(record.get(names.part), names.part, location),
+            cluster=_text(record.get(names.cluster), names.cluster, location) or image or "",
+            options=options,
+            meta=meta,
+        )
+    except DataError as error:
+        if error.location:
+            raise
+        raise DataError(error.message, location=location, remedy=error.remedy) from None
 
 
 @lru_cache(maxsize=16)

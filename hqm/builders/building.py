@@ -4,8 +4,6 @@ is measured of it.
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +21,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import toml_text, write_records
+from hqm.files.sheets import csv_text
 from hqm.files.whole import atomic_folder, name_for, write_texts
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import items_for_error, stream
@@ -621,15 +620,13 @@ def _card(
 
 def _review(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the first hundred items for people to review; items are in random order."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("item", "decision", "text", "target", "question", "key", "image"))
+    rows = [("item", "decision", "text", "target", "question", "key", "image")]
     for record in records[:100]:
         key = record.get("target", "")
         if isinstance(key, list):
             key = ", ".join(map(str, key))
-        writer.writerow((record["id"], "", "", "", record["prompt"], key, record.get("image", "")))
-    return buffer.getvalue()
+        rows.append((record["id"], "", "", "", record["prompt"], key, record.get("image", "")))
+    return csv_text(rows)
 
 
 def _readme(

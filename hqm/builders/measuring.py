@@ -17,6 +17,7 @@ from hqm.benchmark.findings import Finding, code_of
 from hqm.builders.graph import Draft, Promise
 from hqm.errors import DataError
 from hqm.files.records import located_records
+from hqm.files.sheets import unguarded
 from hqm.lint.answer_leaks import LARGEST_ERROR, can_leak, clusters_of, leaks_in
 from hqm.lint.linter import findings_of, pictures_of
 from hqm.psychometrics import (
@@ -86,7 +87,7 @@ def read_review(path: Path) -> Review:
     """
     decisions: dict[str, ItemDecision] = {}
     for location, record in located_records(path):
-        item = str(record.get("item") or "").strip()
+        item = str(unguarded(record.get("item")) or "").strip()
         if not item:
             field_names = ", ".join(map(repr, record)) or "none"
             raise DataError(

@@ -14,7 +14,7 @@ from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled
-from hqm.commands.terminal import print_lines, print_report_table
+from hqm.commands.terminal import print_line, print_lines, print_report_table
 from hqm.errors import UsageError
 from hqm.files.whole import write_text
 
@@ -178,7 +178,7 @@ def _print_people_comparison(
     if to.suffix != ".html":
         layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_text(to, layout.format_tables(tables, to.suffix))
-        print(f"wrote  {to}")
+        print_line(f"wrote  {to}")
 
 
 class Readings(NamedTuple):
@@ -287,7 +287,7 @@ def _write(comparison: Comparison, to: Path, *, all_tables: bool) -> None:
         layout = importlib.import_module("hqm.reports.latex.latex_tables")
         write_text(to, layout.format_tables(tables, suffix))
     _print_comparison(comparison)
-    print(f"wrote  {to}")
+    print_line(f"wrote  {to}")
 
 
 _MAX_DIFFERENCES = 5
@@ -297,7 +297,7 @@ _MAX_DIFFERENCES = 5
 def _print_comparison(comparison: Comparison) -> None:
     """Print the largest difference, Table 1, and the differences that are shown."""
     reports = importlib.import_module("hqm.reports.pages.compare_page")
-    print(reports.strongest_claim(comparison))
+    print_line(reports.strongest_claim(comparison))
     (table,) = reports.comparison_tables(comparison, include_all=False)
     print_report_table(replace(table, caption=""))
     differences = reports.beyond_chance(comparison)

@@ -6,6 +6,7 @@ import importlib
 import json
 import shlex
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,7 +17,7 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, MACHINE_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
-from hqm.commands.terminal import print_lines, print_report_table, tell
+from hqm.commands.terminal import print_line, print_lines, print_report_table, tell
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.whole import write_together
 
@@ -118,7 +119,9 @@ def serve(
         _print_links(study, links, address, host)
         serve_until_stopped(make_app(study, links, hosts), listener)
     study.close()
-    print(f"\nStopped. The labels are in {study.labels.path}; `hqm label serve {plan}` goes on.")
+    print_line(
+        f"\nStopped. The labels are in {study.labels.path}; `hqm label serve {plan}` goes on."
+    )
 
 
 def _need_server() -> None:
@@ -173,7 +176,8 @@ def _print_links(study: Study, links: Links, address: str, host: str) -> None:
             "other machines can reach the page, and what is sent is not encrypted: put it behind a"
             " server with HTTPS."
         )
-    print("Stop with Ctrl-C; every label is stored at once.", flush=True)
+    print_line("Stop with Ctrl-C; every label is stored at once.")
+    sys.stdout.flush()
 
 
 def status(
@@ -209,7 +213,7 @@ def status(
         data = state.to_dict() | {
             "people_beside": asdict(comparison) if comparison is not None else None
         }
-        print(json.dumps(data, indent=1, ensure_ascii=False))
+        print_line(json.dumps(data, indent=1, ensure_ascii=False))
     else:
         study_status(state)
         for table in tables:
@@ -364,9 +368,9 @@ def export(
         write_together(dict(tasks.files))
         summary = {"files": [str(path) for path in tasks.files], "tasks": tasks.tasks}
         line = f"{tasks.tasks:,} tasks: {', '.join(map(str, tasks.documents))}"
-    print(json.dumps(summary, ensure_ascii=False) if options.output.as_json else line)
+    print_line(json.dumps(summary, ensure_ascii=False) if options.output.as_json else line)
     if summary.get("labels") == 0 and not options.output.as_json:
-        print(f"next:\n  hqm label serve {shlex.quote(str(plan))}")
+        print_line(f"next:\n  hqm label serve {shlex.quote(str(plan))}")
 
 
 @with_options("as_json")
@@ -426,7 +430,7 @@ def import_(
         file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values")
     )
     if options.output.as_json:
-        print(
+        print_line(
             json.dumps(
                 {
                     "labels": imported.labels,
@@ -438,7 +442,7 @@ def import_(
         )
     else:
         undecided = f", {imported.undecided:,} of them undecided" if imported.undecided else ""
-        print(
+        print_line(
             f"{imported.labels:,} labels by {', '.join(imported.raters)}{undecided}; look at them"
             f" with `hqm label status {plan}`"
         )

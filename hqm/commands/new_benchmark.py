@@ -6,7 +6,6 @@ the embedded respondents can answer.
 
 from __future__ import annotations
 
-import csv
 import importlib
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,13 @@ from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.log_benchmark import questions_of_logs
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import GatheredPictures, open_source
+from hqm.commands.terminal import print_line
 from hqm.errors import DataError, UsageError, check_known
 from hqm.files.cache import is_url
 from hqm.files.images import ImageSource, open_images
 from hqm.files.records import read_records, toml_value, write_records
-from hqm.files.whole import atomic_folder, name_for, write_texts
+from hqm.files.sheets import csv_text
+from hqm.files.whole import atomic_folder, name_for, write_text, write_texts
 from hqm.types import Task
 from hqm.version import REPOSITORY, __version__
 
@@ -158,10 +159,8 @@ def _from_source(
         source, named_columns, gathered, cast("Task | None", task), keep_going=keep_going
     )
     if read.faults:
-        with (draft_folder / "left_out.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(("place", "fault"))
-            table.writerows((fault.location, fault.message) for fault in read.faults.values())
+        faults = [(fault.location, fault.message) for fault in read.faults.values()]
+        write_text(draft_folder / "left_out.csv", csv_text([("place", "fault"), *faults]))
     n_pictured = sum("image" in row for row in read.rows)
     if images and not n_pictured:
         raise UsageError(
@@ -325,7 +324,7 @@ def _template(name: str) -> str:
 def print_new(new: NewBenchmark) -> None:
     """Print what was read and written for a new benchmark, and what to do next."""
     pictures = f", {new.pictures} pictures" if new.pictures else ""
-    print(f"{new.folder}: {new.items} {new.task} items{pictures}")
+    print_line(f"{new.folder}: {new.items} {new.task} items{pictures}")
     words = {"prompt": "question", "target": "answer"}
     columns_read = ", ".join(
         f"{words.get(name, name)} from {column}" for name, column in new.columns.items()
@@ -341,12 +340,12 @@ def print_new(new: NewBenchmark) -> None:
     }
     for sentence, holds in sentences.items():
         if holds:
-            print(sentence)
+            print_line(sentence)
     folder = shlex.quote(str(new.folder))
     respondent_option = " -r hf/MODEL" if new.columns else ""
-    print(
+    print_line(
         f"next:\n  hqm check {folder}\n  hqm audit {folder}{respondent_option} --out {folder}/out"
     )
-    print(f"  hqm gate {folder}/out/audit.json")
+    print_line(f"  hqm gate {folder}/out/audit.json")
     if respondent_option:
-        print("hf/MODEL is a folder or an id of the hub; openai/MODEL@ADDRESS asks a server")
+        print_line("hf/MODEL is a folder or an id of the hub; openai/MODEL@ADDRESS asks a server")

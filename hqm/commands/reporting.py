@@ -13,7 +13,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, EveryTable, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files
-from hqm.commands.terminal import print_json, print_lines
+from hqm.commands.terminal import print_json, print_line, print_lines
 from hqm.errors import UsageError
 from hqm.files.records import read_json
 from hqm.files.whole import write_together
@@ -155,7 +155,7 @@ def report(
         pages = {to: _tables_text(audits, to, all_tables=all_tables)}
     if pages:
         write_together(pages)
-        print(f"wrote  {'  '.join(map(str, pages))}")
+        print_line(f"wrote  {'  '.join(map(str, pages))}")
 
 
 def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
@@ -167,7 +167,7 @@ def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:
     for audit in joined.audits:
         print_lines(f"{audit.title}: {audit.statement}")
         for quotation in cards.quotes(audit, joined.hqm_version):
-            print(f"  {quotation.title}: {quotation.sentence}")
+            print_line(f"  {quotation.title}: {quotation.sentence}")
     return {}
 
 
@@ -177,7 +177,7 @@ def _quality_card(joined: Audit, policy: Policy, path: Path | None) -> dict[Path
     text = str(cards.quality_card(joined, policy))
     if path is not None:
         return {path: text}
-    print(text, end="")
+    print_line(text, end="")
     return {}
 
 
@@ -203,7 +203,7 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
         dated.append(pages.Dated(data if printed else Audit.load(file), f"{day:%Y-%m-%d}", name))
     page_texts: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in page_texts.items()})
-    print(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")
+    print_line(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")
 
 
 def _join_audits(audits: Sequence[Audit]) -> Audit:
@@ -246,7 +246,7 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
             f"this is not the statement of {title}: it has", *(f"  {line}" for line in differences)
         )
     else:
-        print(f"this is the statement of {title}: every number is the audit's")
+        print_line(f"this is the statement of {title}: every number is the audit's")
     if differences:
         raise typer.Exit(1)
 
@@ -265,7 +265,7 @@ def _verify(audit: Audit, signature: str, as_json: bool) -> None:
             }
         )
     elif not estimates:
-        print(
+        print_line(
             f"this audit has no number with the signature {signature}: it is another audit, or"
             " another version of it."
         )

@@ -14,7 +14,7 @@ from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import command
-from hqm.commands.terminal import print_json
+from hqm.commands.terminal import print_json, print_line
 from hqm.errors import UsageError
 from hqm.files.records import read_records, required_field
 from hqm.files.whole import write_together
@@ -132,7 +132,7 @@ def table(
         return
     show.table_audit(audited)
     if out is not None:
-        print(f"wrote  {out / 'report.html'}  audit.json")
+        print_line(f"wrote  {out / 'report.html'}  audit.json")
 
 
 def by_column(

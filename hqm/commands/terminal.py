@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from hqm.text import visible
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -62,14 +64,16 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, column in enumerate(columns):
+    table = Table(
+        title=visible(title) or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for i, column in enumerate(map(visible, columns)):
         table.add_column(column, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     if total:
         table.add_section()
-        table.add_row(*total)
+        table.add_row(*map(visible, total))
     print_all(table)
 
 
@@ -92,20 +96,20 @@ def print_all(*renderables: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(soft_wrap=False, width=width())
+    # data may hold square brackets and names of emoji: nothing printed here is markup
+    console = Console(soft_wrap=False, width=width(), markup=False, emoji=False, highlight=False)
     for renderable in renderables:
         if isinstance(renderable, str):
-            print(
+            print_lines(
                 textwrap.fill(renderable, console.width, break_on_hyphens=False)
                 if sys.stdout.isatty()
                 else renderable
             )
         elif isinstance(renderable, Table) and not _fits(renderable, console.width):
             for line in _as_lists(renderable, console.width):
-                print(line)
+                print_line(line)
         else:
-            # data may hold square brackets: nothing printed here is markup
-            console.print(renderable, markup=False, highlight=False)
+            console.print(renderable)
 
 
 def _fits(table: Table, line_width: int) -> bool:
@@ -140,10 +144,15 @@ def _as_lists(table: Table, line_width: int) -> Iterator[str]:
                 )
 
 
+def print_line(line: str = "", to: TextIO | None = None, end: str = "\n") -> None:
+    """Print a line, or several; what would act on the terminal is shown as an escape."""
+    print(visible(line), file=to, end=end)
+
+
 def print_lines(*lines: str, to: TextIO | None = None) -> None:
     """Print lines, empty ones left out."""
     for line in filter(None, lines):
-        print(line, file=to)
+        print_line(line, to)
 
 
 def tell(*sentences: str) -> None:
@@ -204,7 +213,7 @@ def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
 
         def advance(name: str, n_done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = progress_bars.add_task(bar.format(name), total=None)
+                tasks[name] = progress_bars.add_task(visible(bar.format(name)), total=None)
             totals[name] = max(totals[name], n_done, total) if total else 0
             progress_bars.update(tasks[name], completed=n_done, total=totals[name] or None)
 
@@ -263,17 +272,9 @@ def _report_wait(activity: str, ended: threading.Event) -> None:
     for elapsed in _wait_times():
         if ended.wait(max(0.0, began + elapsed - time.monotonic())):
             if elapsed != FIRST_WAIT:
-                print(
-                    f"hqm: {activity}: done after {_duration(time.monotonic() - began)}",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                tell(f"{activity}: done after {_duration(time.monotonic() - began)}")
             return
-        print(
-            f"hqm: {activity}: {_duration(time.monotonic() - began)} so far",
-            file=sys.stderr,
-            flush=True,
-        )
+        tell(f"{activity}: {_duration(time.monotonic() - began)} so far")
 
 
 def _wait_times() -> Iterator[float]:
@@ -317,11 +318,7 @@ class _ProgressLines:
         rate = n_done / (current_time - self._began)
         remaining = f", about {_duration((total - n_done) / rate)} left" if total > n_done else ""
         total_text = f" of {total:,}" if total else ""
-        print(
-            f"hqm: {n_done:,}{total_text} {self.activity}, {rate:,.1f}/s{remaining}",
-            file=sys.stderr,
-            flush=True,
-        )
+        tell(f"{n_done:,}{total_text} {self.activity}, {rate:,.1f}/s{remaining}")
 
 
 # --- bars, as many columns as the terminal has room for ---
@@ -333,9 +330,9 @@ def _open_bars(unit: str) -> Iterator[Any]:
     from rich.progress import Progress as Bars
 
     line_width = width(sys.stderr)
-    with Bars(
-        *_columns(unit, line_width), console=Console(file=sys.stderr, width=line_width), expand=True
-    ) as progress_bars:
+    # names of models and judges stand beside the bars: nothing printed here is markup
+    console = Console(file=sys.stderr, width=line_width, markup=False, emoji=False, highlight=False)
+    with Bars(*_columns(unit, line_width), console=console, expand=True) as progress_bars:
         yield progress_bars
 
 
@@ -351,7 +348,9 @@ def _columns(unit: str, line_width: int) -> list[Any]:
 
     # a long name loses its end before a number does
     name_column = Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    columns: list[Any] = [progress.TextColumn("{task.description}", table_column=name_column)]
+    columns: list[Any] = [
+        progress.TextColumn("{task.description}", markup=False, table_column=name_column)
+    ]
     if line_width >= 60:
         columns.append(progress.BarColumn(bar_width=24 if line_width >= 80 else 10))
     if unit == "bytes":

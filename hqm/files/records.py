@@ -104,7 +104,10 @@ def check_is_file(path: Path) -> None:
         kind = path.stat().st_mode
     except (OSError, ValueError):
         return
-    if stat.S_ISFIFO(kind) or (stat.S_ISCHR(kind) and path.name != "null"):
+    is_endless = any(
+        is_kind(kind) for is_kind in (stat.S_ISFIFO, stat.S_ISCHR, stat.S_ISBLK, stat.S_ISSOCK)
+    )
+    if is_endless and path.name != "null":
         raise DataError(
             "it is a pipe or a device, and no file",
             location=str(path),

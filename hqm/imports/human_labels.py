@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
 from hqm.files.records import located_records, required_field
+from hqm.files.sheets import unguarded
 from hqm.imports.match import match_rows
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
@@ -148,7 +149,11 @@ def read_criterion(
         respondents, a label is no number between 0 and 1, a probability is none, or a pair is
         labelled twice.
     """
-    records = list(located_records(path))
+    # the names in a file of labels that a spreadsheet may have been shown
+    records = [
+        (location, dict(zip(record, map(unguarded, record.values()), strict=True)))
+        for location, record in located_records(path)
+    ]
     rows = [
         _row(record, location, respondents)
         for location, record in records

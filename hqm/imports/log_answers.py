@@ -40,7 +40,7 @@ from hqm.imports.row import (
     require_choice,
 )
 from hqm.signature import canonical_json, sha256_file
-from hqm.text import KEY, SHORT, plain_name, storable
+from hqm.text import SHORT, check_name, plain_name, storable
 from hqm.types import ORIGINAL, STATES, Form, Item, Response, State
 
 Key = tuple[str, str, int]
@@ -504,7 +504,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         # a log may name its model by an address that holds a key, and a name is stored and printed
-        object.__setattr__(self, "respondent", KEY.sub("<key>", self.respondent))
+        check_name(self.respondent, "respondent's name", self.source)
 
 
 def _name(value: Any, field: str, location: str) -> str:

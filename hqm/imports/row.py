@@ -23,6 +23,7 @@ from hqm.files.records import (
     read_text,
     whole_number,
 )
+from hqm.text import check_length, check_name
 from hqm.types import LETTERS, STATES, Form, Response, State, is_scale
 
 _TRUTHS = {
@@ -419,14 +420,14 @@ def name_in(record: Mapping[str, Any], name: str, location: str) -> str:
     Raises
     ------
     DataError
-        It is neither, such as a list.
+        It is neither, such as a list; or no file can have it (`check_name`).
     """
     value = record.get(name)
     if value is not None and (not isinstance(value, (str, int, float)) or isinstance(value, bool)):
         raise DataError(
             f"the {name} is {value!r:.60}", location=location, remedy="Write a name or a number."
         )
-    return "" if value is None else str(value)
+    return "" if value is None else check_name(str(value), f"{name}'s name", location)
 
 
 def answer_text(value: Any, location: str) -> str:
@@ -435,7 +436,8 @@ def answer_text(value: Any, location: str) -> str:
     Raises
     ------
     AnswerError
-        It is an object, a list, true or false, which no respondent wrote.
+        It is an object, a list, true or false, which no respondent wrote; or it is longer than
+        `MAX_TEXT_CHARS`.
     """
     if isinstance(value, (dict, list, bool)):
         raise AnswerError(
@@ -443,7 +445,7 @@ def answer_text(value: Any, location: str) -> str:
             location=location,
             remedy="Write a text.",
         )
-    return "" if value is None else str(value)
+    return "" if value is None else check_length(str(value), "answer", location)
 
 
 def tokens_in(usage: Any) -> dict[str, int]:

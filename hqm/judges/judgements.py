@@ -46,6 +46,7 @@ from hqm.imports.row import (
 )
 from hqm.judges.file_judge import JudgementSet, scale_maximum
 from hqm.signature import digest_file
+from hqm.text import check_name
 from hqm.types import ORIGINAL, Form, Response
 
 _JUDGE_FIELDS = ("judge", "judge_model", "judge_name")
@@ -318,7 +319,8 @@ def _rows_by_key(
 
 
 def _check_judge(judge: str, location: str) -> None:
-    """Refuse the names that people's labels and rules have."""
+    """Refuse the names that people's labels and rules have, and those that no file can have."""
+    check_name(judge, "judge's name", location)
     remedy = "Bring people's labels with --criterion."
     if judge == "rule":
         remedy = "Name the judge: --judgements JUDGE=FILE."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from hqm.errors import UsageError
+from hqm.files.sheets import csv_text
 from hqm.labels.label_schema import Schema, Sentence, read_schema, stage_labels
 from hqm.labels.label_store import Label, LabelStore
 from hqm.labels.rater_view import RaterPage, benchmark_of, rater_pages, visible
@@ -67,9 +66,7 @@ def export_labels(path: Path) -> ExportedLabels:
     with LabelStore(labels_path(path), readonly=True) as store:
         labels = [label for label in store.labels() if label.uid in plan.by_uid]
     has_facts = schema.kind == "facts"
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_COLUMNS, "stages"] if has_facts else _COLUMNS)
+    lines: list[Sequence[object]] = [[*_COLUMNS, "stages"] if has_facts else _COLUMNS]
     # a dict keeps the order in which raters first appear
     raters: dict[str, None] = {}
     for label in labels:
@@ -77,7 +74,7 @@ def export_labels(path: Path) -> ExportedLabels:
         rater = ADJUDICATION if label.by == "adjudication" else label.rater
         raters[rater] = None
         share = schema.share(label.label)
-        writer.writerow(
+        lines.append(
             [
                 row.item,
                 row.respondent,
@@ -95,7 +92,7 @@ def export_labels(path: Path) -> ExportedLabels:
             ]
         )
     return ExportedLabels(
-        text=text.getvalue(),
+        text=csv_text(lines),
         labels=len(labels),
         answers=len({label.uid for label in labels}),
         raters=tuple(raters),
@@ -299,13 +296,18 @@ def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> di
     return {to.name: _json_text(records), f"{to.stem}_settings.json": _json_text(settings)}
 
 
+_TURK_COLUMNS = ("uid", "question", "answer", "image")
+
+
+def _turk_row(task: Mapping[str, Any]) -> tuple[str, ...]:
+    """The cells of a task, escaped: the layout puts them into its HTML as they stand."""
+    return tuple(escape(str(task.get(name, "")), quote=False) for name in _TURK_COLUMNS)
+
+
 def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
     """A batch file for the requester's page, and the page's layout with its variables."""
-    text = io.StringIO(newline="")
-    names = ["uid", "question", "answer", "image"]
-    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(tasks)
+    # the page puts the cells into its HTML as they stand
+    rows = [_TURK_COLUMNS, *map(_turk_row, tasks)]
     radios = "\n".join(
         f'    <label><input type="radio" name="label" value={quoteattr(value)} required>'
         f" {escape(words)}</label>"
@@ -322,7 +324,7 @@ def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict
         "  <p>${question}</p>\n  <p>${answer}</p>\n "
         f" <p><b>{escape(schema.question)}</b></p>\n{radios}\n</crowd-form>\n"
     )
-    return {to.name: text.getvalue(), f"{to.stem}_layout.html": page}
+    return {to.name: csv_text(rows), f"{to.stem}_layout.html": page}
 
 
 def _json_text(value: Any) -> str:

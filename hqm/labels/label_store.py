@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from hqm.errors import StoreError, UsageError
 from hqm.store.sqlite import StoreFile, connect, transaction, use_wal
-from hqm.text import storable
+from hqm.text import check_name, storable
 from hqm.version import __version__
 
 By = Literal["rater", "adjudication", "import"]
@@ -190,7 +190,10 @@ class LabelStore(StoreFile):
         ------
         UsageError
             There is no field `label`, or `by` is no known way.
+        DataError
+            No file can have the rater's name (`check_name`).
         """
+        check_name(rater, "rater's name")
         if LABEL not in values or by not in get_args(By):
             raise UsageError(
                 f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored",

@@ -34,6 +34,7 @@ from hqm.psychometrics.result import Indices
 from hqm.psychometrics.validity.label_sampling import MAX_TAU
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
+from hqm.text import check_name
 from hqm.types import ORIGINAL, Cell, Item, Response
 
 Design = Literal["uniform", "same-items", "active"]
@@ -743,7 +744,11 @@ def check_design(design: Design, raters: Sequence[str], overlap: float, tau: flo
     ------
     UsageError
         A rater is named twice, or a share is none.
+    DataError
+        No file can have the name of a rater (`check_name`).
     """
+    for name in raters:
+        check_name(name, "rater's name")
     if not raters or any(not name.strip() for name in raters):
         raise UsageError("no rater is named", remedy="Name them with --raters anna,ben.")
     if len(set(raters)) < len(raters):

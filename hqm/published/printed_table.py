@@ -25,6 +25,7 @@ from hqm.published.table_cells import (
     uses_decimal_comma,
 )
 from hqm.signature import digest_file
+from hqm.text import check_name
 
 Direction = Literal["higher", "lower"]
 SUMMARY_NAMES = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
@@ -182,7 +183,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     if names and not expansion:
         n_labels = _count_label_columns(head, body)
     lines = [line for line, _ in body]
-    labels = [list(map(strip_marks, row[:n_labels])) for _, row in body]
+    labels = [list(map(_on_one_line, row[:n_labels])) for _, row in body]
     labels = _fill_labels(labels, lines, location)
     headings = [_parse_heading(cell) for cell in head[n_labels:]]
     _check_headings([heading.name for heading in headings], f"{location}:{header_line}")
@@ -345,9 +346,15 @@ def _parse_heading(cell: str) -> _Heading:
     return _Heading(name, better, "%" in name)
 
 
+def _on_one_line(cell: str) -> str:
+    """The name in a cell, whose lines may be broken."""
+    return " ".join(strip_marks(cell).split())
+
+
 def _check_headings(names: Sequence[str], location: str) -> None:
     counts = Counter(names)
     for name in names:
+        check_name(name, "column's name", location)
         if not name or counts[name] > 1:
             reason = f"the column {name!r} stands twice" if name else "a column has no name"
             raise DataError(
@@ -356,6 +363,8 @@ def _check_headings(names: Sequence[str], location: str) -> None:
 
 
 def _check_names(names: Sequence[str], location: str, *, unnamed: bool) -> None:
+    for name in names:
+        check_name(name, "respondent's name", location)
     counts = Counter(names)
     duplicate = next((name for name in names if counts[name] > 1), None)
     if duplicate is not None and not unnamed:

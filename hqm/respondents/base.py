@@ -23,7 +23,7 @@ from hqm.errors import UsageError
 from hqm.imports.log_answers import Recording
 from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.signature import digest
-from hqm.text import KEY
+from hqm.text import KEY, MAX_ADDRESSED_CHARS, check_name
 from hqm.types import Response
 
 
@@ -271,6 +271,16 @@ class RespondentName:
         if "/" in qualifier:  # an address; a revision has no slash
             _check_address(qualifier, f"{name}/{target}")
         _check_settings(kind, settings, f"{name}/{target}")
+        if KEY.search(unquote(text)):
+            raise UsageError("the name holds a key", location=f"{name}/...", remedy=_KEYS)
+        check_name(target, "respondent's name")
+        if len(text) > MAX_ADDRESSED_CHARS:
+            raise UsageError(
+                f"the name has {len(text):,} characters with its address and settings, more than"
+                f" {MAX_ADDRESSED_CHARS:,}",
+                location=f"{name}/{target}",
+                remedy="Shorten the address.",
+            )
         return cls(name, target, qualifier, settings)
 
     def __str__(self) -> str:

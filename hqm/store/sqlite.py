@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from hqm.errors import StoreError
+from hqm.files.records import check_is_file
 
 _TIMEOUT = 60
 """Seconds to wait while another process writes."""
@@ -42,6 +43,7 @@ def connect(
     if path.is_dir() or (path.is_symlink() and resolved.is_symlink()):
         message = "it is a folder" if path.is_dir() else "it is a link to itself"
         raise StoreError(message, location=str(path), remedy="Name the store's file with --store.")
+    check_is_file(path)
     if not readonly:
         path.parent.mkdir(parents=True, exist_ok=True)
         if private and not path.exists():
@@ -146,6 +148,7 @@ def writing(store: Path, *, wait: bool = True) -> Iterator[None]:
         yield
         return
     path = store.with_name(f"{store.name}.lock")
+    check_is_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -6,8 +6,6 @@ stands in a comment.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -29,6 +27,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import Estimate, UsageError
+from hqm.files.sheets import csv_text
 
 # --- tables for papers, and their Markdown, CSV and JSON ---
 
@@ -115,48 +114,31 @@ def _marked(entry: Text) -> str:
     return f"{content} {_cell(entry.small)}".rstrip()
 
 
+_CSV_COLUMNS = (
+    "table",
+    "line",
+    "row",
+    "group",
+    "column",
+    "shown",
+    "value",
+    "low",
+    "high",
+    "mark",
+    "signature",
+)
+
+
 def comma_separated(tables: Sequence[Table]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        (
-            "table",
-            "line",
-            "row",
-            "group",
-            "column",
-            "shown",
-            "value",
-            "low",
-            "high",
-            "mark",
-            "signature",
-        )
-    )
+    lines: list[tuple[object, ...]] = [_CSV_COLUMNS]
     for table in tables:
         for i, row in enumerate(table.rows):
             for column, entry in zip(table.columns, row, strict=True):
-                numbers = [
-                    "" if v is None else repr(v) for v in (entry.value, entry.low, entry.high)
-                ]
+                numbers = (entry.value, entry.low, entry.high)
                 words = (row[0].text, column.group, column.title, entry.text)
-                writer.writerow(
-                    (
-                        table.name,
-                        i,
-                        *map(_harmless, words),
-                        *numbers,
-                        entry.mark,
-                        _harmless(entry.tooltip),
-                    )
-                )
-    return buffer.getvalue()
-
-
-def _harmless(text: str) -> str:
-    """Text with an apostrophe in front where a spreadsheet would take it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text
+                lines.append((table.name, i, *words, *numbers, entry.mark, entry.tooltip))
+    return csv_text(lines)
 
 
 def as_json(tables: Sequence[Table]) -> str:

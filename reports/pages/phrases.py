@@ -30,13 +30,25 @@ def compose(template: str, **values: Text | Estimate | str | int | float | None)
     """A sentence from a template and its values; a number made from an estimate links to its
     signature.
 
-    >>> [piece.text for piece in compose("It has {n} items.", n=1200)]
-    ['It has ', '1,200', ' items.']
+    The template is a literal of the program; names and other texts are values, which may hold
+    braces.
+
+    >>> [piece.text for piece in compose("{model} has {n} items.", model="m{n}", n=1200)]
+    ['m{n}', ' has ', '1,200', ' items.']
     """
     pieces = enumerate(re.split(r"\{(\w+)\}", template))
     # every second piece is the name of a part
     texts = (_as_text(values[piece]) if i % 2 else Text(piece) for i, piece in pieces)
     return tuple(piece for piece in texts if piece.text)
+
+
+def as_sentence(text: str) -> Sentence:
+    """A sentence of a finished text, in which nothing is replaced.
+
+    >>> [piece.text for piece in as_sentence("m{n} moves most.")]
+    ['m{n} moves most.']
+    """
+    return (Text(text),)
 
 
 def _as_text(value: Text | Estimate | str | int | float | None) -> Text:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from hqm.reports.pages.phrases import (
     Points,
     Sentence,
+    as_sentence,
     capped_count,
     compose,
     join_names,
@@ -68,13 +69,13 @@ def run_error_sentence(audit: BenchmarkAudit, code: str, policy: Policy) -> Sent
         return compose("This audit does not say.")
     error = f"the standard error of one run is {points.format(precision.run_error)} points"
     if precision.scale is None or limit >= 1:
-        return compose(f"{capital(error)}.")
+        return as_sentence(f"{capital(error)}.")
     allowed = f"{points.format_limit(limit * precision.scale)} allowed"
     if code == "fine":
-        return compose(f"Yes: {error} ({allowed}).")
+        return as_sentence(f"Yes: {error} ({allowed}).")
     runs = more_items(audit, policy).runs
     mean = f"; the mean of {runs} runs keeps it" if runs else ""
-    return compose(f"Not within the limit: {error} ({allowed}){mean}.")
+    return as_sentence(f"Not within the limit: {error} ({allowed}){mean}.")
 
 
 def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
@@ -84,7 +85,7 @@ def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
     names = " and ".join(map(short_name, str(estimate.detail.get("strongest")).split(" and ")))
     value = finite_number(estimate.detail.get("without_strongest"))
     number_text = "undefined" if value is None else without_zero(number(value))
-    yield compose(f"It rests on {names}: without, it is {number_text}.")
+    yield as_sentence(f"It rests on {names}: without, it is {number_text}.")
 
 
 def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
@@ -110,7 +111,7 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
         parts.append(count + (most if len(forecast.types) > 1 else ""))
     if forecast.unhelped:
         parts.append(f"not by more items: {join_names(forecast.unhelped)}")
-    return tuple(compose(f"{capital(part)}.") for part in parts)
+    return tuple(as_sentence(f"{capital(part)}.") for part in parts)
 
 
 def _item_count(items: int | None) -> str:

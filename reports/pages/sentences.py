@@ -16,6 +16,7 @@ from textwrap import shorten
 from hqm.reports.pages.phrases import (
     Points,
     Sentence,
+    as_sentence,
     coefficient,
     compose,
     join_names,
@@ -585,7 +586,9 @@ def how_to_measure(audit: BenchmarkAudit, source: str) -> str:
 def _not_measured(audit: BenchmarkAudit, source: str) -> tuple[Sentence, ...]:
     instruction = how_to_measure(audit, source)
     return (
-        compose(f"Not measured: {instruction}{' adds it' if instruction.startswith('-') else ''}."),
+        as_sentence(
+            f"Not measured: {instruction}{' adds it' if instruction.startswith('-') else ''}."
+        ),
     )
 
 
@@ -597,20 +600,21 @@ def _repeat_answer(
         return _not_measured(audit, "seed")
     if rho.value is None:
         is_single = len(audit.respondents) == 1
-        return (compose(f"Not known: {'one model answered' if is_single else rho.reason}."),)
+        return (as_sentence(f"Not known: {'one model answered' if is_single else rho.reason}."),)
     precision, points = total_precision(audit), Points.for_metric(audit)
     sentences = [run_error_sentence(audit, answers.codes["repeat"], policy)]
     half = budget_row(audit, "seed").half
     if half is not None:
         moved = f"A rerun moves a typical model by less than {points.format(half)} points (95%)."
-        sentences.append(compose(moved if half else "Reruns gave the same answers."))
+        sentences.append(as_sentence(moved if half else "Reruns gave the same answers."))
     _, inference = goal("test_retest.rho_g", policy)
     spread = ""
     if precision.spread is not None:
         count = number_word(len(audit.respondents))
         spread = f", which differ by {points.format(precision.spread)} points (sd)"
         spread = f" among these {count} models{spread}"
-    sentences.append(compose(f"Reliability {{rho}}{spread}.", rho=coefficient(rho, inference)))
+    reliability = coefficient(rho, inference)
+    sentences.append(compose("Reliability {rho}{spread}.", rho=reliability, spread=spread))
     sentences += without_far_respondents(rho)
     return tuple(sentences)
 
@@ -631,7 +635,7 @@ def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         count_reordered_pairs(audit, row.other[0]),
         math.comb(len(audit.respondents), 2),
     )
-    template = f"{change}: {{shift}} points{'' if row.excludes_zero else ', not shown'}"
+    doubt = "" if row.excludes_zero else ", not shown"
     order = (
         f"; {n_changed} of {n_pairs} pairs change places"
         if n_changed
@@ -642,7 +646,14 @@ def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     moved = points.format(row.moves[farthest], sign=True)
     largest_move = f", {short_name(farthest)} moves most ({moved})" if row.moves[farthest] else ""
     return (
-        compose(f"{template}{order}{largest_move}.", shift=shift_value),
+        compose(
+            "{change}: {shift} points{doubt}{order}{largest_move}.",
+            change=change,
+            shift=shift_value,
+            doubt=doubt,
+            order=order,
+            largest_move=largest_move,
+        ),
         *wordings_to_average(audit),
     )
 
@@ -659,10 +670,11 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
         return
     n_wordings = mean.detail.get("wordings_needed")
     yield compose(
-        f"Scores that stand for other wordings take a mean over {n_wordings} of them (now {{phi}})."
+        "Scores that stand for other wordings take a mean over {n} of them (now {phi})."
         if n_wordings
         else "No number of wordings up to 20 is shown to give scores that stand for others (now"
         " {phi}).",
+        n=n_wordings,
         phi=mean,
     )
 
@@ -670,7 +682,7 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
 def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     points, row = Points.for_metric(audit), budget_row(audit, "people")
     if note := people_scores_note(audit):
-        return (compose(note),)
+        return (as_sentence(note),)
     r, kappa, accuracy = (
         find_estimate(audit, f"criterion.{name}") for name in ("pearson", "kappa", "accuracy")
     )
@@ -679,13 +691,16 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     sentences = []
     if accuracy is not None and accuracy.value is not None:
         share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
-        agreement = f"In {{alike}} of {row.answers:,} labelled answers"
+        agreement: dict[str, Text | int] = {"alike": share, "n": row.answers}
         if kappa is None or kappa.value is None:
-            sentences.append(compose(f"{agreement}.", alike=share))
+            sentences.append(compose("In {alike} of {n} labelled answers.", **agreement))
         else:
-            kappa_text = coefficient(kappa)
             sentences.append(
-                compose(f"{agreement}; kappa {{kappa}}.", alike=share, kappa=kappa_text)
+                compose(
+                    "In {alike} of {n} labelled answers; kappa {kappa}.",
+                    kappa=coefficient(kappa),
+                    **agreement,
+                )
             )
         # agreement below chance means that the labels are probably coded the other way round
         if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
@@ -698,11 +713,11 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         )
         sentences += without_far_respondents(r)
     elif r is not None and not sentences:
-        sentences.append(compose(f"Not told: {r.reason}."))
+        sentences.append(as_sentence(f"Not told: {r.reason}."))
     if row.shift is not None:
         interval = points.format_interval(row.low, row.high)
         moved = f"{points.format(row.shift, sign=True)} points {interval}"
-        sentences.append(compose(f"By people, scores move {moved.strip()}."))
+        sentences.append(as_sentence(f"By people, scores move {moved.strip()}."))
     return tuple(sentences)
 
 
@@ -722,10 +737,8 @@ def _separate_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         f"; {pluralise(len(set_names) - 4, 'more set')}" if len(set_names) > 4 else ""
     )
     # a terminal's line is cut at its end
-    sentence = (
-        "{shown} pairs." + partial_answers_note(audit) + (f"{tied_note}." if set_names else "")
-    )
-    return (compose(sentence + ceiling_note(audit), shown=pair_count),)
+    notes = partial_answers_note(audit) + (f"{tied_note}." if set_names else "")
+    return (compose("{shown} pairs.{notes}", shown=pair_count, notes=notes + ceiling_note(audit)),)
 
 
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
@@ -734,14 +747,14 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
         names = [name for remedy in remedies if remedy.what == "reversed" for name in remedy.names]
         named = [compose("Read {items} first.", items=join_names(names[:_MAX_ITEMS]))]
         words = ", ".join(map(_fault_words, remedies))
-        return (compose(f"{capital(words)}."), *(named if names else ()))
+        return (as_sentence(f"{capital(words)}."), *(named if names else ()))
     if audit.task == "caption" and not has_graded_items(audit):
         return (compose("The check of the data finds none; there are no keys to hold answers to."),)
     if answers.codes["faulty"] == "fine":
-        return (compose(f"None shown. {reading_note(audit)}"),)
+        return (as_sentence(f"None shown. {reading_note(audit)}"),)
     reason = find_estimate(audit, "items.label_errors")
     explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
-    return (compose(f"The check of the data finds none; the answers do not say{explanation}."),)
+    return (as_sentence(f"The check of the data finds none; the answers do not say{explanation}."),)
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
@@ -757,7 +770,7 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     )
     fail = verb_form(failed, "fails", "fail")
     failures = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
-    return (compose(f"{opening}: {failures}, {missing} are not measured."),)
+    return (as_sentence(f"{opening}: {failures}, {missing} are not measured."),)
 
 
 def statement(audit: BenchmarkAudit) -> Statement:

@@ -264,7 +264,7 @@ def test_a_key_in_the_name_of_a_recorded_respondent_is_not_stored(tmp_path: Path
     answers = tmp_path / "a.jsonl"
     answers.write_text("".join(json.dumps(record) + "\n" for record in records))
     status, output, stderr = run("audit", folder, "--recorded", answers, "--out", tmp_path / "o")
-    assert status == 0, stderr
+    assert (status, tells(stderr, "names.key", subject="respondent's name")) == (1, True)
     contents = [path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()]
     assert not any(
         key.encode() in content for content in [*contents, output.encode(), stderr.encode()]
