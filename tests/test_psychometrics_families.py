@@ -13,6 +13,7 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.inference.families import (
     MAX_JACKKNIFE_UNITS,
     add_disattenuated_bound,
+    far_respondents,
     jackknife_replicates,
     log_variance_error,
 )
@@ -177,65 +178,57 @@ def of_sets(n: int, full_value: float, values_without: dict[tuple[int, ...], flo
     return statistic
 
 
-OUTLYING = [9.0, *[0.0] * 7]
-"""Scores of which the first respondent has nearly all the leverage."""
+ALIKE = [0.70, 0.71, 0.72, 0.74, 0.75, 0.76]
+"""Six scores of which none lies far from the others."""
 
 
-def test_one_respondent_dominates_where_a_decision_hangs_on_it() -> None:
-    for full_value, first, goal, scores, dominant in [
-        (0.91, 0.895, 0.9, OUTLYING, True),
-        (0.9, 0.885, 0.9, OUTLYING, True),
-        (0.885, 0.9, 0.9, OUTLYING, True),
-        (0.91, 0.895, 0.9, (), False),  # nobody has leverage
-        (0.93, 0.915, 0.9, OUTLYING, False),  # both reach the goal
-        (0.88, 0.865, 0.9, OUTLYING, False),  # neither does
-        (0.9, 0.8905, 0.9, OUTLYING, False),  # less than .01
-        (0.0, 0.01, 0.01, OUTLYING, True),  # .01
-        (0.93, 0.3, 0.2, (), True),  # leaves its interval
-        (0.3, 0.93, 0.2, (), True),
-        (0.8, 0.45, 0.2, (), False),  # moves z by 1.3 standard errors
-        (0.8, 0.45, 0.5, (), True),  # crosses the goal besides
-        (1.0, 0.5, 0.2, (), True),
-        (1.0, 0.995, 0.2, (), False),
-        (-0.93, 0.3, 0.9, (), True),
+def test_far_respondents_are_found_as_by_hand() -> None:
+    assert far_respondents(ALIKE) == ()
+    assert far_respondents([*ALIKE, 0.2]) == (6,)
+    # two hide one another from a test of one
+    assert far_respondents([*ALIKE, 0.2, 0.22]) == (6, 7)
+    assert far_respondents([math.nan, *ALIKE, 0.2]) == (7,)
+    assert far_respondents([0.7, 0.71, 0.72, 0.1]) == (), "among four nobody is told to be far"
+    assert far_respondents([0.5] * 9) == ()
+    # Rosner (1983): R = (12 - 3) / s against lambda, of n = 5
+    x = np.array([0.0, 1, 1, 1, 12])
+    t = stats.t.ppf(1 - 0.04 / 10, 3)
+    critical = t * 4 / math.sqrt((3 + t**2) * 5)
+    assert (far_respondents(x) == (4,)) == (abs(x - x.mean()).max() / x.std(ddof=1) > critical)
+
+
+def test_few_normal_samples_have_far_respondents() -> None:
+    rng = np.random.default_rng(8)
+    share = np.mean([bool(far_respondents(rng.normal(size=10))) for _ in range(2000)])
+    assert share < 0.07
+
+
+def test_a_coefficient_rests_on_far_respondents_where_it_changes_by_more_than_a_tenth() -> None:
+    scores = [*ALIKE, 0.2, 0.22]
+    for full_value, value, dominant in [
+        (0.9, 0.75, True),
+        (0.9, 0.81, False),  # by less than .1
+        (0.75, 0.9, True),
+        (0.9, math.nan, True),
     ]:
-        result = psy.leave_one_out(
-            of_sets(8, full_value, {(0,): first}), 8, scores=scores, goal=goal
-        )
+        statistic = of_sets(8, full_value, {(6, 7): value})
+        result = psy.leave_one_out(statistic, 8, scores=scores)
+        assert result.far == (6, 7)
         assert result.flags == (("DOMINANT_MODEL",) if dominant else ())
-        assert (result.value, result.strongest, result.pair) == (full_value, 0, (-1, -1))
-        assert (result.low, result.high) == (min(full_value, first), max(full_value, first))
-        assert result.change == pytest.approx(abs(full_value - first))
-        assert result.leave_one_out == (first, *[full_value] * 7)
-        if goal == 0.9:
-            repeated = psy.leave_one_out(of_sets(8, full_value, {(0,): first}), 8, scores=scores)
-            assert repeated.flags == result.flags
-
-
-def test_two_respondents_dominate_together() -> None:
-    lost = {(1, 4): 0.3, (2, 5): 0.1, (0, 1): 0.2}
-    for n, looked in ((5, False), (6, True), (50, True), (51, False)):
-        result = psy.leave_one_out(of_sets(n, 0.93, lost), n)
-        assert result.pair == ((2, 5) if looked and n > 5 else (-1, -1))
-        assert result.flags == (("DOMINANT_MODEL",) if looked else ())
-        assert result.value_without_pair == pytest.approx(0.1 if looked else math.nan, nan_ok=True)
-        assert (result.low, result.high, result.change) == (0.93, 0.93, 0)
-    for full_value, pair in ((0.999, 0.99), (0.5, 0.4), (0.93, math.nan)):
-        calm = psy.leave_one_out(of_sets(8, full_value, {(0, 1): pair}), 8)
-        assert (calm.pair, calm.flags) == ((-1, -1), ())
-    # a single one that dominates is enough, and both ends of the scale have a z
-    single = psy.leave_one_out(of_sets(8, 0.93, {(0,): 0.1, (1, 2): 0.1}), 8)
-    assert (single.pair, single.flags) == ((-1, -1), ("DOMINANT_MODEL",))
-    for full_value, pair in ((1.0, 0.5), (0.5, 1.0), (-1.0, 0.0), (0.5, -1.0)):
-        assert psy.leave_one_out(of_sets(8, full_value, {(3, 7): pair}), 8).pair == (3, 7)
+        assert result.without_far == pytest.approx(value, nan_ok=True)
+        both = psy.leave_one_out(statistic, 8, scores=[ALIKE + ALIKE[:2], scores])
+        assert both.flags == result.flags, "far in the second administration alone"
+        for others in ((), ALIKE + ALIKE[:2]):
+            calm = psy.leave_one_out(statistic, 8, scores=others)
+            assert (calm.far, calm.flags) == ((), ())
 
 
 def test_a_statistic_that_is_undefined_without_somebody_is_known_without_the_others() -> None:
     lost = of_sets(6, 0.5, {(0,): math.nan, (2,): 0.45})
     result = psy.leave_one_out(lost, 6)
     assert (result.low, result.high, result.strongest) == (0.45, 0.5, 2)
-    assert result.flags == (), "who is not known to have leverage does not dominate"
-    assert psy.leave_one_out(lost, 6, scores=[9.0, 1, 1, 1, 1, 1]).flags == ("DOMINANT_MODEL",)
+    assert result.change == pytest.approx(0.05)
+    assert psy.leave_one_out(lost, 6, scores=[9.0, 1, 1, 2, 1, 1]).flags == ("DOMINANT_MODEL",)
     assert psy.leave_one_out(lost, 6, scores=[1.0] * 6).flags == ()
     assert psy.leave_one_out(lambda rows: 0.5, 3).status == "insufficient"
 

@@ -517,16 +517,6 @@ def test_the_noise_without_each_picture_by_loops() -> None:
             assert result[m, c] == pytest.approx(expected)
 
 
-def test_leverage_alone_makes_a_respondent_dominant_above_one_half() -> None:
-    """1 / n + (x - mean)^2 / sum of squares."""
-    # 1/6 + 25/70 = .524 for the outer scores of -5, -3, -1, 1, 3, 5; 1/8 + 49/168 = .417 of eight
-    for n, dominant in ((6, True), (8, False)):
-        scores = np.arange(1.0 - n, n, 2)
-        # without anybody it falls below the goal of .9, by less than its standard error
-        result = psy.leave_one_out(lambda i, n=n: 0.9 if len(i) == n else 0.88, n, scores=scores)
-        assert result.flags == (("DOMINANT_MODEL",) if dominant else ()), n
-
-
 def test_ratios_of_nothing_have_no_value() -> None:
     zero, half = Span(0.0, 0.0), Span(0.5, 0.5)
     assert accuracy_from(zero, half, half) is None

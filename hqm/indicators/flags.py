@@ -22,7 +22,8 @@ FLAGS: Mapping[str, str] = {
         "respondents of one family score alike: intervals count the independent ones"
     ),
     "DOMINANT_MODEL": (
-        "without one respondent, or two, the correlation says something else: read it without them"
+        "one or two respondents lie far from all others, and without them the coefficient changes by"
+        " more than .1: read it without them"
     ),
     "RANGE_INFLATED": (
         "among the best half of the respondents, whose scores lie closer together, the reliability"
@@ -308,7 +309,7 @@ def _sentence(flag: str, estimate: Estimate) -> str:
         correlation = detail.get("without_strongest")
         correlation_text = "undefined" if correlation is None else f"{correlation:.3f}"
         return (
-            f"without {detail.get('strongest')} the correlation is {correlation_text}, with it"
+            f"without {detail.get('strongest')} the coefficient is {correlation_text}, with all"
             f" {value} ({_respondent_count(estimate.n_respondents)})"
         )
     if flag == "MEAN_SHIFT":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +62,8 @@ from hqm.psychometrics import (
     with_raters,
 )
 from hqm.psychometrics.agreement.intraclass import BlandAltman, ItemAgreement
-from hqm.scoring.metrics import ratio
+from hqm.psychometrics.inference.families import MAX_CHANGE, Influence, far_respondents
+from hqm.scoring.metrics import Array, ratio
 from hqm.types import finite
 
 _NO_RERUN_INTERVAL = (
@@ -155,25 +157,51 @@ def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Whether one respondent makes the correlation, with the range of the correlation without
     each.
     """
-    first = case.scores[0]
 
     def pearson_of(indices: npt.NDArray[np.intp]) -> float:
         with np.errstate(invalid="ignore", divide="ignore"):
             return float(np.asarray(np.corrcoef(case.scores[:, indices]))[0, 1])
 
-    influence = leave_one_out(pearson_of, len(first), scores=first)
+    influence = leave_one_out(pearson_of, len(case.respondents), scores=np.stack(case.scores))
+    return influence.flags, influence_detail(case, influence)
+
+
+def influence_detail(case: Case, influence: Influence) -> dict[str, Any]:
+    """The range of a coefficient without each respondent, and its value without those that it rests
+    on, or without the one that changes it most.
+    """
     if influence.status != "ok":
-        return (), {}
+        return {}
     detail: dict[str, Any] = {
         "without_low": finite(influence.low),
         "without_high": finite(influence.high),
         "strongest": case.respondents[influence.strongest],
         "without_strongest": finite(influence.leave_one_out[influence.strongest]),
     }
-    if influence.pair[0] >= 0:
-        detail["strongest"] = " and ".join(case.respondents[i] for i in influence.pair)
-        detail["without_strongest"] = finite(influence.value_without_pair)
-    return influence.flags, detail
+    if influence.flags:
+        detail["strongest"] = " and ".join(case.respondents[i] for i in influence.far)
+        detail["without_strongest"] = finite(influence.without_far)
+    return detail
+
+
+def far_influence(
+    case: Case,
+    coefficient: Coefficient,
+    scores: Array,
+    value_of: Callable[[npt.NDArray[np.intp]], float],
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Whether a coefficient rests on one or two respondents whose scores lie far from all others',
+    with its value among the others.
+    """
+    far = far_respondents(scores)
+    if coefficient.status != "ok" or not far:
+        return (), {}
+    without_far = value_of(np.setdiff1d(np.arange(len(scores)), far))
+    # a comparison with NaN is false: what is undefined without them rests on them
+    if abs(without_far - coefficient.value) <= MAX_CHANGE:
+        return (), {}
+    names = " and ".join(case.respondents[i] for i in far)
+    return ("DOMINANT_MODEL",), {"strongest": names, "without_strongest": finite(without_far)}
 
 
 def _unread_bounds(case: Case) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 
 from hqm.indicators.cases import Case, numbers
@@ -35,7 +37,7 @@ from hqm.indicators.indicator import (
     result,
     to_coefficient,
 )
-from hqm.indicators.paired_scores import ICC_A1
+from hqm.indicators.paired_scores import ICC_A1, far_influence
 from hqm.psychometrics import (
     Coefficient,
     cheapest_designs,
@@ -79,13 +81,27 @@ def _rho(case: Case) -> Coefficient:
 
 def _rho_g(case: Case) -> Result:
     study = case.cached_across_cases(retest_of)
+    mean_scores = study.scores.mean(axis=0)
+    flags, influence_detail = far_influence(
+        case, study.rho, mean_scores, partial(_reliability_of, case)
+    )
     return result(
         study.rho,
+        flags=flags,
+        **influence_detail,
         sem=finite(study.sem_pooled),
         by_respondent=_by_respondent(case, study.sem),
         average_of_runs=finite(study.rho_average.value),
         runs=study.runs,
     )
+
+
+def _reliability_of(case: Case, respondents: npt.NDArray[np.intp]) -> float:
+    """The reliability among some of the respondents."""
+    if case.additive:
+        return rho_g(case.item_scores[:, respondents], case.clusters).rho.value
+    replicates = np.asarray(case.jackknife_scores)[:, respondents]
+    return rho_g_of_scores(np.asarray(case.scores)[:, respondents], replicates=replicates).rho.value
 
 
 def _by_respondent(case: Case, values: Array) -> dict[str, float | None]:

@@ -34,6 +34,7 @@ from hqm.indicators.indicator import (
     to_coefficient,
 )
 from hqm.indicators.internal_consistency import icc_of
+from hqm.indicators.paired_scores import far_influence
 from hqm.indicators.reruns import retest_of
 from hqm.indicators.without_pictures import mean_words, yes_ratio
 from hqm.psychometrics import (
@@ -304,8 +305,16 @@ def _phi_of_forms(case: Case) -> Result:
     scores = case.scores.T
     phi = dependability(scores, rng, n_effective=case.n_effective)
     advice = wordings_needed(scores, _GOAL, rng, n_effective=case.n_effective)
+    flags, influence_detail = far_influence(
+        case,
+        phi,
+        scores.mean(axis=1),
+        lambda others: dependability(scores[others], rng, draws=1).value,
+    )
     return result(
         phi,
+        flags=flags,
+        **influence_detail,
         **counted,
         wordings_needed=advice.n_wordings,
         why_none=advice.reason,

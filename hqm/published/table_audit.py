@@ -500,7 +500,9 @@ def _equivalence_test(
 
 
 def _influence(x: Array, y: Array) -> dict[str, Any]:
-    replicates = leave_one_out(lambda rows: pearson(x[rows], y[rows]).value, len(x), scores=x)
+    replicates = leave_one_out(
+        lambda rows: pearson(x[rows], y[rows]).value, len(x), scores=np.stack([x, y])
+    )
     if replicates.status != "ok":
         return {}
     return {

@@ -218,7 +218,7 @@ def _validity_of_moments(
     x, y = moments.x[:, -1], moments.y[:, -1]
     sample: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.n_effective}
     full = replace(pearson(x, y, level=level, **sample), n_items=n)
-    influence = leave_one_out(lambda i: _correlation(x[i], y[i]), m, scores=x)
+    influence = leave_one_out(lambda i: _correlation(x[i], y[i]), m, scores=np.stack([x, y]))
     if full.status == "ok":
         full = cover_fixed_interval(
             replace(
