@@ -677,6 +677,42 @@ def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:
     assert "number of items" not in test.remedy
 
 
+def test_a_type_that_is_too_small_stops_scores_by_type_alone() -> None:
+    row = {"type": "ocr", "items": 120, "sem": 0.044, "sem_high": 0.045, "measured": True}
+    row |= {"state": "labelled, not measurable", "missing_items": 150}
+    covered = {"ocr": {"type": "ocr", "claimed": True, "items": 120, "images": 1, "wordings": 9}}
+    strata = [
+        {"name": name, "type": kind, "part": "", "cue": "words", "items": 120, "status": "ok"}
+        | {"detectable": detectable}
+        for name, kind, detectable in (("all items", "", 0.16), ("ocr", "ocr", 0.28))
+    ]
+    audit = audit_of(
+        estimate("types.index", detail={"types": [row]}),
+        estimate("solvability.blind_accuracy", detail={"strata": strata}),
+        coverage={"ocr": {**covered["ocr"], "state": "labelled"}},
+    )
+    for by_type in (False, True):
+        tests = {
+            test.what: test
+            for test in check_against(
+                audit,
+                policy(
+                    coverage={"claimed": True, "error": 0.03, "by_type": by_type},
+                    limits={"leak_found": 0.25},
+                ),
+            ).tests
+        }
+        assert tests["leaks that would be found"].outcome == "PASS", "over all items"
+        for name in ("coverage", "leaks that would be found by type"):
+            assert tests[name].outcome == ("FAIL" if by_type else "UNDECIDED")
+            assert tests[name].passed is not by_type
+            assert tests[name].remedy
+    assert not Policy.load().coverage.by_type
+    empty = {"ocr": {**covered["ocr"], "items": 0, "state": "claimed"}}
+    named = policy(coverage={"claimed": True, "error": 0.03, "by_type": False})
+    assert outcome(audit_of(coverage=empty), named, "coverage") == "FAIL", "it has no items"
+
+
 def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     types = [
         {
@@ -816,7 +852,8 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert output.count("::error") == sum(test.find("failure") is not None for test in tests) > 3
     printed = json.loads(run("gate", path, "--json")[1])
     assert (printed["passed"], printed["policy"]) == (False, "default")
-    assert {test["outcome"] for test in printed["tests"]} == {"PASS", "FAIL", "NOT MEASURED"}
+    outcomes = {test["outcome"] for test in printed["tests"]}
+    assert outcomes == {"PASS", "FAIL", "NOT MEASURED", "UNDECIDED"}
     assert run("gate", tmp_path / "none.json")[0] == 1
     assert run("gate", path, "--policy", tmp_path / "none.toml")[0] == 1
 

@@ -109,7 +109,7 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     assert str(tmp_path) not in json.dumps(benchmark.to_dict()["findings"])
     coverage = tests["coverage"]
     counts = [int(n) for n in re.findall(r" to (\d+)", coverage["remedy"])]
-    assert coverage["outcome"] == "FAIL"
+    assert coverage["outcome"] == "UNDECIDED", "the total is published, and no score of a type"
     assert max(counts) == coverage["needed"] > 100
 
 

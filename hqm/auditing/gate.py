@@ -9,7 +9,7 @@ do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -158,7 +158,7 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         if policy.limits.leak < 1:
             yield from _leaks(benchmark, policy.limits.leak)
         if policy.limits.leak_found < 1:
-            yield from _search(benchmark, policy.limits.leak_found)
+            yield from _search(benchmark, policy.limits.leak_found, policy.coverage.by_type)
     if policy.coverage.claimed:
         yield from _coverage(benchmark, policy.coverage)
     yield from _precision(benchmark, policy)
@@ -367,15 +367,36 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
 
 
-def _search(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
-    """Test whether a leak of this size would have been found in every type and part."""
-    reason = "that no leak was shown means little unless one of this size would have been found"
-    name = "leaks that would be found"
+def _search(benchmark: BenchmarkAudit, max_gain: float, by_type: bool) -> Iterator[Test]:
+    """Test whether a leak of this size would have been found in all items, and in every type and
+    part, which is required where these are published.
+    """
     rows = [
         row
         for row in leak_rows(benchmark)
         if row.get("cue") == "words" and not (row["type"] and row["part"])
     ]
+    totals = [row for row in rows if not row["type"] and not row["part"]]
+    strata = [row for row in rows if row["type"] or row["part"]]
+    yield from _search_tests(benchmark, totals or strata, max_gain, _SEARCH, required=True)
+    if totals:
+        name = f"{_SEARCH} by type"
+        yield from _search_tests(benchmark, strata, max_gain, name, required=by_type)
+
+
+_SEARCH = "leaks that would be found"
+
+
+def _search_tests(
+    benchmark: BenchmarkAudit,
+    rows: Sequence[Mapping[str, Any]],
+    max_gain: float,
+    name: str,
+    *,
+    required: bool,
+) -> Iterator[Test]:
+    """Yield the test of the worst of these strata, and of each that is too small for any search."""
+    reason = "that no leak was shown means little unless one of this size would have been found"
     small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
@@ -385,7 +406,9 @@ def _search(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
             " drop the claim on it; or set `limits.leak_found` to 1",
             20.0,
         )
-        yield _absent(benchmark, f"{name} in {row['name']}", str(row["reason"]), remedy, reason)
+        yield _absent(
+            benchmark, f"{name} in {row['name']}", str(row["reason"]), remedy, reason, required
+        )
     if worst is not None:
         size = float(worst["detectable"])
         sentence = (
@@ -393,7 +416,13 @@ def _search(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
             f" {max_gain:g} is asked for"
         )
         remedy = weak_search_advice(str(worst["name"]), int(worst["items"]), size, max_gain)
-        yield _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
+        test = _test(benchmark, name, size <= max_gain, sentence, reason, size, remedy)
+        yield test if required else _named_only(test)
+
+
+def _named_only(test: Test) -> Test:
+    """A test that does not pass as one that is named, and stops nothing."""
+    return test if test.outcome == "PASS" else replace(test, outcome="UNDECIDED", required=False)
 
 
 def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test]:
@@ -417,7 +446,9 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
         f"{len(short)} of {len(claimed)} claimed types do not have {requirement_text}: {errors}"
     )
     remedy = _coverage_advice(short, requirement)
-    yield _test(benchmark, "coverage", False, sentence, remedy=remedy)
+    test = _test(benchmark, "coverage", False, sentence, remedy=remedy)
+    is_measured = all(kind.items >= requirement.items_a_type for kind in short)
+    yield _named_only(test) if is_measured and not requirement.by_type else test
 
 
 def _falls_short(kind: TypeMeasured, requirement: Coverage) -> bool:

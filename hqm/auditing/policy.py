@@ -67,8 +67,8 @@ class Limits(_Section):
     equal_within: float = Field(default=0.01, gt=0, lt=1)
     """The difference within which two scores count as equal, as a share of the metric's scale."""
     leak_found: float = Field(default=1.0, gt=0, le=1)
-    """The gain that the audit must have been able to show, with 80% power, in every type and
-    part.
+    """The gain that the audit must have been able to show, with 80% power, in all items together
+    and, where scores by type are published (`coverage.by_type`), in every type and part.
     """
 
 
@@ -83,6 +83,10 @@ class Coverage(_Section):
     """
     items_a_type: int = Field(default=1, ge=1)
     """How many items each must have, whatever its error."""
+    by_type: bool = True
+    """Whether scores by type are published, so that each must keep the limits; else a type that
+    does not is named as one whose own score is not published.
+    """
 
 
 class Precision(_Section):
