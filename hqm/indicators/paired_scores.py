@@ -162,7 +162,7 @@ def _influence(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
         with np.errstate(invalid="ignore", divide="ignore"):
             return float(np.asarray(np.corrcoef(case.scores[:, indices]))[0, 1])
 
-    influence = leave_one_out(pearson_of, len(case.respondents), scores=np.stack(case.scores))
+    influence = leave_one_out(pearson_of, len(case.respondents), scores=case.scores)
     return influence.flags, influence_detail(case, influence)
 
 
