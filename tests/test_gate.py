@@ -703,7 +703,7 @@ def test_a_type_that_is_too_small_stops_scores_by_type_alone() -> None:
             ).tests
         }
         assert tests["leaks that would be found"].outcome == "PASS", "over all items"
-        for name in ("coverage", "leaks that would be found by type"):
+        for name in ("coverage", text_of("gate.leaks-by-type")):
             assert tests[name].outcome == ("FAIL" if by_type else "UNDECIDED")
             assert tests[name].passed is not by_type
             assert tests[name].remedy
