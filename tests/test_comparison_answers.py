@@ -440,7 +440,11 @@ def test_a_coefficient_is_drawn_with_its_interval_and_for_whom() -> None:
     first, second = compared.measures
     page = render(replace(compared, measures=(replace(first, estimates=(coefficient,)), second)))
     svg = page[page.index("<svg") : page.index("</svg>")]
-    assert ".900 [.800, .950]*" in svg
+    assert ".900 [.800, .950]<" in svg, "these models on new items, as the page and the gate"
     assert svg.count("not measured") == 2, "beside its strip, and in the description"
     table = page[page.index("<table") :]
-    assert "<small>[0.800, 0.950]*</small>" in table
+    assert "<small>[0.800, 0.950]</small>" in table
+    other = replace(coefficient, intervals=(Interval(0.8, 0.95, "model_population", ""),))
+    page = render(replace(compared, measures=(replace(first, estimates=(other,)), second)))
+    assert ".900 [.800, .950]*" in page
+    assert "<small>[0.800, 0.950]*</small>" in page

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm, t
 
 from hqm.psychometrics import paired_differences
-from hqm.psychometrics.inference.contrasts import rank_contrasts
+from hqm.psychometrics.inference.pairwise import rank_contrasts
 from hqm.psychometrics.variance.error_budget import (
     MIN_MOVES,
     change_band,

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hqm.reports.pages.leaderboard_sentences import board_title
 from hqm.reports.pages.phrases import plain_text
-from hqm.reports.pages.sentences import board_title, wordings_to_average
+from hqm.reports.pages.sentences import wordings_to_average
 
 import hqm
 from hqm.auditing import definitions

@@ -16,8 +16,12 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from hqm.psychometrics import paired_differences
-from hqm.psychometrics.inference.contrasts import RankContrast, rank_contrasts
-from hqm.psychometrics.inference.pairwise import NeighbourPair, PairwiseDifferences
+from hqm.psychometrics.inference.pairwise import (
+    NeighbourPair,
+    PairwiseDifferences,
+    RankContrast,
+    rank_contrasts,
+)
 from hqm.psychometrics.inference.significance import fallback
 from tests.conftest import counts
 

@@ -166,7 +166,7 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
         "Reliability by source of error",
         "Warnings",
         "Leaderboard",
-        "tied sets",
+        "Sets, all pairs",
         "First and other administrations compared",
         "by type",
         "Share of yes answers",
@@ -315,7 +315,7 @@ def test_the_seven_answers_are_in_numbers(audit: Audit) -> None:
     )
     assert answers["Do people agree?"].startswith("Not measured")
     n_separated = benchmark.estimate("discriminability.separable_pairs").detail["apart"]
-    assert f"{n_separated} of 15 pairs" in answers["Which models are separated?"]
+    assert f"{n_separated} of 15 differ" in answers["Which models differ?"]
     assert not re.search(r"\b(grade|overall|average)\b", " ".join(answers.values()), re.IGNORECASE)
 
 
@@ -368,7 +368,7 @@ def test_what_was_not_measured_is_named_and_never_stops_the_report(
     for family, question in {
         "test_retest": "Do the scores repeat?",
         "parallel_forms": "Does the wording change them?",
-        "discriminability": "Which models are separated?",
+        "discriminability": "Which models differ?",
     }.items():
         if family in unmeasured:
             assert answers[question].startswith("Not measured"), answers[question]

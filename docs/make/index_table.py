@@ -12,7 +12,7 @@ MARKER = "<!-- the index -->"
 ROWS = Path(__file__).with_name("index.json")
 _LEGEND = (
     "Error budget: how far one model moves against the others when only this changes (bar, 95%)."
-    " Dots are gaps between neighbours of the board, green where clear of all measured errors. Pale"
+    " Dots are gaps between neighbours of the board, green where above all measured errors. Pale"
     " bars were not measured. Each row opens to its statement and the command that makes it again."
 )
 
@@ -26,14 +26,14 @@ def table() -> str:
         f"<p>{escape(index['measured'])} Nothing is averaged; there is no overall grade.</p>"
         f'<p class="hqm-legend">{_LEGEND}</p>'
         f'<div class="hqm-scroll"><table class="hqm-index"><thead><tr><th scope="col">Benchmark</th>'
-        f'<th scope="col">Error budget, points</th><th scope="col">Tied at the top</th></tr></thead>'
+        f'<th scope="col">Error budget, points</th><th scope="col">Lead of the first</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _row(row: Mapping[str, Any]) -> str:
-    tied = row["tied"]
-    shared = "–" if tied["number"] is None else str(tied["number"])
+    lead = row.get("lead") or row["tied"]  # the rows may be those of 0.2.0
+    points = "–" if lead["number"] is None else str(lead["number"])
     more = [
         ("", f"<code>{escape(row['line'])}</code>" if row["line"] else ""),
         ("Not measured: ", escape(row["unmeasured"])),
@@ -48,7 +48,7 @@ def _row(row: Mapping[str, Any]) -> str:
         f'<p class="{row["code"]}">{escape(row["verdict"])}</p>'
         f"<details><summary>statement and command</summary>{lines}</details></th>"
         f"<td>{row['strip']}</td>"
-        f"<td><b>{shared}</b><small>{escape(tied['about'])}</small></td></tr>"
+        f"<td><b>{points}</b><small>{escape(lead['about'])}</small></td></tr>"
     )
 
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from pydantic import ConfigDict
 
-from hqm.auditing.neighbours import contrasts_in
 from hqm.errors import UsageError
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of, is_negating
 from hqm.indicators.labelled import answer_weights, beside_people
+from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import Coefficient, mean_shift
+from hqm.psychometrics import mean_shift
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.psychometrics.variance.error_budget import (
     ErrorBand,
@@ -86,6 +86,9 @@ class BudgetRow:
         95 % of the moves to a wording that nobody asked, shift included; of wordings alone.
     shift, low, high
         The mean move, with its 95 % interval.
+    inference
+        What the interval generalises to: `fixed_models` is these respondents on new items,
+        `model_population` other respondents like them; empty in an audit of version 0.2.0.
     moves
         Respondent -> its observed move; of seeds and items, its own half-width.
     respondents, factor
@@ -105,6 +108,7 @@ class BudgetRow:
     shift: Number = None
     low: Number = None
     high: Number = None
+    inference: Literal["", "fixed_models", "model_population"] = ""
     moves: Mapping[str, Number] = field(default_factory=dict)
     respondents: Count = 0
     factor: Width = None
@@ -119,8 +123,10 @@ class BudgetRow:
 
 Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
 """The seven questions of a report."""
-AnswerCode = Literal["fine", "look", "wrong", "not_measured"]
-"""The answer to a question: nothing to do, look at it, it is wrong, or nobody measured it."""
+AnswerCode = Literal["fine", "look", "wrong", "not_shown", "not_measured"]
+"""The answer to a question: shown to lie within its limit, look at it, shown to lie outside, neither
+shown, or nobody measured it.
+"""
 RemedySeverity = Literal["fault", "doubt", "note"]
 """How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""
 
@@ -290,15 +296,15 @@ def _row(
     respondents: Sequence[str],
     band: ErrorBand,
     *,
-    shift: Coefficient | None = None,
+    shift: _Shift | None = None,
     compared: tuple[str, ...] = (),
     answers: int = 0,
 ) -> BudgetRow:
     """Return a row from its band and its shift; of other items, the band has the shift."""
     if band.shift is not None:
-        shift = Coefficient(0.0, band.shift.low, band.shift.high)
+        shift = _Shift(0.0, band.shift.low, band.shift.high, "fixed_models")
     elif shift is None:
-        shift = Coefficient(math.nan)
+        shift = _Shift(math.nan)
     moves = dict(zip(respondents, band.moves.tolist(), strict=True))
     moves = {name: float(move) for name, move in moves.items() if math.isfinite(move)}
     return BudgetRow(
@@ -310,6 +316,7 @@ def _row(
         shift=finite(shift.value),
         low=finite(shift.low),
         high=finite(shift.high),
+        inference=shift.inference if math.isfinite(shift.low) else "",
         moves=moves,
         respondents=len(moves),
         factor=finite(band.factor),
@@ -318,21 +325,42 @@ def _row(
     )
 
 
-def _shift_in(
-    estimates: Sequence[Estimate], indicator: str, compared: str = ""
-) -> Coefficient | None:
-    """Return the shift that the audit estimates elsewhere, so that it holds one number for it."""
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """A mean move, with its interval and what that generalises to."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    inference: Literal["", "fixed_models", "model_population"] = ""
+
+
+def _shift_in(estimates: Sequence[Estimate], indicator: str, compared: str = "") -> _Shift | None:
+    """Return the shift that the audit estimates elsewhere, so that it holds one number for it.
+
+    The question is how far these models' scores hold on new items, as the gate asks; other models
+    answer it where there is no such interval.
+    """
     estimate = _estimate(estimates, indicator, compared)
     if estimate is None or estimate.value is None:
         return None
-    interval = estimate.interval("model_population") or estimate.interval("fixed_models")
-    ends = (interval.low, interval.high) if interval is not None else ()
-    return Coefficient(estimate.value, *ends)
+    for inference in _SHIFT_INFERENCES:
+        interval = estimate.interval(inference)
+        if interval is not None:
+            return _Shift(estimate.value, interval.low, interval.high, inference)
+    return _Shift(estimate.value)
 
 
-def _mean_move(band: ErrorBand, n_effective: float | None) -> Coefficient:
+_SHIFT_INFERENCES: tuple[Literal["fixed_models", "model_population"], ...] = (
+    "fixed_models",
+    "model_population",
+)
+
+
+def _mean_move(band: ErrorBand, n_effective: float | None) -> _Shift:
     finite_moves = band.moves[np.isfinite(band.moves)]
-    return mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
+    shift = mean_shift(np.zeros(len(finite_moves)), finite_moves, n_effective=n_effective)
+    return _Shift(shift.value, shift.low, shift.high, "model_population")
 
 
 def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate]) -> BudgetRow:
@@ -548,7 +576,8 @@ _LINE = re.compile(
     r"(?P<repeat>rho_G \S.*?|reruns not measured),"
     r" (?P<wording>(?:wording|negation) \S.*?),"
     r" (?P<labels>people \S.*?),"
-    r" (?P<ties>no ties|ties \S.*?)"
+    r" (?P<order>ranks \S.*?|no neighbours differ\S?.*?|\d+ of \d+ pairs differ|order not measured"
+    r"|no ties|ties \S.*?)"
     r" \| hqm:(?P<version>\d+(?:\.\w+)*)(?: (?P<signature>[0-9a-f]{12}))?"
 )
 _LATEX = {"rho_G": r"$\rho_G$", "−": "$-$", "–": "--", " | ": " $|$ "}
@@ -561,9 +590,9 @@ class Statement:
 
     Parameters
     ----------
-    repeat, wording, labels, ties
+    repeat, wording, labels, order
         Reliability over reruns, the shift by another wording, the shift where people judge, and the
-        places of the leaderboard that are shared; each says so where it was not measured.
+        ranks of the leaderboard that differ from the next; each says so where it was not measured.
     version
         The version of HQM that made the numbers.
     signature
@@ -571,7 +600,7 @@ class Statement:
 
     Examples
     --------
-    >>> line = "rho_G .986 [.98, .99], wording −5.8 points, people not measured, ties 1–3"
+    >>> line = "rho_G .986 [.98, .99], wording −5.8 points, people not measured, no ties"
     >>> made = Statement.parse(f"{line} | hqm:0.2.0 e5c69a572e5f")
     >>> made.latex.partition(", people ")[0]
     '$\\\\rho_G$ .986 [.98, .99], wording $-$5.8 points'
@@ -582,12 +611,12 @@ class Statement:
     repeat: str
     wording: str
     labels: str
-    ties: str
+    order: str
     version: str
     signature: str = ""
 
     def __str__(self) -> str:
-        text = ", ".join((self.repeat, self.wording, self.labels, self.ties))
+        text = ", ".join((self.repeat, self.wording, self.labels, self.order))
         return f"{text} | hqm:{self.version} {self.signature}".strip()
 
     @property

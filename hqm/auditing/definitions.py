@@ -16,6 +16,7 @@ from typing import Any, Literal
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
+from hqm.indicators.separation import Neighbours, contrast_detail, contrasts_in
 from hqm.scoring.rules import unscored
 from hqm.types import Cell, Estimate, Form, Item, types_in
 
@@ -583,3 +584,36 @@ def _item_row(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
         "image": item.image or "",
         "thumbnail": thumbnail(item.image) if item.image else "",
     }
+
+
+def planned_contrasts(
+    audit: BenchmarkAudit, equal_within: float, metric: str = ""
+) -> tuple[Neighbours, ...]:
+    """Return the planned contrasts from the first rank on; none in an audit of version 0.2.0.
+
+    Parameters
+    ----------
+    audit
+        The audit of a benchmark.
+    equal_within
+        Within what difference two scores count as equal, as a share of the scale: a policy's
+        `limits.equal_within`.
+    metric
+        The leading metric unless given.
+    """
+    metric = metric or next(iter(audit.metrics), "")
+    low, high = audit.metrics.get(metric, {}).get("scale") or (None, None)
+    width = None if low is None or high is None else float(high) - float(low)
+    estimates = (estimate for estimate in audit.all_estimates if estimate.metric == metric)
+    return contrasts_in(estimates, equal_within, width)
+
+
+def shared_items(audit: BenchmarkAudit) -> tuple[int, int] | None:
+    """Return how many items a pair of respondents shares at least and at most, by the leading
+    metric; None where that was not counted.
+    """
+    metric = next(iter(audit.metrics), "")
+    counts = contrast_detail(e for e in audit.all_estimates if e.metric == metric).get(
+        "shared_items"
+    )
+    return (int(counts[0]), int(counts[1])) if counts else None

@@ -655,7 +655,10 @@ def _pair_texts(benchmark: BenchmarkAudit, estimate: Estimate) -> list[str]:
         pair_estimate = pair_estimates.get(indicator)
         span = None if pair_estimate is None else pair_estimate.interval("fixed_models")
         if pair_estimate is not None and pair_estimate.value is not None and span is not None:
-            texts.append(f"{title} is {pair_estimate.value:.3f} [{span.low:.3f}, {span.high:.3f}]")
+            ends = f"[{span.low:.3f}, {span.high:.3f}]"
+            texts.append(
+                f"{title} is {pair_estimate.value:.3f} {ends} (these respondents, other items)"
+            )
     return texts
 
 

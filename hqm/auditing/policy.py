@@ -65,7 +65,7 @@ class Limits(_Section):
     part: the lower end of the gain.
     """
     equal_within: float = Field(default=0.01, gt=0, lt=1)
-    """The difference within which two scores count as equal, as a share of the metric's scale."""
+    """Scores this close are called equal; a share of the metric's scale."""
     leak_found: float = Field(default=1.0, gt=0, le=1)
     """The gain that the audit must have been able to show, with 80% power, in all items together
     and, where scores by type are published (`coverage.by_type`), in every type and part.

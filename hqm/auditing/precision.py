@@ -43,8 +43,8 @@ class TotalPrecision:
     difference, difference_high
         The smallest difference between two respondents that one planned comparison finds with 80 %
         power, and its upper end.
-    run_error
-        The standard error that another seed alone makes; None without reruns.
+    run_error, run_error_high
+        The standard error that another seed alone makes, and its upper end; None without reruns.
     spread
         The standard deviation of these respondents' scores.
     scale
@@ -58,6 +58,7 @@ class TotalPrecision:
     difference: float | None = None
     difference_high: float | None = None
     run_error: float | None = None
+    run_error_high: float | None = None
     spread: float | None = None
     scale: float | None = None
     n_separated: int = 0
@@ -85,13 +86,15 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     ]
     pairs = _estimate(estimates, "discriminability.separable_pairs")
     difference = _value(_estimate(estimates, "discriminability.minimum_difference"))
+    run_error = _value(_estimate(estimates, "test_retest.sem"))
     widening = _upper_end_factor(min(audit.images or audit.n_items, audit.n_items))
     return TotalPrecision(
         error=error,
         error_high=None if error is None else error * widening,
         difference=difference,
         difference_high=None if difference is None else difference * widening,
-        run_error=_value(_estimate(estimates, "test_retest.sem")),
+        run_error=run_error,
+        run_error_high=None if run_error is None else run_error * widening,
         spread=float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
         scale=None if low is None or high is None else high - low,
         n_separated=int(pairs.detail.get("apart") or 0) if pairs is not None else 0,

@@ -18,6 +18,7 @@ from hqm.auditing.definitions import (
     findings_in_order,
     has_graded_items,
     leaks_shown,
+    planned_contrasts,
     scored_answers,
     severity_of,
     wrong_keys,
@@ -299,7 +300,7 @@ def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenA
         "repeat": _repeat(audit, precision, policy),
         "wording": _wording(audit, policy),
         "people": _compare_with_goal(audit, "criterion.pearson", policy),
-        "separate": _separate(audit),
+        "separate": _separate(audit, policy),
         "faulty": _examined(audit),
         "more": _more(forecast),
         "quote": "fine" if gate.passed else "look",
@@ -346,7 +347,8 @@ def _interval(estimate: Estimate, inference: str) -> Interval | None:
 
 
 def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
-    """Return whether the interval of a coefficient reaches its goal.
+    """Return whether the interval of a coefficient, of the inference that the policy names, is shown
+    to reach its goal.
 
     One that does not is looked at and never called wrong: among models that are alike it is small,
     whatever the benchmark is.
@@ -355,8 +357,13 @@ def _compare_with_goal(audit: BenchmarkAudit, indicator: str, policy: Policy) ->
     if estimate is None or estimate.value is None or estimate.status == "not_informative":
         return "not_measured"
     goal, inference = threshold_of(indicator, policy)
-    interval = _interval(estimate, inference)
-    return "fine" if interval is not None and interval.low >= goal else "look"
+    interval = estimate.interval(inference)
+    if interval is None:
+        return "not_shown"
+    if interval.low >= goal:
+        return "fine"
+    # an upper end that does not exist is not below the goal, which NaN compares as too
+    return "look" if interval.high < goal else "not_shown"
 
 
 def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) -> AnswerCode:
@@ -365,7 +372,10 @@ def _repeat(audit: BenchmarkAudit, precision: TotalPrecision, policy: Policy) ->
     is_repeated_by_construction = rho is not None and rho.status == "not_informative"
     if precision.run_error is None or is_repeated_by_construction:
         return "not_measured"
-    return "fine" if precision.within(precision.run_error, policy.precision.error) else "look"
+    limit = policy.precision.error
+    if precision.within(precision.run_error_high, limit):
+        return "fine"
+    return "not_shown" if precision.within(precision.run_error, limit) is not False else "look"
 
 
 def _more(forecast: MoreItems) -> AnswerCode:
@@ -378,8 +388,8 @@ def _more(forecast: MoreItems) -> AnswerCode:
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
-    """Return whether a wording moves the scores, in points: `fine` where neither the mean nor a
-    model is shown to move beyond the policy's limits, `wrong` where the mean is.
+    """Return whether a wording moves the scores, in points: `fine` where the mean and each model
+    are shown to move less than the policy's limits, `wrong` where the mean is shown to move more.
 
     The mean over several wordings is also held against the goal of its agreement with others.
     """
@@ -391,9 +401,10 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     if not wordings:
         return "not_measured"
     codes = {_wording_code(audit, row, policy) for row in wordings}
-    code: AnswerCode = "wrong" if "wrong" in codes else "look" if "look" in codes else "fine"
+    order: tuple[AnswerCode, ...] = ("wrong", "look", "not_shown", "fine")
+    code = min(codes, key=order.index)
     phi = find_estimate(audit, "parallel_forms.phi_of_forms")
-    if code != "wrong" and phi is not None and phi.value is not None and phi.detail.get("decides"):
+    if code == "fine" and phi is not None and phi.value is not None and phi.detail.get("decides"):
         return _compare_with_goal(audit, "parallel_forms.phi_of_forms", policy)
     return code
 
@@ -403,13 +414,14 @@ def _wording_code(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Answ
     scale = total_precision(audit).scale
     margin = shift_margin(policy)
     if row.low is None or row.high is None or scale is None:
-        return "look"
+        return "not_shown"
     limit = margin * scale
     if row.low > limit or row.high < -limit:
         return "wrong"
+    if not (-limit <= row.low and row.high <= limit):
+        return "not_shown"
     is_order_kept = row.half is not None and row.half <= policy.precision.difference * scale
-    is_shown_small = -limit <= row.low and row.high <= limit
-    return "fine" if is_shown_small and is_order_kept and not row.excludes_zero else "look"
+    return "fine" if is_order_kept else "look"
 
 
 def shift_margin(policy: Policy) -> float:
@@ -423,13 +435,21 @@ def shift_margin(policy: Policy) -> float:
     return 0.1
 
 
-def _separate(audit: BenchmarkAudit) -> AnswerCode:
-    """Return whether all pairs of respondents are separable, some, or none."""
+def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
+    """Return whether it is shown of all neighbours, of some, or of none, that they differ or are
+    equal.
+
+    Models that are alike are no fault of the benchmark.
+    """
     share = find_estimate(audit, "discriminability.separable_pairs")
     if share is None or share.value is None:
         return "not_measured"
-    # models that are alike are no fault of the benchmark
-    return "fine" if share.value == 1 else "look"
+    contrasts = planned_contrasts(audit, policy.limits.equal_within)
+    n_shown = sum(contrast.outcome != "not_known" for contrast in contrasts)
+    shown = n_shown / len(contrasts) if contrasts else share.value
+    if shown == 1:
+        return "fine"
+    return "look" if shown > 0 else "not_shown"
 
 
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
@@ -460,6 +480,8 @@ def _state(
         return "too_little"
     if exceeded_limits(precision, policy):
         return "imprecise"
-    if precision.n_pairs and not precision.n_separated:
+    contrasts = planned_contrasts(audit, policy.limits.equal_within)
+    is_any_different = any(contrast.outcome == "differ" for contrast in contrasts)
+    if precision.n_pairs and not precision.n_separated and not is_any_different:
         return "unseparated"
     return "nothing"

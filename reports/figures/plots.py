@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hqm.reports.pages.error_picture import SOURCES, largest_row
 from hqm.reports.pages.phrases import Points
-from hqm.reports.pages.sentences import SOURCES, largest_row
 from hqm.reports.tables.table import leading_metric, short_name
 
 from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError

@@ -11,23 +11,34 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hqm.reports.figures.drawings import Drawing, Scale, Side, ticks, truncate_to_width, width_of
-from hqm.reports.pages.phrases import Points, coefficient
-from hqm.reports.pages.sentences import (
+from hqm.reports.pages.error_picture import (
     SOURCE_SHORT_NAMES,
     SOURCES,
-    STATUS_SYMBOLS,
-    board_title,
-    budget_title,
-    gap_code,
-    gap_in_words,
-    how_to_measure,
+    ErrorPicture,
+    GapMark,
+    MeasuresPicture,
 )
-from hqm.reports.tables.score_tables import Order, names_in_order, orders, ties_in_order
-from hqm.reports.tables.table import leading_metric, number, short_name
+from hqm.reports.pages.leaderboard_sentences import (
+    OUTCOME_SYMBOLS,
+    OUTCOME_WORDS,
+    board_title,
+    contrasts_of,
+)
+from hqm.reports.pages.phrases import Points, coefficient
+from hqm.reports.pages.sentences import STATUS_SYMBOLS, how_to_measure
+from hqm.reports.tables.score_tables import Order, names_in_order, orders
+from hqm.reports.tables.table import (
+    goal,
+    leading_metric,
+    number,
+    short_name,
+    target_clause,
+)
 
-from hqm import BenchmarkAudit, ErrorBudget, Estimate
+from hqm import BenchmarkAudit, ErrorBudget, Estimate, Policy
 from hqm.auditing.audit import RespondentScores
-from hqm.auditing.budget import BudgetRow, Gap
+from hqm.auditing.budget import BudgetRow
+from hqm.indicators.separation import Neighbours
 
 if TYPE_CHECKING:
     from hqm.comparison.measures import Measure
@@ -39,11 +50,11 @@ RULE = "var(--rule)"
 BAR = "var(--bar)"
 DOT = "var(--dot)"
 EMPTY = "var(--empty)"
-TIED = "var(--tied)"
 STATUS_COLOURS: Mapping[str, str] = {
     "fine": "var(--fine)",
     "look": "var(--look)",
     "wrong": "var(--wrong)",
+    "not_shown": "var(--none)",
     "not_measured": "var(--none)",
 }
 WIDE = 1080.0
@@ -139,18 +150,26 @@ def _draw_grid(
 
 
 def _position_of(axis: Scale, value: float, points: Points) -> float:
-    """The position of a difference of scores on an axis in points that begins at 0, its sign left
-    out; a value beyond the axis is drawn at its end.
+    """The position of a difference of scores on an axis in points, with its sign; a value beyond
+    the axis is drawn at its end.
     """
-    return min(axis(abs(value) * points.factor), axis.end)
+    return max(axis.start, min(axis(value * points.factor), axis.end))
 
 
 def _draw_bar(
-    drawing: Drawing, axis: Scale, end: float, top: float, height: float = 10, title: str = ""
+    drawing: Drawing,
+    axis: Scale,
+    half: float,
+    points: Points,
+    top: float,
+    height: float = 10,
+    title: str = "",
 ) -> None:
-    """A bar from the beginning of the axis, with a stroke at its end."""
-    drawing.boxes([(axis.start, top, end - axis.start, height)], BAR, title=title)
-    drawing.line([(end, top), (end, top + height)], INK, 2)
+    """A bar to both sides of 0, with a stroke at each end."""
+    left, right = (_position_of(axis, end, points) for end in (-half, half))
+    drawing.boxes([(left, top, right - left, height)], BAR, title=title)
+    for end in (left, right):
+        drawing.line([(end, top), (end, top + height)], INK, 2)
 
 
 def _draw_small_bar(
@@ -158,7 +177,7 @@ def _draw_small_bar(
 ) -> None:
     """A bar with the shift of all models."""
     if row.half is not None:
-        _draw_bar(drawing, axis, _position_of(axis, row.half, points), top)
+        _draw_bar(drawing, axis, row.half, points, top)
     if row.shift is not None and row.source not in ("items", "metric"):
         drawing.diamond(
             _position_of(axis, row.shift, points), top + 5, 4, INK, filled=row.excludes_zero
@@ -203,13 +222,13 @@ def axis_end(budget: ErrorBudget, factor: float) -> float:
 
 def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = False) -> str:
     """Every source of error as a bar from zero, in points; below, the gaps of the leaderboard."""
-    points = Points.for_metric(audit, budget.metric)
+    picture = ErrorPicture.of_audit(audit, budget)
+    points, rows = picture.points, picture.rows
     end = axis_end(budget, points.factor) or 1.0
     layout = _LAYOUTS[narrow]
-    axis = Scale(0, end, *layout.budget_axis)
-    rows = [row for row in budget.rows if row.status in ("ok", "few") and row.moves]
+    axis = Scale(-end, end, *layout.budget_axis)
     unmeasured = [row for row in budget.rows if row.status == "not_measured"]
-    gaps = budget.gaps[: count_shown_gaps(budget)]
+    gaps = picture.gaps[: count_shown_gaps(budget)]
     height = 30 + layout.row_height * len(rows) + layout.missing_height * len(unmeasured)
     gaps_top = height + 12
     if gaps:
@@ -235,10 +254,10 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
             drawing.line([(x, top), (x, height)], QUIET, 1, "2 3")
         _draw_gaps(drawing, axis, gaps, gaps_top, points)
     descriptions = [_row_in_words(row, points) for row in rows]
-    for gap in budget.gaps:
-        pair = f"{short_name(gap.first)} to {short_name(gap.other)}"
-        descriptions.append(f"gap {pair} {points.format(gap.gap)}, {gap_in_words(gap)}")
-    return drawing.finish(budget_title(audit, budget), f"{'; '.join(descriptions)}.")
+    for mark in picture.gaps:
+        pair = f"{short_name(mark.gap.first)} to {short_name(mark.gap.other)}"
+        descriptions.append(f"gap {pair} {points.format(mark.gap.gap)}, {mark.words}")
+    return drawing.finish(picture.title, f"{'; '.join(descriptions)}.")
 
 
 def _draw_missing_source(
@@ -267,12 +286,11 @@ def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, poin
         drawing.text(0, top + 10, name, size=13, bold=True)
         drawing.text(0, top + 26, truncate_to_width(detail, 212, 12), size=12, colour=QUIET)
     if row.half is not None:
-        x = _position_of(axis, row.half, points)
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
-            wording_end = _position_of(axis, row.any_wording, points)
-            drawing.boxes([(x, bar + 3, wording_end - x, 6)], EMPTY)
+            left, right = (_position_of(axis, sign * row.any_wording, points) for sign in (-1, 1))
+            drawing.boxes([(left, bar + 3, right - left, 6)], EMPTY)
         hover = f"{name}: 95% of the moves of one model are below {points.format(row.half)} points"
-        _draw_bar(drawing, axis, x, bar, 12, hover)
+        _draw_bar(drawing, axis, row.half, points, bar, 12, hover)
     _draw_moves(drawing, axis, row, bar + 6, points)
     _draw_shift(drawing, axis, row, bar, points)
     if not narrow:
@@ -289,9 +307,9 @@ def _draw_moves(drawing: Drawing, axis: Scale, row: BudgetRow, y: float, points:
         drawing.whisker(low, high, y, QUIET, title=hover)
     elif row.source != "blind":
         for model, move in row.moves.items():
-            deviation = abs((move or 0.0) - (row.shift or 0.0)) * points.factor
+            deviation = (move or 0.0) - (row.shift or 0.0)
             hover = f"{short_name(model)}: {points.format(move, sign=True)} points"
-            drawing.dot(axis(deviation), y, DOT, 2.6, title=hover)
+            drawing.dot(_position_of(axis, deviation, points), y, DOT, 2.6, title=hover)
 
 
 def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Points) -> None:
@@ -306,25 +324,24 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
         drawing.text(934, y, f"±{points.format(row.high)}", size=13)
     elif row.shift is not None:
         drawing.text(934, y, points.format(row.shift, sign=True), size=13, bold=row.excludes_zero)
-        drawing.text(980, y, points.format_interval(row.low, row.high), size=12, colour=QUIET)
+        interval = points.format_interval(row.low, row.high)
+        mark = "°" if row.inference == "model_population" else ""
+        drawing.text(980, y, f"{interval}{mark}", size=12, colour=QUIET)
 
 
 def _draw_shift(drawing: Drawing, axis: Scale, row: BudgetRow, bar: float, points: Points) -> None:
-    """The shift of the mean in its own lane, folded to the right of zero."""
+    """The shift of the mean in its own lane: to the left where scores fall."""
     y = bar + 20
-    if row.source == "items" and row.high is not None:
-        drawing.whisker(axis.start, axis(row.high * points.factor), y, QUIET)
-        return
-    if row.shift is None:
+    if row.low is not None and row.high is not None:
+        low, high = (_position_of(axis, end, points) for end in (row.low, row.high))
+        drawing.whisker(low, high, y, QUIET if row.source == "items" else INK)
+    if row.shift is None or row.source == "items":
         return
     middle = _position_of(axis, row.shift, points)
-    if row.low is not None and row.high is not None:
-        near_end, far_end = sorted((abs(row.low), abs(row.high)))
-        start = axis(near_end * points.factor) if row.excludes_zero else axis.start
-        drawing.whisker(start, _position_of(axis, far_end, points), y, INK)
     if row.source == "blind":
-        drawing.line([(axis.start, bar + 6), (middle, bar + 6)], DOT, 2)
-        drawing.area([(middle, bar + 1), (middle + 8, bar + 6), (middle, bar + 11)], DOT, 1)
+        tip = 8 if row.shift > 0 else -8
+        drawing.line([(axis(0), bar + 6), (middle, bar + 6)], DOT, 2)
+        drawing.area([(middle, bar + 1), (middle + tip, bar + 6), (middle, bar + 11)], DOT, 1)
         return
     drawing.diamond(middle, y, 5, INK, filled=row.excludes_zero)
 
@@ -344,12 +361,12 @@ def _row_in_words(row: BudgetRow, points: Points) -> str:
         words += f" plus or minus {points.format(row.half)}"
     if row.shift is not None and row.source not in ("items", "metric"):
         words += f", all together {points.format(row.shift, sign=True)}"
-        words += f" {points.format_interval(row.low, row.high)}"
+        words += f" {points.format_interval(row.low, row.high)}{target_clause(row.inference)}"
     return words
 
 
 def _draw_gaps(
-    drawing: Drawing, axis: Scale, gaps: Sequence[Gap], section_top: float, points: Points
+    drawing: Drawing, axis: Scale, gaps: Sequence[GapMark], section_top: float, points: Points
 ) -> None:
     """The gaps between neighbours of the leaderboard, each a line from zero with its interval."""
     narrow = drawing.width == NARROW
@@ -357,36 +374,39 @@ def _draw_gaps(
     drawing.line([(0, section_top), (drawing.width, section_top)], RULE)
     drawing.text(0, section_top + 17, "Gaps on the leaderboard", size=13, bold=True)
     if not narrow:
-        hint = "dotted: bar ends · whisker: other items"
+        hint = "dotted: bar ends · whisker: new items"
         drawing.text(842, section_top + 17, hint, size=11.5, colour=QUIET)
-    for i, gap in enumerate(gaps):
+    for i, mark in enumerate(gaps):
         top = section_top + 32 + layout.gap_height * i
         y = top + layout.gap_middle
         ranks = f"{i + 1}–{i + 2}"
         if narrow:
-            _write_narrow_gap(drawing, gap, ranks, top + 8, points)
+            _write_narrow_gap(drawing, mark, ranks, top + 8, points)
         else:
-            _write_wide_gap(drawing, gap, ranks, y, points)
-        _draw_gap_line(drawing, axis, gap, y, points)
+            _write_wide_gap(drawing, mark, ranks, y, points)
+        _draw_gap_line(drawing, axis, mark, y, points)
 
 
-def _gap_mark(gap: Gap) -> tuple[str, str]:
-    """The symbol and the colour of a gap; one that is clear of nothing is a ring."""
-    code = gap_code(gap)
-    return _GAP_SYMBOLS.get(code, STATUS_SYMBOLS[code]), STATUS_COLOURS[code]
+def _gap_symbol(mark: GapMark) -> tuple[str, str]:
+    """The symbol and the colour of a gap; one that is above no measured error is a ring."""
+    return _GAP_SYMBOLS.get(mark.code, STATUS_SYMBOLS[mark.code]), STATUS_COLOURS[mark.code]
 
 
-def _write_narrow_gap(drawing: Drawing, gap: Gap, ranks: str, y: float, points: Points) -> None:
-    mark, colour = _gap_mark(gap)
+def _write_narrow_gap(
+    drawing: Drawing, mark: GapMark, ranks: str, y: float, points: Points
+) -> None:
+    gap = mark.gap
+    symbol, colour = _gap_symbol(mark)
     names = f"{short_name(gap.first)} – {short_name(gap.other)}"
     drawing.text(0, y, ranks, size=12, colour=QUIET)
     drawing.text(32, y, truncate_to_width(names, 220, 13), size=13)
-    label = f"{points.format(gap.gap)} {mark}"
+    label = f"{points.format(gap.gap)} {symbol}"
     drawing.text(NARROW, y, label, size=13, side="end", bold=True, colour=colour)
 
 
-def _write_wide_gap(drawing: Drawing, gap: Gap, ranks: str, y: float, points: Points) -> None:
-    mark, colour = _gap_mark(gap)
+def _write_wide_gap(drawing: Drawing, mark: GapMark, ranks: str, y: float, points: Points) -> None:
+    gap = mark.gap
+    symbol, colour = _gap_symbol(mark)
     first = short_name(gap.first)
     second = short_name(gap.other)
     drawing.text(0, y, ranks, size=12, colour=QUIET)
@@ -397,22 +417,22 @@ def _write_wide_gap(drawing: Drawing, gap: Gap, ranks: str, y: float, points: Po
         size = 12
     drawing.text(34, y, f"{first} – {second}", size=size)
     drawing.text(842, y, points.format(gap.gap), size=13, bold=True)
-    drawing.text(884, y, mark, size=13, colour=colour, bold=True)
-    drawing.text(902, y, gap_in_words(gap), size=12.5)
+    drawing.text(884, y, symbol, size=13, colour=colour, bold=True)
+    drawing.text(902, y, mark.words, size=12.5)
 
 
-def _draw_gap_line(drawing: Drawing, axis: Scale, gap: Gap, y: float, points: Points) -> None:
+def _draw_gap_line(drawing: Drawing, axis: Scale, mark: GapMark, y: float, points: Points) -> None:
     """A gap as a line from zero with its interval, and a point at its end."""
-    _, colour = _gap_mark(gap)
+    gap = mark.gap
+    _, colour = _gap_symbol(mark)
     x = _position_of(axis, gap.gap or 0.0, points)
     if gap.low is not None and gap.high is not None:
-        low = _position_of(axis, max(0.0, gap.low), points)
-        high = _position_of(axis, max(0.0, gap.high), points)
+        low, high = (_position_of(axis, end, points) for end in (gap.low, gap.high))
         drawing.line([(low, y), (high, y)], QUIET, 1.2)
-    drawing.line([(axis.start, y), (x, y)], colour, 4)
+    drawing.line([(axis(0), y), (x, y)], colour, 4)
     names = f"{short_name(gap.first)} – {short_name(gap.other)}"
     hover = f"{names}: {points.format(gap.gap)} {points.format_interval(gap.low, gap.high)}"
-    if gap_code(gap) != "not_measured":
+    if mark.code != "not_measured":
         drawing.dot(x, y, colour, 4.5, title=hover)
         return
     drawing.dot(x, y, "var(--paper)", 4.5, title=hover)
@@ -437,15 +457,15 @@ class _Board:
         """Where a score stands on the axis."""
         return self.axis(score * self.points.factor)
 
-    def draw_tied_band(self, group: Sequence[str]) -> None:
-        """A band behind the models of a tied set that are shown."""
-        positions = sorted(self.ordered.index(name) for name in group if name in self.ordered)
-        if not positions:
-            return
-        left, right = self.axis.start, self.axis.end
-        y = self.top + self.row_height * positions[0] + 1
-        height = self.row_height * (positions[-1] - positions[0] + 1) - 2
-        self.drawing.boxes([(left - 6, y, right - left + 12, height)], TIED, 0.6, edge=RULE)
+    def draw_contrasts(self, contrasts: Sequence[Neighbours]) -> None:
+        """Between two neighbours a line where they differ, and else a sign."""
+        for index, neighbours in enumerate(contrasts, 1):
+            y = self.top + self.row_height * index
+            if neighbours.outcome == "differ":
+                self.drawing.line([(0, y), (self.axis.end + 6, y)], INK, 1.2)
+                continue
+            symbol = OUTCOME_SYMBOLS[neighbours.outcome]
+            self.drawing.text(self.axis.start - 10, y, symbol, size=11, colour=QUIET)
 
     def draw_model(self, index: int, row: RespondentScores, metric: str, number_x: float) -> None:
         """A model's rank, name and score, with the interval of its score."""
@@ -478,9 +498,11 @@ def _board_columns(
     return (left, 524.0) if has_slopes else (left, 900.0)
 
 
-def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
-    """A dot a model with its interval, tied models in a band; beside it the order when asked
-    again.
+def board_figure(
+    audit: BenchmarkAudit, policy: Policy | None = None, *, narrow: bool = False
+) -> str:
+    """A dot a model with its interval, a line between neighbours that differ; beside it the order
+    when asked again.
     """
     metric = leading_metric(audit)
     points = Points.for_metric(audit)
@@ -511,8 +533,8 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     axis = Scale(low - margin, high + margin, left, right)
     _draw_grid(drawing, axis, layout.board_ticks, (top - 8, height))
     board = _Board(drawing, axis, points, ordered, top, row_height)
-    for group in ties_in_order(audit):
-        board.draw_tied_band(group)
+    contrasts = contrasts_of(audit, policy)[: len(ordered) - 1]
+    board.draw_contrasts(contrasts)
     for i, name in enumerate(ordered):
         board.draw_model(i, rows[name], metric, min(right + 48, layout.board_number_x))
     if has_slopes:
@@ -522,10 +544,13 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
         f"{i}. {short_name(name)} {points.format(rows[name].scores.get(metric))}"
         for i, name in enumerate(ordered, 1)
     ]
+    for neighbours in contrasts:
+        pair = f"{short_name(neighbours.first)} and {short_name(neighbours.second)}"
+        descriptions.append(f"{pair} {OUTCOME_WORDS[neighbours.outcome]}")
     descriptions += [
         f"{order.title}: {', '.join(map(short_name, order.names))}" for order in slopes[1:]
     ]
-    return drawing.finish(board_title(audit), f"{'; '.join(descriptions)}.")
+    return drawing.finish(board_title(audit, policy), f"{'; '.join(descriptions)}.")
 
 
 def _draw_slopes(
@@ -581,10 +606,11 @@ def shared_axis(audits: Sequence[BenchmarkAudit]) -> float:
 
 def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) -> str:
     """The error budget of one measure as a small picture, its gaps as dots in one lane."""
-    # the drop without the picture is no error of the scores
+    # the drop without the picture is no error of the scores, and few measure all the others
     rows = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
-    rows += [row for row in budget.rows if row.source == "judge" and row.half is not None]
-    axis = Scale(0, end, 70, 400)
+    seldom = (row for row in budget.rows if row.source in ("resolution", "judge"))
+    rows.extend(row for row in seldom if row.half is not None)
+    axis = Scale(-end, end, 70, 400)
     drawing = Drawing(460, 20 + 17 * (len(rows) + 1))
     _draw_grid(drawing, axis, 6, (16, drawing.height), middle=7, size=11)
     for i, row in enumerate(rows):
@@ -597,13 +623,12 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
         drawing.text(460, y, f"±{points.format(row.half)}", size=12, side="end", colour=QUIET)
     y = 26 + 17 * len(rows)
     drawing.text(0, y, "gaps", size=12, colour=QUIET)
-    for gap in budget.gaps:
-        code = gap_code(gap)
-        x = _position_of(axis, gap.gap or 0.0, points)
-        if code == "not_measured":
+    for mark in ErrorPicture.of_budget(budget, points).gaps:
+        x = _position_of(axis, mark.gap.gap or 0.0, points)
+        if mark.code == "not_measured":
             drawing.ring(x, y, 4, QUIET)
         else:
-            drawing.dot(x, y, STATUS_COLOURS[code], 4.5)
+            drawing.dot(x, y, STATUS_COLOURS[mark.code], 4.5)
     descriptions = [_row_in_words(row, points) for row in rows if row.half is not None]
     return drawing.finish(f"Error budget of {title}", f"{'; '.join(descriptions)}.")
 
@@ -620,16 +645,6 @@ COEFFICIENTS: Mapping[str, str] = {
     "criterion.pearson": "People: r",
 }
 """Indicator -> what its panel is called."""
-
-
-def measured_sources(measures: Sequence[Measure]) -> list[str]:
-    """The sources of error that at least one measure has a band for."""
-    budgets = [measure.budget for measure in measures if measure.budget is not None]
-    return [
-        source
-        for source in SOURCES
-        if source != "blind" and any(budget.row(source).half is not None for budget in budgets)
-    ]
 
 
 def _panels(extents: Mapping[str, float], left: float) -> dict[str, Scale]:
@@ -650,17 +665,17 @@ def _panels(extents: Mapping[str, float], left: float) -> dict[str, Scale]:
     panels = {}
     for name, end in extents.items():
         width = max(end * unit, _MIN_PANEL_WIDTH)
-        panels[name] = Scale(0, width / unit, left, left + width)
+        panels[name] = Scale(-width / unit / 2, width / unit / 2, left, left + width)
         left += width + _PANEL_GAP
     return panels
 
 
-def measures_figure(measures: Sequence[Measure], title: str) -> str:
+def measures_figure(measures: Sequence[Measure], picture: MeasuresPicture) -> str:
     """The error budgets of several measures as small multiples, in points on one scale."""
-    points = {m.label: Points.for_scores([*m.scores.values()]) for m in measures}
+    points = {drawn.measure: drawn.points for drawn in picture.pictures}
     rows: dict[str, dict[str, BudgetRow]] = {}
     extents = {}
-    for source in measured_sources(measures):
+    for source in picture.sources:
         rows[source] = {}
         extents[source] = 0.0
         for m in measures:
@@ -668,7 +683,7 @@ def measures_figure(measures: Sequence[Measure], title: str) -> str:
             # 8% beyond the longest bar, so that no bar ends at the edge of its panel
             extent = 1.08 * points[m.label].factor * max(row.half or 0.0, abs(row.shift or 0.0))
             rows[source][m.label] = row
-            extents[source] = max(extents[source], extent)
+            extents[source] = max(extents[source], 2 * extent)
     panels = _panels(extents, _LABEL_WIDTH)
     drawing = _measure_rows(measures)
     descriptions = []
@@ -678,7 +693,7 @@ def measures_figure(measures: Sequence[Measure], title: str) -> str:
         for i, (label, row) in enumerate(rows[source].items()):
             numbers = _draw_numbered_bar(drawing, axis, row, 48 + _ROW_HEIGHT * i, points[label])
             descriptions.append(f"{label}, {SOURCE_SHORT_NAMES[source]}: {numbers}")
-    return drawing.finish(title, f"{'; '.join(descriptions)}.")
+    return drawing.finish(picture.title, f"{'; '.join(descriptions)}.")
 
 
 def _draw_panel_grid(drawing: Drawing, axis: Scale) -> None:
@@ -751,17 +766,19 @@ def coefficients_figure(measures: Sequence[Measure], title: str) -> str:
 
 
 def _draw_coefficient(drawing: Drawing, axis: Scale, estimate: Estimate, y: float) -> str:
-    """A coefficient with its interval for other models, or for these (*); return its text."""
-    population_interval = estimate.interval("model_population")
-    interval = (
-        population_interval or estimate.interval("fixed_models") or estimate.interval("items")
-    )
+    """A coefficient with the interval that its question asks for, or another (*); return its
+    text.
+    """
+    _, inference = goal(estimate.indicator)
+    wanted_interval = estimate.interval(inference)
+    kinds = ("fixed_models", "model_population", "items")
+    interval = wanted_interval or next(filter(None, map(estimate.interval, kinds)), None)
     if interval is not None:
         low = axis(min(max(interval.low, 0.0), 1.0))
         high = axis(min(max(interval.high, 0.0), 1.0))
         drawing.line([(low, y), (high, y)], QUIET, 1.6)
-    text = coefficient(estimate, "model_population").text
+    text = coefficient(estimate, inference, named=False).text
     drawing.dot(axis(min(max(estimate.value or 0.0, 0.0), 1.0)), y, INK, 4, title=text)
-    if interval is not None and not population_interval:
+    if interval is not None and not wanted_interval:
         return f"{text}*"
     return text

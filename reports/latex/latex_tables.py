@@ -22,6 +22,7 @@ from hqm.reports.tables.table import (
     Text,
     anchor,
     bracket_text,
+    goal,
     number,
     withheld_note,
 )
@@ -64,17 +65,20 @@ def _exact(value: float | None) -> float | None:
     return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
-def estimate_cell(
-    estimate: Estimate | None, *, digits: int = 3, inferences: Sequence[str] = ("model_population",)
-) -> Text:
-    """A cell with an estimate and the first of the named intervals that it has."""
+def estimate_cell(estimate: Estimate | None, *, digits: int = 3) -> Text:
+    """A cell with an estimate and the interval that its question asks for, as the page and the gate
+    have it, or else with another one, marked with an asterisk.
+    """
     if estimate is None:
         return number_cell(None)
-    intervals = [estimate.interval(name) for name in inferences]
+    _, inference = goal(estimate.indicator)
+    kinds = (inference, "fixed_models", "model_population", "items")
+    intervals = [estimate.interval(name) for name in kinds]
     interval = next((s for s in intervals if s is not None), None)
     ends = (None, None) if interval is None else (interval.low, interval.high)
     entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
-    return replace(entry, small=f"{entry.small}{withheld_note(estimate)}".strip())
+    mark = "*" if entry.small and intervals[0] is None else ""
+    return replace(entry, small=f"{entry.small}{mark}{withheld_note(estimate)}".strip())
 
 
 def markdown(tables: Sequence[Table]) -> str:

@@ -24,7 +24,7 @@ from hqm.reports.tables.table import (
     short_name,
 )
 
-from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, Estimate
+from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError
 from hqm.auditing.audit import RespondentScores
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
@@ -36,6 +36,7 @@ _MARK_NOTE = (
     "Bold and underlined: best and second best, marked only where every difference from the rest is"
     " more than chance"
 )
+_TARGET_NOTE = "Intervals: 95%, for these models on new items, with an asterisk for other models."
 _MAX_TITLE_CHARS = 50
 Cells = tuple[Text, ...]
 
@@ -124,7 +125,7 @@ def quality_table(
     Every number is the audit's own, over the respondents of that audit.
     """
     columns = {
-        name: [_coefficient(measure.estimate(name)) for measure in measures]
+        name: [estimate_cell(measure.estimate(name)) for measure in measures]
         for name in COEFFICIENT_COLUMNS
     }
     mark_notes: tuple[str, ...] = ()
@@ -167,8 +168,9 @@ def quality_table(
         ),
         rows=tuple(rows),
         notes=(
-            "Intervals: 95%, over models, with an asterisk over items for these models alone; “at"
-            " least” is a one-sided 95% bound.",
+            "Intervals: 95%, of reliability and shift for these models on new items, of people for"
+            " other models like these, with an asterisk the other of the two; “at least” is a"
+            " one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many have a standard error of .03 or less, are"
             " above chance and leak no answers.",
@@ -178,15 +180,6 @@ def quality_table(
             *notes,
         ),
     )
-
-
-def _coefficient(estimate: Estimate | None) -> Text:
-    """A coefficient with its interval for other models, or else with the one for these alone."""
-    if estimate is None:
-        return number_cell(None)
-    entry = estimate_cell(estimate, inferences=("model_population", "fixed_models", "items"))
-    is_fixed = estimate.interval("model_population") is None and entry.small
-    return replace(entry, small=f"{entry.small}*") if is_fixed else entry
 
 
 def _shift(measure: Measure) -> Text:
@@ -200,9 +193,11 @@ def _shift(measure: Measure) -> Text:
     points = Points.for_scores([*measure.scores.values()])
     values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
     signature = measure.estimate("parallel_forms.mean_shift")
-    return number_cell(
+    cell = number_cell(
         *values, digits=points.digits, signature=signature.signature if signature else ""
     )
+    is_other = row.inference == "model_population" and cell.small
+    return replace(cell, small=f"{cell.small}*") if is_other else cell
 
 
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
@@ -338,7 +333,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> Table:
             [audit],
             "A share of yes above the ground truth is more yes than is right, as a habit of saying"
             " yes (acquiescence) gives; a share below it is more no than is right.",
-            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"Intervals: 95%, for these models on new items, over {cluster_noun(audit)}.",
             f"{_MARK_NOTE} (Holm).",
         ),
     )
@@ -359,7 +354,7 @@ def _lengths(audit: BenchmarkAudit) -> Table:
         notes=_notes_below(
             [audit],
             "Words: mean length of a caption.",
-            f"Intervals: 95%, over {cluster_noun(audit)}.",
+            f"Intervals: 95%, for these models on new items, over {cluster_noun(audit)}.",
             f"{_MARK_NOTE} (Holm).",
         ),
     )
@@ -440,7 +435,7 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
         ),
         notes=_notes_below(
             [audit],
-            f"Overall interval: 95%, over {cluster_noun(audit)}.",
+            f"Overall interval: 95%, for these models on new items, over {cluster_noun(audit)}.",
             f"{_MARK_NOTE} (Holm; the standard error of a type is that of all items divided by the"
             " root"
             " of its share of the items).",
@@ -482,7 +477,7 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> Table:
             ),
             notes=_notes_below(
                 audits,
-                "Intervals: 95%, over models.",
+                _TARGET_NOTE,
                 "Noise floor: the correlation that independent coin flips at each model's own rate"
                 " would reach.",
                 "SEM: standard error of one run, and MDC95: the difference between two runs that"
@@ -544,6 +539,6 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
                 *(Column(title, "interval") for title, _ in statistics),
             ),
             rows=tuple(rows),
-            notes=_notes_below(judged_audits, "Intervals: 95%, over models."),
+            notes=_notes_below(judged_audits, _TARGET_NOTE),
         )
     )

@@ -9,7 +9,6 @@ from hqm.reports.figures.report_figures import (
     axis_end,
     budget_strip,
     coefficients_figure,
-    measured_sources,
     measures_figure,
 )
 from hqm.reports.latex.latex_tables import number_cell
@@ -26,14 +25,13 @@ from hqm.reports.pages.comparison_answers import (
     test_sentences,
     unknown_answers,
 )
+from hqm.reports.pages.error_picture import MeasuresPicture
 from hqm.reports.pages.evidence_page import Subsection, environment
 from hqm.reports.pages.phrases import Points, pluralise
-from hqm.reports.pages.sentences import SOURCES, largest_row
 from hqm.reports.tables.side_tables import TOOLS_TITLE, harness_tables
 from hqm.reports.tables.table import Column, Table, Text, number, short_name
 
 from hqm import Comparison
-from hqm.comparison.measures import Measure
 from hqm.psychometrics import Coefficient
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 
@@ -271,20 +269,6 @@ def sections(comparison: Comparison) -> tuple[Subsection, ...]:
     return tuple(subsections)
 
 
-def budget_heading(measures: Sequence[Measure]) -> str:
-    """The largest band of all measures, in one line."""
-    bands = {}
-    for measure in measures:
-        points, budget = Points.for_scores([*measure.scores.values()]), measure.budget
-        top = largest_row(budget.rows) if budget else None
-        if top is not None and top.half is not None:
-            claim = f"{SOURCES[top.source][0].lower()} can move one model of {measure.label}"
-            bands[f"{claim} by {points.format(top.half)} points"] = top.half * points.factor
-    if not bands:
-        return "What could move the scores was not measured"
-    return f"The largest error: {max(bands, key=lambda words: bands[words])}"
-
-
 def strips(comparison: Comparison) -> dict[str, str]:
     """The error budget of every measure that has one, by its name, on one axis, for a narrow
     page.
@@ -299,7 +283,8 @@ def render(comparison: Comparison) -> str:
     """The comparison as one HTML page without scripts or requests; the same audits give the same
     bytes.
     """
-    title, measures = budget_heading(comparison.measures), comparison.measures
+    measures = comparison.measures
+    picture = MeasuresPicture.of_measures(measures)
     largest = largest_difference(comparison)
     table = comparison_tables(comparison, include_all=False)[0]
     return (
@@ -310,8 +295,8 @@ def render(comparison: Comparison) -> str:
             strongest=strongest_claim(comparison),
             in_full="" if largest is None else difference_in_words(largest, comparison),
             advice=measure_to_report(comparison) if comparison.differences else None,
-            budget_title=title,
-            budgets=measures_figure(measures, title) if measured_sources(measures) else "",
+            budget_title=picture.title,
+            budgets=measures_figure(measures, picture) if picture.sources else "",
             strips=strips(comparison),
             coefficients=coefficients_figure(measures, "The same as coefficients"),
             table=table,

@@ -93,7 +93,6 @@ def _unbroken(text: str) -> Markup:
 
 BRIEF = {
     "Reliability by source of error": "Reliability",
-    "Leaderboard and tied sets": "Leaderboard",
     side_tables.SHORT_FORM_TITLE: "Full scale",
     "First and other administrations compared": "First and other",
     "Length of the answers": "Length",
@@ -246,14 +245,14 @@ def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
     metric, signature = next(iter(audit.metrics)), score_tables.score_signature(audit)
     harness = side_tables.harness_tables(audit.tools)
     return [
-        Subsection("Error budget", evidence_tables.budget_tables(audit), anchor="budget"),
+        Subsection("Error budget", side_tables.budget_tables(audit), anchor="budget"),
         *_short_form(audit),
         Subsection(
             "Reliability by source of error",
             [evidence_tables.reliability(audit), score_tables.warnings(audit)],
         ),
         Subsection(
-            "Leaderboard and tied sets",
+            "Leaderboard",
             [
                 score_tables.leaderboard(audit),
                 evidence_tables.family_table(

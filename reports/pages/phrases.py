@@ -19,6 +19,7 @@ from hqm.reports.tables.table import (
     leading_metric,
     number,
     percent,
+    target_clause,
 )
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
@@ -245,12 +246,16 @@ TERMS: Mapping[str, tuple[str, str]] = {
             " cross where the order changes"
         ),
     ),
-    "tied set": (
-        r"[Tt]ied set|[Tt]ied",
+    "equal within": (
+        r"equal within",
         (
-            "respondents between which no difference was shown (two-sided paired tests, Holm's"
-            " correction); it does not follow that they are equal"
+            "two one-sided tests show that the difference on new items is smaller than this; the"
+            " policy names the difference"
         ),
+    ),
+    "not known": (
+        r"not known",
+        "neither a difference nor equality is shown; more items would show one of them",
     ),
     "discrimination": (
         r"[Dd]iscrimination",
@@ -572,8 +577,9 @@ class Points:
         return f"[{self.format(low)}, {self.format(high)}]"
 
 
-def coefficient(estimate: Estimate, inference: str = "") -> Text:
-    """A coefficient with its interval, without the zero before the point.
+def coefficient(estimate: Estimate, inference: str = "", *, named: bool = True) -> Text:
+    """A coefficient with its interval and, if `named`, what that generalises to, without the zero
+    before the point.
 
     An interval for other respondents has no upper end, so it is said as the least.
     """
@@ -584,6 +590,7 @@ def coefficient(estimate: Estimate, inference: str = "") -> Text:
     if span is not None and math.isfinite(span.low):
         ends = without_zero(interval_text(span, decimals_of(estimate)))
         text += f", {ends}" if span.one_sided else f" {ends}"
+        text += target_clause(span.inference) if named else ""
     return replace(cell, text=text, muted=False)
 
 

@@ -71,11 +71,13 @@ def run_error_sentence(audit: BenchmarkAudit, code: str, policy: Policy) -> Sent
     if precision.scale is None or limit >= 1:
         return as_sentence(f"{capital(error)}.")
     allowed = f"{points.format_limit(limit * precision.scale)} allowed"
+    error += f", at most {points.format(precision.run_error_high)} (95%)"
     if code == "fine":
-        return as_sentence(f"Yes: {error} ({allowed}).")
+        return as_sentence(f"Yes: {error}, {allowed}.")
     runs = more_items(audit, policy).runs
     mean = f"; the mean of {runs} runs keeps it" if runs else ""
-    return as_sentence(f"Not within the limit: {error} ({allowed}){mean}.")
+    opening = "Not shown to be" if code == "not_shown" else "Not"
+    return as_sentence(f"{opening} within the limit: {error}, {allowed}{mean}.")
 
 
 def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:

@@ -13,7 +13,7 @@ from html import escape
 from itertools import chain, count, takewhile
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports.figures.drawings import truncate, width_of
+from hqm.reports.figures.drawings import width_of
 from hqm.reports.figures.report_figures import (
     axis_end,
     board_figure,
@@ -23,7 +23,15 @@ from hqm.reports.figures.report_figures import (
 )
 from hqm.reports.pages import evidence_page, published_page
 from hqm.reports.pages.benchmark_card import badge, bibtex
+from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, largest_row
 from hqm.reports.pages.evidence_page import environment, script
+from hqm.reports.pages.leaderboard_sentences import (
+    board_title,
+    contrasts_of,
+    is_first_shown,
+    lead_in_words,
+    lead_margin,
+)
 from hqm.reports.pages.phrases import (
     Points,
     Terms,
@@ -35,24 +43,20 @@ from hqm.reports.pages.phrases import (
     verb_form,
 )
 from hqm.reports.pages.sentences import (
-    SOURCES,
     STATUS_SYMBOLS,
     answer_questions,
-    board_title,
     budget_notes,
     budget_rows,
-    budget_title,
     headline,
     how_to_measure,
     joint_sentence,
-    largest_row,
     reading_note,
     remedy_lines,
     statement,
 )
 from hqm.reports.tables import table as tables
 from hqm.reports.tables.item_tables import reading_list
-from hqm.reports.tables.score_tables import count_separated_pairs, leaders, names_in_order, orders
+from hqm.reports.tables.score_tables import count_separated_pairs, names_in_order, orders
 from hqm.reports.tables.side_tables import remarks, stop_note
 from hqm.reports.tables.table import (
     Text,
@@ -76,6 +80,7 @@ SPOKEN_LABELS: Mapping[str, str] = {
     "fine": "fine",
     "look": "look at this",
     "wrong": "wrong",
+    "not_shown": "not shown",
     "not_measured": "not measured",
 }
 """What a mark is called for those who hear the page."""
@@ -111,7 +116,7 @@ def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence
         for benchmark, section in zip(audit.audits, sections, strict=True)
     ]
     heads = [page["head"] for page in pages]
-    severity_order: tuple[str, ...] = ("wrong", "look", "not_measured", "fine")
+    severity_order: tuple[str, ...] = ("wrong", "look", "not_shown", "not_measured", "fine")
     code = script("report.js")
     template = environment("report.css").get_template("report.html")
     report = template.render(
@@ -173,8 +178,12 @@ def _page(
         "budget_title": "The error budget",
         "strip": "",
         **(_budget(parent, audit, budget) if budget else {}),
-        "board": {"wide": board_figure(audit), "narrow": board_figure(audit, narrow=True)},
-        "board_title": board_title(audit),
+        "board": {
+            "wide": board_figure(audit, policy),
+            "narrow": board_figure(audit, policy, narrow=True),
+        },
+        "board_title": board_title(audit, policy),
+        "margin": lead_margin(audit, policy),
         "slopes": len(orders(audit)) > 1,
         "remedies": remedies[:_MAX_LINES],
         "remedies_title": "What to mend" if faulty else sound_title,
@@ -214,7 +223,7 @@ def _budget(parent: Audit, audit: BenchmarkAudit, budget: ErrorBudget) -> dict[s
             "wide": budget_figure(audit, budget),
             "narrow": budget_figure(audit, budget, narrow=True),
         },
-        "budget_title": budget_title(audit, budget),
+        "budget_title": ErrorPicture.of_audit(audit, budget).title,
         "strip": strip,
         "notes": list(budget_notes(audit, budget)),
         "unmeasured": join_names(missing),
@@ -380,7 +389,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
     first = "These tables were printed without the answers behind them."
     measured = ""
     if audits:
-        first = _undecided_leaderboards(audits) or joint_sentence(audits, heads)
+        first = _undecided_leaderboards(audits, policy) or joint_sentence(audits, heads)
         measured = _seldom_measured(audits)
     code = script("index.js")
     files["index.html"] = (
@@ -436,7 +445,7 @@ def _row(
         "unmeasured": join_names([SOURCES[row.source][0].lower() for row in missing]),
         "leaks": _leaks(audit),
         "keys": _keys(audit),
-        "tied": _tied(audit),
+        "lead": _lead(audit, policy),
         "date": date,
         "command": command,
     }
@@ -464,7 +473,7 @@ def _printed_row(source: Mapping[str, Any], folder: str, date: str) -> dict[str,
         "unmeasured": "every source of error, because a printed table holds no answers",
         "leaks": no_count,
         "keys": no_count,
-        "tied": no_count,
+        "lead": no_count,
         "date": date,
         "command": source["command"],
     }
@@ -487,31 +496,29 @@ def _keys(audit: BenchmarkAudit) -> dict[str, Any]:
     return _count(sum(fault.count for fault in faults), join_names(list(names)))
 
 
-def _tied(audit: BenchmarkAudit) -> dict[str, Any]:
+def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, Any]:
+    """By how much the first model leads the second, and whether that is shown."""
     if not scored_answers(audit):
         return _count(None, _NO_ANSWERS)
-    if len(audit.respondents) < 2:
-        return _count(None, "one model")
-    first = leaders(audit)
-    return _count(len(first), join_names([truncate(short_name(name)) for name in first[:4]]))
+    contrasts = contrasts_of(audit, policy)
+    if not contrasts:
+        return _count(None, "one model" if len(audit.respondents) < 2 else "not tested")
+    points = Points.for_metric(audit)
+    lead = float(points.format(contrasts[0].contrast.difference))
+    return {"number": lead, "about": lead_in_words(audit, policy)}
 
 
-def _undecided_leaderboards(audits: Sequence[BenchmarkAudit]) -> str:
-    """On how many leaderboards no model is shown to be first, with the one on which most models
-    share the top; empty where each has a first.
+def _undecided_leaderboards(audits: Sequence[BenchmarkAudit], policy: Policy | None) -> str:
+    """On how many leaderboards the first model is not shown to differ from the second; empty where
+    each has a first.
     """
-    boards = [
-        (len(leaders(audit)), len(audit.respondents), audit.title)
-        for audit in audits
-        if len(audit.respondents) > 1
-    ]
-    shared = [board for board in boards if board[0] > 1]
-    if not shared:
+    boards = [audit for audit in audits if len(audit.respondents) > 1]
+    n_open = sum(not is_first_shown(audit, policy) for audit in boards)
+    if not n_open:
         return ""
-    top, models, title = max(shared)
     return (
-        f"On {number_word(len(shared))} of {number_word(len(boards))} leaderboards no model is"
-        f" shown to be first. On {title}, {number_word(top)} of {models} share the top."
+        f"On {number_word(n_open)} of {number_word(len(boards))} leaderboards the first model is"
+        " not shown to differ from the second on new items."
     )
 
 

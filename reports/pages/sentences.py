@@ -9,10 +9,17 @@ because one thing is said in one way, wherever it is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import shorten
 
+from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES, SOURCES, largest_row
+from hqm.reports.pages.leaderboard_sentences import (
+    is_first_shown,
+    order_sentence,
+    order_statement,
+    separate_answer,
+)
 from hqm.reports.pages.phrases import (
     Points,
     Sentence,
@@ -36,15 +43,10 @@ from hqm.reports.pages.precision_sentences import (
 from hqm.reports.pages.remedy_templates import FINDING_TEMPLATE, REMEDY_TEMPLATES
 from hqm.reports.tables.score_tables import (
     budget_row,
-    ceiling_note,
     count_reordered_pairs,
-    count_separated_pairs,
-    leaders,
-    names_in_order,
-    partial_answers_note,
     people_scores_note,
     reason_against_total,
-    ties_in_order,
+    shift_target,
 )
 from hqm.reports.tables.table import (
     Text,
@@ -58,6 +60,7 @@ from hqm.reports.tables.table import (
     leading_metric,
     percent,
     short_name,
+    target_clause,
 )
 
 from hqm import (
@@ -69,17 +72,25 @@ from hqm import (
     Statement,
     __version__,
 )
-from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Gap, Remedy
-from hqm.auditing.definitions import answered_in_part, has_graded_items, types_measured
+from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
+from hqm.auditing.definitions import has_graded_items, types_measured
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
-from hqm.auditing.seven_questions import SevenAnswers, seven_answers
+from hqm.auditing.seven_questions import SevenAnswers, seven_answers, shift_margin
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
 
-STATUS_SYMBOLS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
-"""What stands beside a colour, so that no colour is needed."""
+STATUS_SYMBOLS: Mapping[str, str] = {
+    "fine": "✓",
+    "look": "◐",
+    "wrong": "✕",
+    "not_shown": "○",
+    "not_measured": "–",
+}
+"""What stands beside a colour, so that no colour is needed. A tick is a demonstration: the interval
+lies within the limit.
+"""
 STATE_LABELS: Mapping[str, tuple[str, str]] = {
     "not_ready": ("Not ready", "wrong"),
     "check": ("Check first", "look"),
@@ -92,39 +103,14 @@ MAX_VERDICT_WORDS = 35
 """Words of the verdict at most."""
 _MAX_FINDING_CHARS = 180
 """Characters of a finding at most; the evidence has the whole."""
-_MAX_NAMES = 4
-"""Models of a tied set that are named; of a larger one the first and the last."""
 QUESTIONS: Mapping[str, str] = {
     "repeat": "Do the scores repeat?",
     "wording": "Does the wording change them?",
     "people": "Do people agree?",
-    "separate": "Which models are separated?",
+    "separate": "Which models differ?",
     "faulty": "Are items faulty?",
     "more": "How many more items?",
     "quote": "Can I quote it?",
-}
-SOURCES: Mapping[str, tuple[str, str]] = {
-    "seed": ("Another seed", "same questions, asked again"),
-    "items": ("Other items", "as many again, drawn anew"),
-    "wording": ("Another wording", "the same questions in other words"),
-    "negation": ("Negated questions", "the same questions turned round"),
-    "judge": ("Another judge", "the same answers, judged again"),
-    "people": ("People instead of the scorer", "labels for the same answers"),
-    "resolution": ("Smaller pictures", "the same questions"),
-    "blind": ("Without the picture", "the drop should be large"),
-    "metric": ("Another metric", "scaled alike"),
-}
-"""str -> what a row of the error budget is called, and what changes."""
-SOURCE_SHORT_NAMES: Mapping[str, str] = {
-    "seed": "seed",
-    "items": "items",
-    "wording": "wording",
-    "negation": "negation",
-    "judge": "judge",
-    "people": "people",
-    "resolution": "picture size",
-    "blind": "picture",
-    "metric": "metric",
 }
 _RECORDING_HINTS: Mapping[str, str] = {
     "seed": "record a second run",
@@ -174,7 +160,7 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     else:
         sentences.append(f"{_fault_list(answers.mend)}.")
     if answers.state != "unseparated":
-        sentences.append(_order_sentence(audit))
+        sentences.append(order_sentence(audit, policy))
     sentences += [_wording_sentence(audit), _types_sentence(audit, policy)]
     # a sentence that makes the verdict too long is left out, and a shorter one may follow
     verdict_sentences: list[str] = []
@@ -232,26 +218,6 @@ def _finding(name: str) -> str:
     return {"mojibake": "garbled text"}.get(name, name.replace("-", " "))
 
 
-def _order_sentence(audit: BenchmarkAudit) -> str:
-    n_separated, n_pairs = count_separated_pairs(audit)
-    if not n_pairs:
-        return ""
-    holders = leaders(audit)
-    if len(holders) == len(audit.respondents):
-        return "All models are tied."
-    if len(holders) > 1:
-        return f"The top {number_word(len(holders))} models are tied."
-    if n_separated == n_pairs:
-        return verb_form(n_pairs, "The two models are told apart.", "All models are told apart.")
-    return f"{n_separated} of {n_pairs} pairs of models are told apart."
-
-
-def largest_row(rows: Iterable[BudgetRow]) -> BudgetRow | None:
-    """The measured row with the longest bar, but for that of another metric."""
-    measured = [row for row in rows if row.half is not None and row.source != "metric"]
-    return max(measured, key=lambda row: row.half or 0.0, default=None)
-
-
 def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
     """The rows of the leading metric's error budget; none in an audit of an earlier version."""
     budget = audit.budget.get(leading_metric(audit))
@@ -300,36 +266,6 @@ def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
 # --- the error budget ---
 
 
-def budget_title(audit: BenchmarkAudit, budget: ErrorBudget) -> str:
-    """What the error budget shows, in one line."""
-    points, top = Points.for_metric(audit, budget.metric), largest_row(budget.rows)
-    if top is None:
-        return "What could move the scores was not measured"
-    change = {"negation": "Negating the questions", "people": "Scoring by people"}.get(
-        top.source, SOURCES[top.source][0]
-    )
-    claim = f"{change} can move one model by {points.format(top.half)} points against the others"
-    if not budget.gaps:
-        return claim
-    clear_gaps = [gap for gap in budget.gaps if not gap.not_clear]
-    if len(budget.gaps) == 1:
-        stands = "clear" if clear_gaps else "not clear"
-        return f"The only gap is {stands} of every measured error; {claim[0].lower()}{claim[1:]}"
-    # other items are tested in pairs: a gap that is smaller than their bar may stand clear of them
-    if top.source != "items" and max(gap.gap or 0.0 for gap in budget.gaps) <= (top.half or 0.0):
-        return f"{claim}; no model leads the next one by as much"
-    if not clear_gaps:
-        return f"No gap is clear of every error: {claim[0].lower()}{claim[1:]}"
-    if len(clear_gaps) == len(budget.gaps):
-        return "Every gap stands clear of every measured error"
-    verb = verb_form(len(clear_gaps), "stands", "stand")
-    return (
-        f"{capital(pluralise_in_words(len(clear_gaps), 'gap'))} of {len(budget.gaps)} {verb} clear"
-        " of every"
-        f" measured error; {claim[0].lower()}{claim[1:]}"
-    )
-
-
 def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     """What a reader of the error budget must know beside it."""
     points = Points.for_metric(audit, budget.metric)
@@ -367,55 +303,6 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
             "The bar of wording is about these two wordings; from two alone, any other could move"
             f" a model by up to {points.format(wording.any_wording)} points."
         )
-
-
-def short_source_names(sources: Iterable[str]) -> list[str]:
-    """Sources of error by their short names."""
-    return [SOURCE_SHORT_NAMES[source] for source in sources]
-
-
-def gap_in_words(gap: Gap) -> str:
-    """Which measured errors are smaller than a gap."""
-    if not gap.not_clear:
-        return "clear of all measured"
-    if not gap.clear:
-        return "clear of none"
-    clear = short_source_names(gap.clear)
-    not_clear = short_source_names(gap.not_clear)
-    return (
-        f"not clear of {', '.join(not_clear)}"
-        if len(not_clear) <= 2
-        else f"clear of {', '.join(clear)}"
-    )
-
-
-def gap_code(gap: Gap) -> str:
-    """The code of a gap: larger than all measured errors, than some, or than none."""
-    if not gap.not_clear:
-        return "fine"
-    return "look" if gap.clear else "not_measured"
-
-
-# --- the leaderboard ---
-
-
-def board_title(audit: BenchmarkAudit) -> str:
-    """Which models lead, and how often a rerun has the same winner."""
-    holders = [short_name(name) for name in leaders(audit)]
-    same_winner = find_estimate(audit, "test_retest.same_winner")
-    rerun = ""
-    if same_winner is not None and same_winner.value is not None:
-        rerun = f"; the same model wins in {percent(same_winner.value)} of reruns"
-    rerun += "; not over the same items" if answered_in_part(audit) else ""
-    if not holders:
-        return "The leaderboard"
-    if len(audit.respondents) == 1:
-        return f"{holders[0]} alone answered"
-    if len(holders) == 1:
-        return f"{holders[0]} leads alone{rerun}"
-    if len(holders) > 3:
-        return f"{capital(number_word(len(holders)))} models share the first place{rerun}"
-    return f"{join_names(holders)} share the first place{rerun}"
 
 
 # --- what to mend ---
@@ -557,9 +444,9 @@ def answer_questions(audit: BenchmarkAudit, policy: Policy | None = None) -> tup
     gate = check_against(Audit((audit,)), policy)
     contents: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
         "repeat": (_repeat_answer(audit, answers, policy), "Reliability by source of error"),
-        "wording": (_wording_answer(audit), "First and other administrations compared"),
+        "wording": (_wording_answer(audit, policy), "First and other administrations compared"),
         "people": (_people_answer(audit), "People"),
-        "separate": (_separate_answer(audit), "Leaderboard and tied sets"),
+        "separate": (separate_answer(audit, policy), "Leaderboard"),
         "faulty": (_faulty_answer(audit, answers), "Items"),
         "more": (
             more_items_answer(audit, policy),
@@ -619,14 +506,30 @@ def _repeat_answer(
     return tuple(sentences)
 
 
-def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+def _limit_words(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> str:
+    """On which side of the policy's limit the interval of a shift lies."""
+    scale = total_precision(audit).scale
+    if scale is None or row.low is None or row.high is None:
+        return "against no limit"
+    limit = shift_margin(policy) * scale
+    allowed = f"{Points.for_metric(audit).format_limit(limit)} allowed"
+    if -limit <= row.low and row.high <= limit:
+        return f"within the {allowed}"
+    if row.low > limit or row.high < -limit:
+        return f"beyond the {allowed}"
+    return f"not shown to be within the {allowed}"
+
+
+def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
     row, points = wording_row(audit), Points.for_metric(audit)
     if row is None:
         return _not_measured(audit, "wording")
     shift = find_estimate(audit, "parallel_forms.mean_shift", administration=row.other[0])
     shift_text = (
-        f"{points.format(row.shift, sign=True)} {points.format_interval(row.low, row.high)}".strip()
+        f"{points.format(row.shift, sign=True)} points"
+        f" {points.format_interval(row.low, row.high)}".rstrip()
     )
+    shift_text += target_clause(shift_target(audit, row))
     shift_value: Text | str = shift_text
     if shift is not None and len(row.other) == 1:
         shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
@@ -635,7 +538,7 @@ def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         count_reordered_pairs(audit, row.other[0]),
         math.comb(len(audit.respondents), 2),
     )
-    doubt = "" if row.excludes_zero else ", not shown"
+    side = _limit_words(audit, row, policy)
     order = (
         f"; {n_changed} of {n_pairs} pairs change places"
         if n_changed
@@ -647,10 +550,10 @@ def _wording_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     largest_move = f", {short_name(farthest)} moves most ({moved})" if row.moves[farthest] else ""
     return (
         compose(
-            "{change}: {shift} points{doubt}{order}{largest_move}.",
+            "{change}: {shift}, {side}{order}{largest_move}.",
             change=change,
             shift=shift_value,
-            doubt=doubt,
+            side=side,
             order=order,
             largest_move=largest_move,
         ),
@@ -716,29 +619,10 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(as_sentence(f"Not told: {r.reason}."))
     if row.shift is not None:
         interval = points.format_interval(row.low, row.high)
-        moved = f"{points.format(row.shift, sign=True)} points {interval}"
-        sentences.append(as_sentence(f"By people, scores move {moved.strip()}."))
+        moved = f"{points.format(row.shift, sign=True)} points {interval}".rstrip()
+        moved += target_clause(shift_target(audit, row)) if interval else ""
+        sentences.append(as_sentence(f"By people, scores move {moved}."))
     return tuple(sentences)
-
-
-def _separate_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    n_separated, n_pairs = count_separated_pairs(audit)
-    estimate = find_estimate(audit, "discriminability.separable_pairs")
-    if estimate is None or not n_pairs:
-        return (compose("Not measured: it takes two models."),)
-    pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
-    set_names = [
-        "–".join(map(short_name, group))
-        if len(group) <= _MAX_NAMES
-        else f"{short_name(group[0])} to {short_name(group[-1])} ({len(group)})"
-        for group in ties_in_order(audit)
-    ]
-    tied_note = f" Tied: {'; '.join(set_names[:4])}" + (
-        f"; {pluralise(len(set_names) - 4, 'more set')}" if len(set_names) > 4 else ""
-    )
-    # a terminal's line is cut at its end
-    notes = partial_answers_note(audit) + (f"{tied_note}." if set_names else "")
-    return (compose("{shown} pairs.{notes}", shown=pair_count, notes=notes + ceiling_note(audit)),)
 
 
 def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Sentence, ...]:
@@ -782,7 +666,8 @@ def statement(audit: BenchmarkAudit) -> Statement:
     row, wording = wording_row(audit), "wording not measured"
     if row is not None:
         ends = points.format_interval(row.low, row.high)
-        moved = f"{points.format(row.shift, sign=True)} points {ends}".strip()
+        moved = f"{points.format(row.shift, sign=True)} points {ends}".rstrip()
+        moved += target_clause(shift_target(audit, row)) if ends else ""
         wording = f"{SOURCE_SHORT_NAMES[row.source]} {moved}"
         signed = signed or find_estimate(
             audit, "parallel_forms.mean_shift", administration=row.other[0]
@@ -792,18 +677,13 @@ def statement(audit: BenchmarkAudit) -> Statement:
         labels = "people scored"
     elif labelled.shift is not None:
         labels = f"people {points.format(labelled.shift, sign=True)} points"
-    positions = {name: i for i, name in enumerate(names_in_order(audit, audit.reference), 1)}
-    ties = ", ".join(
-        f"{positions[group[0]]}–{positions[group[-1]]}" for group in ties_in_order(audit)
-    )
     signed = signed or find_estimate(audit, "discriminability.separable_pairs")
     line = signed.signature if signed is not None else ""
     # the last field of a signature is the version that made the number
     _, _, version = line.rpartition("|hqm:")
     mark = short_signature(line) if line else ""
     hqm_version = version if "|hqm:" in line else __version__
-    shared = f"ties {ties}" if ties else "no ties"
-    return Statement(repeat, wording, labels, shared, hqm_version, mark)
+    return Statement(repeat, wording, labels, order_statement(audit), hqm_version, mark)
 
 
 def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) -> str:
@@ -811,7 +691,7 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     largest.
     """
     sound = sum(head.code == "fine" for head in heads)
-    shared = sum(len(leaders(audit)) > 1 for audit in audits)
+    n_first = sum(map(is_first_shown, audits))
     sources = [
         row.source for audit in audits if (row := largest_row(budget_rows(audit))) is not None
     ]
@@ -822,7 +702,7 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
         commonest = max(dict.fromkeys(sources), key=sources.count)
         sentence += (
             f" The largest error is most often {SOURCES[commonest][0].lower()}"
-            f" ({sources.count(commonest)} of {len(sources)}); the first place is shared in"
-            f" {'all' if shared == len(audits) else number_word(shared)}."
+            f" ({sources.count(commonest)} of {len(sources)}); a first model is shown in"
+            f" {number_word(n_first) if n_first else 'none'}."
         )
     return sentence

@@ -9,14 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.reports.pages.phrases import (
-    Points,
     is_unbounded_end,
     join_names,
     reason_withheld,
     text_with_unit,
 )
-from hqm.reports.pages.sentences import SOURCES as SOURCE_NAMES
-from hqm.reports.pages.sentences import how_to_measure, short_source_names
 from hqm.reports.tables.table import (
     DASH,
     FAMILIES,
@@ -39,7 +36,6 @@ from hqm.reports.tables.table import (
     number,
     p_value,
     percent,
-    short_name,
     shown_interval,
     statistic_name,
 )
@@ -119,58 +115,6 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 is shown), how to measure it.
 """
 _PICTURE_FAMILIES = ("blindness", "resolution")
-
-
-def budget_tables(audit: BenchmarkAudit) -> list[Table]:
-    """The numbers of the report's error budget and of its gaps, for every audited metric."""
-    tables = []
-    for metric, budget in audit.budget.items():
-        points = Points.for_metric(audit, metric)
-        lines = []
-        for row in (row for row in budget.rows if row.status != "not_applicable"):
-            moves = [
-                f"{short_name(name)} {points.format(move)}" for name, move in row.moves.items()
-            ]
-            note = row.reason or (
-                f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
-            )
-            row_cells = (
-                SOURCE_NAMES[row.source][0],
-                points.format(row.half),
-                points.format(row.any_wording) if row.any_wording is not None else "",
-                points.format(row.shift, sign=True),
-                points.format_interval(row.low, row.high),
-                ", ".join(moves),
-                note,
-            )
-            lines.append(tuple(map(Text, row_cells)))
-        tables.append(
-            Table.for_page(
-                f"Error budget of {metric}, in points",
-                ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
-                tuple(lines),
-                (1, 2, 3, 4),
-                (
-                    "Moves: each model's score after the change minus before; of seeds and items,"
-                    " each model's own band. Nothing is added up.",
-                ),
-            )
-        )
-        columns = ("Neighbours", "Gap", "95 %, other items", "Clear of", "Not clear of")
-        gap_rows = []
-        for gap in budget.gaps:
-            cells = (
-                f"{short_name(gap.first)} – {short_name(gap.other)}",
-                points.format(gap.gap),
-                points.format_interval(gap.low, gap.high),
-                join_names(short_source_names(gap.clear)),
-                join_names(short_source_names(gap.not_clear)),
-            )
-            gap_rows.append(tuple(map(Text, cells)))
-        tables.append(
-            Table.for_page(f"Gaps of the leaderboard by {metric}", columns, gap_rows, (1, 2))
-        )
-    return tables
 
 
 def reliability(audit: BenchmarkAudit) -> Table:

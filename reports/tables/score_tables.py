@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from hqm.reports.pages.phrases import Points, join_names, reason_withheld
 from hqm.reports.tables.table import (
@@ -57,18 +57,12 @@ def score_signature(audit: BenchmarkAudit) -> str:
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
-def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """Sets of respondents that the data did not separate, best set first; empty where this was not
-    estimated.
+def undistinguished_sets(audit: BenchmarkAudit) -> list[list[str]]:
+    """Sets of respondents in which no pair is shown to differ (Holm over all pairs), best set first;
+    empty where this was not estimated.
     """
     sets = detail_of(audit, "discriminability.separable_pairs", "tied_sets")
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
-
-
-def ties_in_order(audit: BenchmarkAudit) -> list[list[str]]:
-    """The tied sets of several respondents, each from its best to its worst."""
-    ordered = names_in_order(audit, audit.reference)
-    return [sorted(group, key=ordered.index) for group in tied_sets(audit) if len(group) > 1]
 
 
 def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
@@ -78,7 +72,7 @@ def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
 
 
 def set_name(i: int) -> str:
-    """The name of the i-th tied set.
+    """The letter of the i-th set.
 
     >>> set_name(0), set_name(25), set_name(26)
     ('A', 'Z', 'A2')
@@ -98,13 +92,6 @@ def count_separated_pairs(audit: BenchmarkAudit) -> tuple[int, int]:
     if estimate is None or estimate.value is None:
         return 0, 0
     return int(estimate.detail.get("apart") or 0), int(estimate.detail.get("pairs") or 0)
-
-
-def leaders(audit: BenchmarkAudit) -> list[str]:
-    """The respondents that share the first place."""
-    ordered = names_in_order(audit, audit.reference)
-    holders = next((group for group in tied_sets(audit) if ordered and ordered[0] in group), None)
-    return holders or ordered[:1]
 
 
 def better_sign(audit: BenchmarkAudit) -> int:
@@ -145,6 +132,21 @@ def budget_row(audit: BenchmarkAudit, source: str) -> BudgetRow:
     return audit.budget.get(metric, ErrorBudget(metric=metric, rows=())).row(source)
 
 
+def shift_target(
+    audit: BenchmarkAudit, row: BudgetRow
+) -> Literal["", "fixed_models", "model_population"]:
+    """What the interval of a row's shift generalises to; of an audit of version 0.2.0, which does
+    not say so, by the estimate that has the shift.
+    """
+    if row.inference or row.low is None:
+        return row.inference
+    for estimate in audit.all_estimates:
+        is_shift = estimate.indicator.endswith(".mean_shift") and estimate.other in row.other
+        if is_shift and estimate.interval("model_population") is None:
+            return "fixed_models"
+    return "model_population"
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """The order of the models in one administration, or by people's labels."""
@@ -177,11 +179,14 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
     return tuple(columns)
 
 
+_SETS = "Sets, all pairs"
+
+
 def leaderboard(audit: BenchmarkAudit) -> Table:
     """Respondents by the first audited metric, best first, with intervals and the places that
     chance allows.
     """
-    sets = tied_sets(audit)
+    sets = undistinguished_sets(audit)
     positions = ranks(audit)
     set_names = _set_names(sets)
     # metrics that are scored, but not audited; a dot stands in the names of parts of metrics
@@ -197,7 +202,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     if positions:
         columns.append("Place")
     if sets:
-        columns.append("Tied set")
+        columns.append(_SETS)
     columns += unaudited
 
     rows = []
@@ -209,7 +214,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         if positions:
             cells.append(Text(position_text(positions.get(row.name))))
         if sets:
-            cells.append(Text(", ".join(set_names.get(row.name, [])) or "alone"))
+            cells.append(Text(", ".join(set_names.get(row.name, [])) or "differs from all"))
         cells += [Text(official_score(audit, row, name)) for name in unaudited]
         rows.append(tuple(cells))
 
@@ -217,14 +222,14 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         "Leaderboard",
         tuple(columns),
         tuple(rows),
-        right=tuple(i for i, name in enumerate(columns) if i and name != "Tied set"),
-        notes=tuple(_leaderboard_notes(audit, has_ties=bool(sets))),
+        right=tuple(i for i, name in enumerate(columns) if i and name != _SETS),
+        notes=tuple(_leaderboard_notes(audit, has_sets=bool(sets))),
         signature=score_signature(audit),
     )
 
 
 def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
-    """Respondent -> the names of the tied sets of several respondents that it is in."""
+    """Respondent -> the letters of the sets of several respondents that it is in."""
     names: dict[str, list[str]] = {}
     for i, group in enumerate(group for group in sets if len(group) > 1):
         for respondent in group:
@@ -232,23 +237,24 @@ def _set_names(sets: Sequence[Sequence[str]]) -> Mapping[str, list[str]]:
     return names
 
 
-def _leaderboard_notes(audit: BenchmarkAudit, *, has_ties: bool) -> Iterator[str]:
+def _leaderboard_notes(audit: BenchmarkAudit, *, has_sets: bool) -> Iterator[str]:
     """How the leaderboard is read."""
     first = leading_metric(audit)
     direction = audit.metrics[first]["better"]
     yield (
         f"Sorted by {first} ({direction} is better), administration:"
-        f" {administration_name(audit.reference)}. The intervals come from leaving out the"
-        f" {cluster_noun(audit)} one by one."
+        f" {administration_name(audit.reference)}. The intervals are for these models on new"
+        f" items, from leaving out the {cluster_noun(audit)} one by one."
     )
-    if has_ties:
+    if has_sets:
         yield (
-            "Respondents that share a letter form a tied set: their differences were not shown to"
-            " be more than chance."
+            "No pair of respondents that share a letter is shown to differ (Holm over all pairs, so"
+            " that further respondents make the sets larger); that is no equality. Place: what the"
+            " same tests leave."
         )
     else:
         yield (
-            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
+            "Which respondents differ was not measured: this audit holds no comparison of pairs."
         )
     if any(row.printed for row in audit.respondents):
         yield (

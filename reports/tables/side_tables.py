@@ -1,5 +1,5 @@
 """Tables that only some audits have: scores of other tools, smaller pictures, stopped asking, short
-forms, and the costs of a study.
+forms, and the costs of a study; and those of the error budget.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports.latex.latex_tables import number_cell
+from hqm.reports.pages.error_picture import SOURCES as SOURCE_NAMES
+from hqm.reports.pages.error_picture import ErrorPicture, short_source_names
+from hqm.reports.pages.leaderboard_sentences import OUTCOME_WORDS
+from hqm.reports.pages.phrases import Points, join_names
+from hqm.reports.pages.sentences import how_to_measure
 from hqm.reports.tables.score_tables import respondents_in_order
 from hqm.reports.tables.table import (
     DASH,
@@ -17,16 +22,19 @@ from hqm.reports.tables.table import (
     Text,
     anchor,
     bracket_text,
+    default_policy,
     estimate_text,
     find_estimate,
     finite_number,
     interval_text,
     number,
+    p_value,
     percent,
     short_name,
 )
 
-from hqm import BenchmarkAudit, Cell, Estimate
+from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
+from hqm.auditing.definitions import planned_contrasts
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 Tool = Mapping[str, Any]
@@ -384,4 +392,96 @@ def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
         Text("not measured")
         if estimate is None or estimate.value is None
         else estimate_text(estimate)
+    )
+
+
+# --- the error budget ---
+
+
+def budget_tables(audit: BenchmarkAudit) -> list[Table]:
+    """The numbers of the report's error budget and of its gaps, for every audited metric."""
+    tables = []
+    for metric, budget in audit.budget.items():
+        points = Points.for_metric(audit, metric)
+        lines = []
+        for row in (row for row in budget.rows if row.status != "not_applicable"):
+            moves = [
+                f"{short_name(name)} {points.format(move)}" for name, move in row.moves.items()
+            ]
+            note = row.reason or (
+                f"not measured: {how_to_measure(audit, row.source)}" if not row.moves else ""
+            )
+            row_cells = (
+                SOURCE_NAMES[row.source][0],
+                points.format(row.half),
+                points.format(row.any_wording) if row.any_wording is not None else "",
+                points.format(row.shift, sign=True),
+                points.format_interval(row.low, row.high),
+                ", ".join(moves),
+                note,
+            )
+            lines.append(tuple(map(Text, row_cells)))
+        tables.append(
+            Table.for_page(
+                f"Error budget of {metric}, in points",
+                ("Only this changes", "95 % band", "Any wording", "Shift", "95 %", "Moves", "Note"),
+                tuple(lines),
+                (1, 2, 3, 4),
+                (
+                    "Moves: each model's score after the change minus before; of seeds and items,"
+                    " each model's own band. Nothing is added up.",
+                ),
+            )
+        )
+        tables.append(_gap_table(audit, budget))
+    return tables
+
+
+def _gap_table(audit: BenchmarkAudit, budget: ErrorBudget) -> Table:
+    """The gaps of the leaderboard, with the planned contrast of each."""
+    metric = budget.metric
+    picture = ErrorPicture.of_audit(audit, budget)
+    contrasts = planned_contrasts(audit, default_policy().limits.equal_within, metric)
+    by_pair = {(row.first, row.second): row for row in contrasts}
+    rows = []
+    for mark in picture.gaps:
+        gap = mark.gap
+        contrast = by_pair.get((gap.first, gap.other))
+        tested = ("", "", "")
+        if contrast is not None:
+            tested = (
+                f"{contrast.items:,}",
+                OUTCOME_WORDS[contrast.outcome],
+                p_value(contrast.contrast.adjusted),
+            )
+        cells = (
+            f"{short_name(gap.first)} – {short_name(gap.other)}",
+            picture.points.format(gap.gap),
+            picture.points.format_interval(gap.low, gap.high),
+            *tested,
+            join_names(short_source_names(mark.smaller_errors)),
+            join_names(short_source_names(mark.larger_errors)),
+        )
+        rows.append(tuple(map(Text, cells)))
+    notes = (
+        "Interval: 95 %, these models on new items, from the items that both answered. Outcome:"
+        " planned contrasts, adjusted from the first rank on (fallback procedure), so that models"
+        " below change none above; p is the adjusted one of a difference. An error that is printed"
+        " as 0 is in neither column.",
+    )
+    return Table.for_page(
+        f"Gaps of the leaderboard by {metric}",
+        (
+            "Neighbours",
+            "Gap",
+            "95 %",
+            "Items of both",
+            "Outcome",
+            "p",
+            "Above the errors of",
+            "Not above those of",
+        ),
+        rows,
+        (1, 2, 3, 5),
+        notes,
     )

@@ -310,6 +310,23 @@ def small_number(value: float | None) -> str:
     return number(value, min(6, max(3, 1 - math.floor(math.log10(abs(value))))))
 
 
+TARGETS: Mapping[str, str] = {
+    "fixed_models": "these models, new items",
+    "model_population": "other models like these",
+    "items": "new items",
+}
+"""Interval -> what it generalises to, as every text names it."""
+
+
+def target_clause(inference: str) -> str:
+    """What an interval generalises to, in parentheses behind it; empty where that is not known.
+
+    >>> target_clause("fixed_models"), target_clause("")
+    (' (these models, new items)', '')
+    """
+    return f" ({TARGETS[inference]})" if inference in TARGETS else ""
+
+
 def threshold(value: float) -> str:
     """A threshold with all the decimals it was given, and at least two.
 

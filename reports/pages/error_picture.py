@@ -1,0 +1,221 @@
+"""The picture of an error budget: what is drawn, from which its title, marks and sentences are made.
+
+One value holds the bars and the gaps with their marks, so that no title names another largest error
+than the longest bar, and no gap is larger in words than in colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from hqm.reports.pages.phrases import Points, number_word, pluralise_in_words, verb_form
+from hqm.reports.tables.score_tables import shift_target
+from hqm.reports.tables.table import capital
+
+from hqm import BenchmarkAudit, ErrorBudget
+from hqm.auditing.budget import BudgetRow, Gap
+
+if TYPE_CHECKING:
+    from hqm.comparison.measures import Measure
+
+SOURCES: Mapping[str, tuple[str, str]] = {
+    "seed": ("Another seed", "same questions, asked again"),
+    "items": ("Other items", "as many new ones"),
+    "wording": ("Another wording", "the same questions in other words"),
+    "negation": ("Negated questions", "the same questions negated"),
+    "judge": ("Another judge", "the same answers, judged again"),
+    "people": ("People instead of the scorer", "labels for the same answers"),
+    "resolution": ("Smaller pictures", "the same questions"),
+    "blind": ("Without the picture", "the drop should be large"),
+    "metric": ("Another metric", "scaled alike"),
+}
+"""str -> what a row of the error budget is called, and what changes."""
+SOURCE_SHORT_NAMES: Mapping[str, str] = {
+    "seed": "seed",
+    "items": "items",
+    "wording": "wording",
+    "negation": "negation",
+    "judge": "judge",
+    "people": "people",
+    "resolution": "picture size",
+    "blind": "picture",
+    "metric": "metric",
+}
+_CHANGES: Mapping[str, str] = {"negation": "Negating the questions", "people": "Scoring by people"}
+"""Sources of error that are called otherwise where they move something."""
+NOTHING_MEASURED = "What could move the scores was not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBar:
+    """A bar: how far one model of a measure moves against the others, in points."""
+
+    source: str
+    half: float
+    text: str
+    measure: str = ""
+
+    @property
+    def claim(self) -> str:
+        """What the bar says, in words."""
+        change = _CHANGES.get(self.source, SOURCES[self.source][0])
+        model = f"one model of {self.measure}" if self.measure else "one model"
+        return f"{change} can move {model} by {self.text} points"
+
+
+@dataclass(frozen=True, slots=True)
+class GapMark:
+    """A gap between neighbours of the leaderboard, with the measured errors above and below it.
+
+    An error that is printed as 0 is neither: it was too small to be seen.
+    """
+
+    gap: Gap
+    smaller_errors: tuple[str, ...]
+    larger_errors: tuple[str, ...]
+
+    @property
+    def code(self) -> str:
+        """`fine` above all measured errors, `look` above some, `not_measured` above none."""
+        if not self.smaller_errors:
+            return "not_measured"
+        return "look" if self.larger_errors else "fine"
+
+    @property
+    def words(self) -> str:
+        """Which measured errors are smaller than the gap, or larger."""
+        if not self.smaller_errors and not self.larger_errors:
+            return "no error was measured"
+        if not self.larger_errors:
+            return "above every measured error"
+        if not self.smaller_errors:
+            return "above no measured error"
+        if len(self.larger_errors) <= len(self.smaller_errors):
+            return f"not above {', '.join(short_source_names(self.larger_errors))}"
+        return f"above {', '.join(short_source_names(self.smaller_errors))}"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPicture:
+    """The error budget of one measure as it is drawn."""
+
+    points: Points
+    rows: tuple[BudgetRow, ...]
+    """The measured sources, of which those with a half-width have a bar."""
+    gaps: tuple[GapMark, ...]
+    measure: str = ""
+
+    @classmethod
+    def of_budget(cls, budget: ErrorBudget, points: Points, measure: str = "") -> ErrorPicture:
+        """Return the picture of a budget whose scores are printed in these points."""
+        rows = tuple(row for row in budget.rows if row.half is not None or row.moves)
+        visible = {row.source for row in rows if row.source == "items" or _is_seen(row, points)}
+        marks = []
+        for gap in budget.gaps:
+            smaller = tuple(source for source in gap.clear if source in visible)
+            larger = tuple(source for source in gap.not_clear if source in visible)
+            marks.append(GapMark(gap, smaller, larger))
+        return cls(points, rows, tuple(marks), measure)
+
+    @classmethod
+    def of_audit(cls, audit: BenchmarkAudit, budget: ErrorBudget) -> ErrorPicture:
+        """Return the picture of one of the budgets of an audit."""
+        rows = tuple(replace(row, inference=shift_target(audit, row)) for row in budget.rows)
+        points = Points.for_metric(audit, budget.metric)
+        return cls.of_budget(replace(budget, rows=rows), points)
+
+    @property
+    def bars(self) -> tuple[ErrorBar, ...]:
+        """All bars that are drawn."""
+        return tuple(
+            ErrorBar(
+                row.source,
+                row.half * self.points.factor,
+                self.points.format(row.half),
+                self.measure,
+            )
+            for row in self.rows
+            if row.half is not None and row.source != "blind"
+        )
+
+    @property
+    def largest(self) -> ErrorBar | None:
+        """The longest bar."""
+        return max(self.bars, key=lambda bar: bar.half, default=None)
+
+    @property
+    def title(self) -> str:
+        """What the picture shows, in one line: its longest bar, and the gaps above every bar."""
+        if self.largest is None:
+            return NOTHING_MEASURED
+        claim = f"{self.largest.claim} against the others"
+        if not self.gaps:
+            return claim
+        n_above = sum(mark.code == "fine" for mark in self.gaps)
+        claim = f"{claim[0].lower()}{claim[1:]}"
+        if n_above == len(self.gaps):
+            subject = "The only gap is" if n_above == 1 else "Every gap is"
+            return f"{subject} above every measured error; {claim}"
+        if not n_above:
+            subject = "The only gap is not" if len(self.gaps) == 1 else "No gap is"
+            return f"{subject} above every measured error; {claim}"
+        subject = capital(pluralise_in_words(n_above, "gap"))
+        verb = verb_form(n_above, "is", "are")
+        total = number_word(len(self.gaps))
+        return f"{subject} of {total} {verb} above every measured error; {claim}"
+
+
+def _is_seen(row: BudgetRow, points: Points) -> bool:
+    """Return whether the half-width of a row is more than 0 in the decimals that are printed."""
+    return row.half is not None and float(points.format(row.half)) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresPicture:
+    """The error budgets of several measures, as they are drawn side by side."""
+
+    pictures: tuple[ErrorPicture, ...]
+
+    @classmethod
+    def of_measures(cls, measures: Iterable[Measure]) -> MeasuresPicture:
+        """Return the picture of measures, in their order; one without a budget has no bar."""
+        pictures = []
+        for measure in measures:
+            points = Points.for_scores([*measure.scores.values()])
+            budget = measure.budget or ErrorBudget(metric=measure.metric, rows=())
+            pictures.append(ErrorPicture.of_budget(budget, points, measure.label))
+        return cls(tuple(pictures))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of error that at least one measure has a bar for, in their usual order."""
+        measured = {bar.source for bar in chain.from_iterable(p.bars for p in self.pictures)}
+        return tuple(source for source in SOURCES if source in measured)
+
+    @property
+    def largest(self) -> ErrorBar | None:
+        """The longest bar of all measures."""
+        bars = chain.from_iterable(picture.bars for picture in self.pictures)
+        return max(bars, key=lambda bar: bar.half, default=None)
+
+    @property
+    def title(self) -> str:
+        """The longest bar, in one line."""
+        if self.largest is None:
+            return NOTHING_MEASURED
+        claim = self.largest.claim
+        return f"The largest error: {claim[0].lower()}{claim[1:]}"
+
+
+def largest_row(rows: Sequence[BudgetRow]) -> BudgetRow | None:
+    """The row with the longest bar."""
+    measured = [row for row in rows if row.half is not None and row.source != "blind"]
+    return max(measured, key=lambda row: row.half or 0.0, default=None)
+
+
+def short_source_names(sources: Iterable[str]) -> list[str]:
+    """Sources of error by their short names."""
+    return [SOURCE_SHORT_NAMES[source] for source in sources]

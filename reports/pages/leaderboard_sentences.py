@@ -1,0 +1,205 @@
+"""Sentences about the order of the models: who differs, who is equal, and what is not known.
+
+Neighbours on the leaderboard are the planned contrasts of an audit. They are about these models on
+new items, and reruns are about the same items asked again: each sentence names which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hqm.reports.pages.phrases import (
+    Points,
+    Sentence,
+    as_sentence,
+    compose,
+    pluralise_in_words,
+    verb_form,
+)
+from hqm.reports.tables.score_tables import (
+    ceiling_note,
+    count_separated_pairs,
+    names_in_order,
+    partial_answers_note,
+)
+from hqm.reports.tables.table import (
+    default_policy,
+    estimate_text,
+    find_estimate,
+    percent,
+    short_name,
+)
+
+from hqm import BenchmarkAudit, Policy
+from hqm.auditing.definitions import answered_in_part, planned_contrasts, shared_items
+from hqm.indicators.separation import Neighbours
+from hqm.psychometrics.inference.pairwise import ContrastOutcome
+
+OUTCOME_SYMBOLS: dict[ContrastOutcome, str] = {"differ": "≠", "equal": "=", "not_known": "?"}
+"""What stands between two neighbours of the leaderboard."""
+OUTCOME_WORDS: dict[ContrastOutcome, str] = {
+    "differ": "differ",
+    "equal": "are equal within the policy's difference",
+    "not_known": "not known to differ",
+}
+_MAX_NAMED_PAIRS = 6
+
+
+def contrasts_of(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Neighbours, ...]:
+    """The planned contrasts by a policy, the default one unless given."""
+    return planned_contrasts(audit, (policy or default_policy()).limits.equal_within)
+
+
+def difference_text(audit: BenchmarkAudit, value: float) -> str:
+    """A difference of scores with its unit, the sign left out.
+
+    Shares are said in points, and whole numbers of them without decimals.
+    """
+    points = Points.for_metric(audit)
+    text = points.format(abs(value))
+    if points.factor == 1:
+        return text
+    text = text.removesuffix(".0") if float(text) else text
+    return f"{text} {'point' if text == '1' else 'points'}"
+
+
+def _margin(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> str:
+    return difference_text(audit, contrasts[0].contrast.margin)
+
+
+def lead_margin(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
+    """The difference within which neighbours count as equal; empty where none were tested."""
+    contrasts = contrasts_of(audit, policy)
+    return _margin(audit, contrasts) if contrasts else ""
+
+
+def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
+    """Whether the first two models differ; without their contrast, how many of all pairs do."""
+    contrasts = contrasts_of(audit, policy)
+    subject = "The two models" if len(audit.respondents) == 2 else "The top two models"
+    if not contrasts:
+        n_separated, n_pairs = count_separated_pairs(audit)
+        return f"Of all pairs of models {n_separated} of {n_pairs} differ." if n_pairs else ""
+    top = contrasts[0]
+    if top.outcome == "differ":
+        return f"{subject} differ by {difference_text(audit, top.contrast.difference)}."
+    if top.outcome == "equal":
+        return f"{subject} are equal within {_margin(audit, contrasts)}."
+    return f"Whether {subject[0].lower()}{subject[1:]} differ is not known."
+
+
+def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
+    """Whether the first model leads the second on new items, and how often the same model wins when
+    these items are asked again.
+    """
+    names = names_in_order(audit, audit.reference)
+    if not names:
+        return "The leaderboard"
+    if len(names) == 1:
+        return f"{short_name(names[0])} alone answered"
+    contrasts = contrasts_of(audit, policy)
+    first, second = (short_name(name) for name in names[:2])
+    claim = f"Whether {first} leads {second} on new items was not tested"
+    if answered_in_part(audit):
+        claim += "; not over the same items"
+    if contrasts:
+        top = contrasts[0]
+        shared = ""
+        if top.items < audit.items_used:
+            shared = f" like the {top.items:,} that both answered"
+        claim = f"Whether {first} leads {second} on new items{shared} is not known"
+        if top.outcome == "differ":
+            lead = difference_text(audit, top.contrast.difference)
+            claim = f"{first} leads {second} by {lead} on new items{shared}"
+        elif top.outcome == "equal":
+            margin = _margin(audit, contrasts)
+            claim = f"{first} and {second} are equal within {margin} on new items{shared}"
+    return f"{claim}{_rerun_clause(audit)}"
+
+
+def _rerun_clause(audit: BenchmarkAudit) -> str:
+    """How often a rerun of the same items has the same winner; empty where nothing was rerun."""
+    winner = find_estimate(audit, "test_retest.same_winner")
+    if winner is None or winner.value is None:
+        return ""
+    return f"; when the same items are asked again, one model wins both times in {percent(winner.value)}"
+
+
+def _outcome_counts(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> Iterator[str]:
+    """How many neighbours differ, are equal, and are not known."""
+    outcomes = [neighbours.outcome for neighbours in contrasts]
+    if n_different := outcomes.count("differ"):
+        yield f"{n_different} {verb_form(n_different, 'differs', 'differ')}"
+    if n_equal := outcomes.count("equal"):
+        verb = verb_form(n_equal, "is", "are")
+        yield f"{n_equal} {verb} equal within {_margin(audit, contrasts)}"
+    if n_unknown := outcomes.count("not_known"):
+        yield f"{n_unknown} {verb_form(n_unknown, 'is', 'are')} not known"
+
+
+def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
+    """Which neighbours differ on new items, and how many of all pairs do."""
+    n_separated, n_pairs = count_separated_pairs(audit)
+    estimate = find_estimate(audit, "discriminability.separable_pairs")
+    if estimate is None or not n_pairs:
+        return (compose("Not measured: it takes two models."),)
+    pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
+    sentences = []
+    contrasts = contrasts_of(audit, policy)
+    if contrasts:
+        counts = ", ".join(_outcome_counts(audit, contrasts))
+        subject = pluralise_in_words(len(contrasts), "pair")
+        sentences.append(compose(f"Of {subject} of neighbours {counts} (new items)."))
+    sentences.append(compose("Of all pairs {shown} differ (Holm).", shown=pair_count))
+    shared = shared_items(audit)
+    notes = partial_answers_note(audit)
+    if shared is not None and shared[0] < audit.items_used:
+        low, high = shared
+        span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        notes += f" A pair shares {span} of {audit.items_used:,} items."
+    notes += ceiling_note(audit)
+    if notes:
+        sentences.append(as_sentence(notes.strip()))
+    return tuple(sentences)
+
+
+def order_statement(audit: BenchmarkAudit) -> str:
+    """Which ranks differ from the next, for a table's caption."""
+    contrasts = contrasts_of(audit)
+    if not contrasts:
+        n_separated, n_pairs = count_separated_pairs(audit)
+        return f"{n_separated} of {n_pairs} pairs differ" if n_pairs else "order not measured"
+    different = _ranks_with(contrasts, "differ")
+    equal = _ranks_with(contrasts, "equal")
+    text = f"ranks that differ {different}" if different else "no neighbours differ"
+    return f"{text}, equal within {_margin(audit, contrasts)} {equal}" if equal else text
+
+
+def _ranks_with(contrasts: Sequence[Neighbours], outcome: ContrastOutcome) -> str:
+    ranks = []
+    for rank, neighbours in enumerate(contrasts, 1):
+        if neighbours.outcome == outcome:
+            ranks.append(f"{rank}–{rank + 1}")
+    if len(ranks) > _MAX_NAMED_PAIRS:
+        ranks = [*ranks[:_MAX_NAMED_PAIRS], f"{len(ranks) - _MAX_NAMED_PAIRS} more"]
+    return " ".join(ranks)
+
+
+def is_first_shown(audit: BenchmarkAudit, policy: Policy | None = None) -> bool:
+    """Whether the first model is shown to differ from the second on new items."""
+    contrasts = contrasts_of(audit, policy)
+    return bool(contrasts) and contrasts[0].outcome == "differ"
+
+
+def lead_in_words(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
+    """What the contrast of the first two models shows, in a few words."""
+    contrasts = contrasts_of(audit, policy)
+    if not contrasts:
+        return "not tested"
+    words = {
+        "differ": "shown on new items",
+        "equal": f"equal within {_margin(audit, contrasts)}",
+        "not_known": "not shown on new items",
+    }
+    return words[contrasts[0].outcome]
