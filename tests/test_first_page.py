@@ -197,6 +197,10 @@ def test_one_question_has_one_interval_everywhere(audits: list[BenchmarkAudit]) 
     assert n_compared
 
 
+def outcomes_of(audit: BenchmarkAudit) -> list[str]:
+    return [row.outcome for row in planned_contrasts(audit, WITHIN)]
+
+
 def test_two_targets_are_named_and_do_not_contradict(audits: list[BenchmarkAudit]) -> None:
     for audit in audits[:: max(1, len(audits) // 4)]:
         rendered = render(Audit((audit,)))
@@ -206,9 +210,17 @@ def test_two_targets_are_named_and_do_not_contradict(audits: list[BenchmarkAudit
         assert "apart" not in re.sub(r"points apart", "", html.unescape(rendered.report))
         title = board_title(audit)
         assert "on new items" in title
+        (first, second) = sorted((row.scores["score"] for row in audit.respondents), reverse=True)[
+            :2
+        ]
+        if (
+            outcomes_of(audit)[0] == "differ"
+            and planned_contrasts(audit, WITHIN)[0].items == audit.n_items
+        ):
+            assert f"by {100 * (first - second):.1f}".removesuffix(".0") in title
         has_winner = any(e.indicator == "test_retest.same_winner" for e in audit.all_estimates)
         assert ("same items are asked again" in title) <= has_winner
-        outcomes = [row.outcome for row in planned_contrasts(audit, WITHIN)]
+        outcomes = outcomes_of(audit)
         if "differ" in outcomes:
             assert "No two models" not in rendered.report
         claims = {
@@ -225,9 +237,9 @@ def test_pairs_use_what_both_answered(tmp_path: Path) -> None:
     """
     audit = audit_answers(tmp_path / "part.csv", ABILITIES, items=400, dropped=0.25)
     answers = {a.question: plain_text(a.sentences) for a in answer_questions(audit)}
-    found = re.search(r"A pair shares (\d+) to (\d+) of 399 items", answers["separate"])
-    assert found is not None
-    low, high = map(int, found.groups())
+    match = re.search(r"A pair shares (\d+) to (\d+) of 399 items", answers["separate"])
+    assert match is not None
+    low, high = map(int, match.groups())
     assert 190 < low < high < 260, "a quarter is missing of either, and not of all five"
     for row in planned_contrasts(audit, WITHIN):
         assert low <= row.items <= high

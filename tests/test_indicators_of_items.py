@@ -609,3 +609,25 @@ def test_a_short_table_has_the_words_and_yes_of_each_respondent() -> None:
     }
     ratios = yes_ratio(replace(first, tallies=counts))
     assert ratios == pytest.approx([3 / 4, 0, math.nan], nan_ok=True)
+
+
+def test_a_pair_is_compared_over_what_both_answered_by_any_metric() -> None:
+    """F1 of a pair is that of the questions that both answered, with pictures left out of both."""
+    rng = np.random.default_rng(8)
+    right = rng.random((3, 60)) < np.array([0.9, 0.7, 0.6])[:, None]
+    lost = rng.random((3, 60)) < 0.25
+    f1 = next(metric for metric in YES_NO if metric.name == "f1")
+    pair_case = single_case(right, metric=f1, lost=lost)
+    contrasts = number(pair_case, "discriminability.separable_adjacent").detail["contrasts"]
+    names = list(pair_case.respondents)
+    assert len(contrasts) == 2
+    for row in contrasts:
+        a, b = names.index(row["first"]), names.index(row["second"])
+        both = ~lost[a] & ~lost[b]
+        shared = [item for item, kept in zip(pair_case.first.items, both, strict=True) if kept]
+        complete = single_case(right[:, both][[a, b]], questions=shared, metric=f1)
+        (alone,) = number(complete, "discriminability.separable_adjacent").detail["contrasts"]
+        assert row["items"] == both.sum() < 60
+        assert abs(alone["difference"]) == pytest.approx(abs(row["difference"]))
+        assert alone["error"] == pytest.approx(row["error"])
+        assert alone["p"] == pytest.approx(row["p"])

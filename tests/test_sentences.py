@@ -198,7 +198,7 @@ def test_a_sound_benchmark_has_nothing_to_mend() -> None:
     audit = audit_of(RHO, SEARCHED, PAIRS, typed(0.02, 0.01))
     head = headline(audit)
     assert (head.state, head.code) == (text_of("report.nothing"), "fine")
-    assert "44 of 45 differ" in head.text
+    assert "44 of 45 pairs of models differ" in head.text
     assert remedy_lines(audit, find_remedies(audit)) == []
     assert code_of(audit, "faulty") == "fine"
 

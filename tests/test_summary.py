@@ -54,7 +54,7 @@ def test_it_fits_a_screen(
     if benchmarks == 1:
         answers = [line for line in lines if line[2:13].strip() in QUESTIONS]
         assert [line[2:13].strip() for line in answers] == list(QUESTIONS)
-        assert all(line[0] in "✓◐✕–" for line in answers)
+        assert all(line[0] in "✓◐✕○–" for line in answers)
 
 
 def test_what_it_says_to_do_next_runs_as_printed(

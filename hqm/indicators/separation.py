@@ -45,10 +45,10 @@ from hqm.psychometrics.inference.pairwise import (
     NeighbourPair,
     PairwiseDifferences,
     RankContrast,
+    adjust_by_rank,
     pairwise_tests,
     rank_contrasts,
 )
-from hqm.psychometrics.inference.significance import fallback
 from hqm.scoring.matrix import Sums, Units
 from hqm.scoring.metrics import Array
 from hqm.types import Estimate, Item, finite
@@ -126,12 +126,10 @@ def _separable_pairs(case: Case) -> Result:
 
 
 def _separable_adjacent(case: Case) -> Result:
-    """The number of neighbours that differ, adjusted from the first rank on, divided by the number
-    of neighbours.
-    """
+    """The number of neighbours that differ, adjusted by rank, divided by the number of neighbours."""
     study = case.cached(_differences)
     pairs = study.neighbour_pairs()
-    n_different = int((fallback([pair.p for pair in pairs]) <= 1 - study.level).sum())
+    n_different = int((adjust_by_rank([pair.p for pair in pairs]) <= 1 - study.level).sum())
     items = np.array(study.items)[np.triu_indices(len(study.scores), 1)]
     return result(
         n_different / len(pairs),

@@ -334,7 +334,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> Table:
             "A share of yes above the ground truth is more yes than is right, as a habit of saying"
             " yes (acquiescence) gives; a share below it is more no than is right.",
             f"Intervals: 95%, for these models on new items, over {cluster_noun(audit)}.",
-            f"{_MARK_NOTE} (Holm).",
+            f"{_MARK_NOTE} (Holm over all pairs).",
         ),
     )
 
@@ -355,7 +355,7 @@ def _lengths(audit: BenchmarkAudit) -> Table:
             [audit],
             "Words: mean length of a caption.",
             f"Intervals: 95%, for these models on new items, over {cluster_noun(audit)}.",
-            f"{_MARK_NOTE} (Holm).",
+            f"{_MARK_NOTE} (Holm over all pairs).",
         ),
     )
 
@@ -436,7 +436,7 @@ def _by_type(audit: BenchmarkAudit) -> Table | None:
         notes=_notes_below(
             [audit],
             f"Overall interval: 95%, for these models on new items, over {cluster_noun(audit)}.",
-            f"{_MARK_NOTE} (Holm; the standard error of a type is that of all items divided by the"
+            f"{_MARK_NOTE} (Holm over all pairs; the standard error of a type is that of all items divided by the"
             " root"
             " of its share of the items).",
         ),

@@ -155,7 +155,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             pairs,
             f"On {benchmark_name}, {count} pairs of these respondents differ in {metric} by more"
             " than the"
-            " choice of items explains (paired tests, 5% after Holm)",
+            " choice of items explains (paired tests, 5% after Holm over all pairs)",
         )
     blind = find_estimate(audit, "solvability.blind_accuracy", metric)
     if _usable(blind):

@@ -27,6 +27,7 @@ from hqm.reports.tables.table import (
     default_policy,
     estimate_text,
     find_estimate,
+    leading_metric,
     percent,
     short_name,
 )
@@ -68,6 +69,19 @@ def _margin(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> str:
     return difference_text(audit, contrasts[0].contrast.margin)
 
 
+def lead(audit: BenchmarkAudit, top: Neighbours) -> float:
+    """By how much the scores of two neighbours differ.
+
+    Where those of what both answered are in the other order, it is their difference, below 0.
+    """
+    metric = leading_metric(audit)
+    scores = {row.name: row.scores.get(metric) for row in audit.respondents}
+    first, second = scores.get(top.first), scores.get(top.second)
+    if first is None or second is None or top.contrast.difference < 0:
+        return top.contrast.difference
+    return abs(first - second)
+
+
 def lead_margin(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """The difference within which neighbours count as equal; empty where none were tested."""
     contrasts = contrasts_of(audit, policy)
@@ -80,10 +94,10 @@ def order_sentence(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     subject = "The two models" if len(audit.respondents) == 2 else "The top two models"
     if not contrasts:
         n_separated, n_pairs = count_separated_pairs(audit)
-        return f"Of all pairs of models {n_separated} of {n_pairs} differ." if n_pairs else ""
+        return f"{n_separated} of {n_pairs} pairs of models differ." if n_pairs else ""
     top = contrasts[0]
     if top.outcome == "differ":
-        return f"{subject} differ by {difference_text(audit, top.contrast.difference)}."
+        return f"{subject} differ by {difference_text(audit, lead(audit, top))}."
     if top.outcome == "equal":
         return f"{subject} are equal within {_margin(audit, contrasts)}."
     return f"Whether {subject[0].lower()}{subject[1:]} differ is not known."
@@ -110,8 +124,10 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
             shared = f" like the {top.items:,} that both answered"
         claim = f"Whether {first} leads {second} on new items{shared} is not known"
         if top.outcome == "differ":
-            lead = difference_text(audit, top.contrast.difference)
-            claim = f"{first} leads {second} by {lead} on new items{shared}"
+            value = lead(audit, top)
+            leader, follower = (first, second) if value >= 0 else (second, first)
+            size = difference_text(audit, value)
+            claim = f"{leader} leads {follower} by {size} on new items{shared}"
         elif top.outcome == "equal":
             margin = _margin(audit, contrasts)
             claim = f"{first} and {second} are equal within {margin} on new items{shared}"

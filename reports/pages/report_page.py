@@ -29,6 +29,7 @@ from hqm.reports.pages.leaderboard_sentences import (
     board_title,
     contrasts_of,
     is_first_shown,
+    lead,
     lead_in_words,
     lead_margin,
 )
@@ -504,8 +505,8 @@ def _lead(audit: BenchmarkAudit, policy: Policy | None) -> dict[str, Any]:
     if not contrasts:
         return _count(None, "one model" if len(audit.respondents) < 2 else "not tested")
     points = Points.for_metric(audit)
-    lead = float(points.format(contrasts[0].contrast.difference))
-    return {"number": lead, "about": lead_in_words(audit, policy)}
+    size = float(points.format(abs(lead(audit, contrasts[0]))))
+    return {"number": size, "about": lead_in_words(audit, policy)}
 
 
 def _undecided_leaderboards(audits: Sequence[BenchmarkAudit], policy: Policy | None) -> str:

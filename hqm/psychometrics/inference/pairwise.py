@@ -489,7 +489,7 @@ class RankContrast:
         By how much the higher one leads over the items that both answered, with the interval of
         this pair alone.
     p, adjusted
-        Of the test that the two do not differ; adjusted over the contrasts from the first rank on.
+        Of the test that the two do not differ, and adjusted by rank.
     equal_p, equal_adjusted
         Of the two one-sided tests that they lie further apart than the margin.
     margin
@@ -516,6 +516,18 @@ class RankContrast:
         return "equal" if self.equal_adjusted <= 1 - self.level else "not_known"
 
 
+def adjust_by_rank(p: Sequence[float]) -> Array:
+    """Return the p-values of neighbours, from the first rank on, adjusted in their two families.
+
+    The contrast of the first two is a question of its own; the others share the level by the
+    fallback procedure, so that none depends on those below it.
+
+    >>> adjust_by_rank([0.03, 0.01, 0.03]).round(3).tolist()
+    [0.03, 0.02, 0.045]
+    """
+    return np.concatenate([np.asarray(p[:1], dtype=np.float64), fallback(p[1:])])
+
+
 def rank_contrasts(
     pairs: Sequence[NeighbourPair],
     *,
@@ -525,8 +537,8 @@ def rank_contrasts(
 ) -> tuple[RankContrast, ...]:
     """Test each respondent against the next in rank: do they differ, or are they equal?
 
-    The contrasts are planned, and are a family of their own, in order from the first rank on.
-    Respondents that join far below change no outcome above them.
+    The contrasts are planned: that of the first two by itself, and those below it as a family, in
+    order of rank. Respondents that join far below change no outcome above them.
 
     Parameters
     ----------
@@ -556,8 +568,12 @@ def rank_contrasts(
     multiplied by the pairs that could have stood there (`NeighbourPair.rivals`). That the closest
     ones differ is not claimed too often: ranking makes differences between neighbours smaller.
 
-    Both kinds of p-values are adjusted by the fallback procedure (`fallback`), so that the chance
-    of any false "differ" is at most 1 - level, and so is that of any false "equal".
+    Both kinds of p-values are adjusted by `adjust_by_rank`, so that the chance of a false "differ"
+    is at most 1 - level for the first two, and so is that of any below them; likewise of "equal".
+    With items of random difficulty and slope and pictures that favour models, "differ" was false
+    in .05 of 2,000 studies of two equal models, .001 of ten, and, of five pairs of equals, in .04
+    for the first two and .01 below; "equal" in .04 of 1,000 studies of two a margin apart, .04 of
+    one above nine, and .05 and .05 of ten in steps of the margin (`tests/test_rank_contrasts.py`).
 
     References
     ----------
@@ -573,8 +589,8 @@ def rank_contrasts(
     ['differ', 'equal']
     """
     equal_p = [_equality_p(pair, margin, width) for pair in pairs]
-    adjusted = fallback([pair.p for pair in pairs])
-    equal_adjusted = fallback(equal_p)
+    adjusted = adjust_by_rank([pair.p for pair in pairs])
+    equal_adjusted = adjust_by_rank(equal_p)
     contrasts = []
     for k, pair in enumerate(pairs):
         df = pair.clusters - 1 if pair.clusters > 1 else math.nan
