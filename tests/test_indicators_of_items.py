@@ -627,7 +627,19 @@ def test_a_pair_is_compared_over_what_both_answered_by_any_metric() -> None:
         shared = [item for item, kept in zip(pair_case.first.items, both, strict=True) if kept]
         complete = single_case(right[:, both][[a, b]], questions=shared, metric=f1)
         (alone,) = number(complete, "discriminability.separable_adjacent").detail["contrasts"]
-        assert row["items"] == both.sum() < 60
+        assert row["items"] == alone["items"] == both.sum() < 60
         assert abs(alone["difference"]) == pytest.approx(abs(row["difference"]))
         assert alone["error"] == pytest.approx(row["error"])
         assert alone["p"] == pytest.approx(row["p"])
+
+
+def test_what_a_pair_shares_is_counted_in_questions() -> None:
+    questions = [replace(item, image=f"{i // 4}.png") for i, item in enumerate(items(40))]
+    right = np.random.default_rng(9).random((3, 40)) < np.array([0.9, 0.7, 0.6])[:, None]
+    for metric in (ACCURACY, YES_NO[3]):
+        study = number(
+            single_case(right, questions=questions, metric=metric),
+            "discriminability.separable_adjacent",
+        )
+        assert study.detail["shared_items"] == [40, 40]
+        assert {row["clusters"] for row in study.detail["contrasts"]} == {10}

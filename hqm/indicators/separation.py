@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -72,7 +72,9 @@ def _differences(case: Case) -> PairwiseDifferences:
     if case.additive:
         return paired_differences(case.first_scores, case.clusters, higher_is_better=_higher(case))
     if case.units[0].scored.all():
-        return paired_differences(_pseudo_values(case), higher_is_better=_higher(case))
+        study = paired_differences(_pseudo_values(case), higher_is_better=_higher(case))
+        m, n_items = case.units[0].scored.shape
+        return replace(study, items=((n_items,) * m,) * m if study.items else ())
     return _shared_differences(case)
 
 
