@@ -634,7 +634,7 @@ def test_a_pair_is_compared_over_what_both_answered_by_any_metric() -> None:
 
 
 def test_what_a_pair_shares_is_counted_in_questions() -> None:
-    questions = [replace(item, image=f"{i // 4}.png") for i, item in enumerate(items(40))]
+    questions = [replace(item, cluster=f"{i // 4}.png") for i, item in enumerate(items(40))]
     right = np.random.default_rng(9).random((3, 40)) < np.array([0.9, 0.7, 0.6])[:, None]
     for metric in (ACCURACY, YES_NO[3]):
         study = number(
