@@ -43,6 +43,7 @@ KEY = re.compile(
 a run of letters and digits that no name of a model has: `xai-org_grok-2-vision` is none."""
 _ACTING_CHARACTERS = re.compile("[\x01-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that move a cursor, end a line or turn the direction of the text that follows."""
+_CREDENTIALS = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}:/{2,3})[^\s/?#@]{0,400}@")
 _TERMINAL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -165,6 +166,32 @@ def check_name(name: str, subject: str, location: str = "") -> str:
             remedy="Take it out of the name.",
         )
     return name
+
+
+def check_address(address: str, location: str = "") -> str:
+    """The web address of a picture itself, if it holds no user's name and no password.
+
+    Raises
+    ------
+    DataError
+        It holds one, which is not repeated.
+    """
+    if _CREDENTIALS.search(address):
+        raise DataError(
+            "the picture's address holds a user's name or password",
+            location=location,
+            remedy="An address is stored and printed. Fetch the pictures into a folder.",
+        )
+    return address
+
+
+def without_credentials(text: str) -> str:
+    """A text without the users' names and passwords of its web addresses.
+
+    >>> without_credentials("see http://a:pw@host/x.png")
+    'see http://host/x.png'
+    """
+    return _CREDENTIALS.sub(r"\1", text) if "@" in text else text
 
 
 def check_length(text: str, subject: str, location: str = "") -> str:

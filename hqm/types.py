@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
-from hqm.text import REPLACED, check_length, check_name, has_words, storable
+from hqm.text import REPLACED, check_address, check_length, check_name, has_words, storable
 
 _ROUNDING = 1e-9
 """By how much rounding may exceed the end of a range."""
@@ -113,6 +113,8 @@ class Item:
             check_name(self.type, "item's type")
         if self.part:
             check_name(self.part, "item's part")
+        if self.image:
+            check_address(self.image)
         for text in (self.prompt, *self.options):
             check_length(text, f"text of the item {self.id!r}")
 

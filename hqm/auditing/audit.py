@@ -34,6 +34,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from hqm.auditing import frames
 from hqm.auditing.audit_rows import (
     MAX_INTERVAL_RANGES,
+    AddressedName,
     Ends,
     EndsList,
     FindingRow,
@@ -41,10 +42,12 @@ from hqm.auditing.audit_rows import (
     FormRow,
     LeftOutRows,
     MetricRow,
+    Name,
     NoRow,
     Row,
     StoppedRow,
     StoredEstimate,
+    Summary,
     check_ends,
     check_scale,
     check_values,
@@ -379,7 +382,7 @@ class RespondentScores:
     """One respondent in one benchmark: its scores, and how its answers came out."""
 
     __pydantic_config__ = _EXACT
-    name: str
+    name: AddressedName
     scores: Mapping[str, Number]
     """Metric -> score in the reference administration."""
     intervals: Mapping[str, EndsList]
@@ -406,13 +409,13 @@ class BenchmarkAudit(frames.AsFrames):
     """All that was estimated of one benchmark."""
 
     __pydantic_config__ = _EXACT
-    benchmark: str
-    title: str
-    version: str
+    benchmark: Name
+    title: Name
+    version: Name
     task: Task
-    scoring: str
-    parser: str
-    summary: str
+    scoring: AddressedName
+    parser: AddressedName
+    summary: Summary
     reference: Administration
     n_items: Annotated[Count, Field(alias="items")]
     images: Count

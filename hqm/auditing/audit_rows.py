@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 
 from hqm.indicators.indicator import Unit, indicator_named
 from hqm.scoring.metrics import Better
+from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS
 from hqm.types import Administration, Correlation, Count, Number, Share, Width
 
 _GROWING = ConfigDict(extra="allow")
@@ -52,6 +53,9 @@ Method = Annotated[str, AfterValidator(_method)]
 Ends = tuple[Number, Number]
 EndsList = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Row = dict[str, Any]
+Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
+AddressedName = Annotated[str, Field(max_length=MAX_ADDRESSED_CHARS)]
+Summary = Annotated[str, Field(max_length=20_000)]
 NoRow = Annotated[dict[str, Any], Field(max_length=0)]
 Figure = StrictInt | StrictFloat | None
 
@@ -321,6 +325,8 @@ def _check_mapping(
         centre = next((mapping[name] for name in _POINT_ESTIMATES if name in mapping), None)
         check_ends(centre, mapping.get("low"), mapping.get("high"), *path)
     for key, inner in mapping.items():
+        if len(key) > MAX_ADDRESSED_CHARS:
+            raise wrong(f"a key has {len(key):,} characters", *path)
         inner_path = (*path, key)
         # a finding may have texts where others have numbers, and the items of a flag are a mean
         if is_detail or (is_row and key != "items" and type(inner) in (int, float)):

@@ -22,7 +22,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge, parse_judge
-from hqm.files.images import as_rgb
+from hqm.files.images import as_rgb, open_picture
 from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
 from hqm.judges.procedure import verdicts
@@ -365,7 +365,7 @@ def thumbnail(path: Path | None) -> str:
     from PIL import Image
 
     try:
-        with Image.open(path) as picture:
+        with open_picture(path) as picture:
             small = as_rgb(picture)
             small.thumbnail((PIXELS, PIXELS))
             buffer = io.BytesIO()

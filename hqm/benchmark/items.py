@@ -14,7 +14,7 @@ from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import located_records, required_field
-from hqm.text import plain_name
+from hqm.text import check_address, plain_name
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -78,7 +78,7 @@ def item_of(record: Mapping[str, Any], card: Card, location: str) -> Item:
     mapped_names = _mapped_names(names)
     _check_names(record, mapped_names, location)
     image = _text(record.get(names.image), names.image, location) or None
-    if image is not None and not is_url(image):
+    if image is not None and not is_url(check_address(image, location)):
         image = safe_name(image, location)
     options = _options(record.get(names.options), names.options, location)
     meta = {key: value for key, value in record.items() if key not in mapped_names}

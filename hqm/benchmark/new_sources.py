@@ -27,6 +27,7 @@ from hqm.files.datasets import (
 )
 from hqm.files.images import ImageSource, check_content
 from hqm.files.records import Table, open_table, parse_value
+from hqm.text import check_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +346,7 @@ class GatheredPictures:
             There is no such picture, or it cannot be used.
         """
         location = row.cell_location(column)
-        if is_url(name):
+        if is_url(check_address(name, location)):
             self.web.add(name)
             return name
         key = ("" if self.images else str(row.folder), name)

@@ -15,7 +15,8 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -33,8 +34,9 @@ from hqm.files.cache import (
     safe_name,
     writing,
 )
-from hqm.files.records import located_records, read_text
+from hqm.files.records import check_is_file, located_records, read_text
 from hqm.signature import digest_file
+from hqm.text import check_address
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -139,6 +141,35 @@ def _from_records(path: Path) -> Iterator[tuple[str, ExpectedFile]]:
 _ORIENTATION = 0x0112
 
 
+PICTURE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
+"""The formats of pictures that are opened, whatever their file is called. The others of Pillow are
+left to nobody: a file of EPS would be run by Ghostscript."""
+
+
+def open_picture(file: Path | IO[bytes]) -> Image.Image:
+    """Open a picture of one of `PICTURE_FORMATS`.
+
+    Raises
+    ------
+    DataError
+        It is a pipe or a device.
+    PIL.UnidentifiedImageError
+        It has none of the formats.
+    """
+    from PIL import Image
+
+    if isinstance(file, Path):
+        check_is_file(file)
+    return Image.open(file, formats=_installed_formats())
+
+
+@lru_cache(maxsize=1)
+def _installed_formats() -> tuple[str, ...]:
+    """The formats that this version of Pillow has."""
+    has_avif = find_spec("PIL.AvifImagePlugin") is not None
+    return tuple(name for name in PICTURE_FORMATS if name != "AVIF" or has_avif)
+
+
 def as_rgb(opened: Image.Image) -> Image.Image:
     """A picture as people see it: upright, on white, and its first frame; more than 8 bits a shade
     are scaled by their range.
@@ -160,12 +191,10 @@ def as_rgb(opened: Image.Image) -> Image.Image:
 
 def picture_size(path: Path | None) -> tuple[int, int] | None:
     """Return the width and height that a picture claims; None where they cannot be read."""
-    from PIL import Image
-
     if path is None:
         return None
     try:
-        with Image.open(path) as opened:
+        with open_picture(path) as opened:
             return opened.size
     except (OSError, ValueError, SyntaxError):  # it is told of when it is asked about
         return None
@@ -211,7 +240,7 @@ def scaled_picture(path: Path, percent: int) -> Path:
         target = cache_folder() / "scaled" / name[:2] / f"{name}-{percent}-rgb.png"
         if target.is_file():
             return target
-        with Image.open(path) as picture:
+        with open_picture(path) as picture:
             upright = as_rgb(picture)
         width, height = (max(1, round(side * percent / 100)) for side in upright.size)
         small = upright.resize((width, height), Image.Resampling.LANCZOS)
@@ -271,7 +300,7 @@ def open_images(source: Path | str) -> ImageSource:
     >>> open_images("https://example.org/val2014")
     WebImages(base='https://example.org/val2014')
     """
-    if isinstance(source, str) and is_url(source):
+    if isinstance(source, str) and is_url(check_address(source, "--images")):
         from hqm.files.web_images import WebImages
 
         return WebImages(source)
@@ -449,7 +478,7 @@ def _check(file: Path | IO[bytes], size: int, location: str, decode: bool) -> st
             remedy=SMALLER,
         )
     try:
-        with Image.open(file) as picture:
+        with open_picture(file) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
                 raise ImageError(

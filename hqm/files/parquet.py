@@ -145,12 +145,20 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     Raises
     ------
     DataError
-        A file is missing, or no parquet.
+        A file is missing, or no parquet; or there are more than `MAX_ROWS` rows.
     """
     records: list[dict[str, Any]] = []
     pictures: tuple[str, ...] = ()
+    n_rows = 0
     for file in parquet_files(pattern):
         table = ArrowTable(file, str(file))
+        n_rows += table.n_rows
+        if n_rows > MAX_ROWS:
+            raise DataError(
+                f"it has {n_rows:,} rows by its footer, more than {MAX_ROWS:,}",
+                location=str(pattern),
+                remedy="Take the rows of one study, or split the file.",
+            )
         pictures = table.pictures
         plain = [name for name in table.columns if name not in pictures]
         records += [cells for _, cells in table.rows(plain)]
@@ -275,6 +283,8 @@ def _relative_path(path: str | None) -> str | None:
 
 _BATCH_ROWS = 8
 """Rows that are unpacked at once: each may hold a picture."""
+MAX_ROWS = 2_000_000
+"""Rows of a file of questions or answers at most."""
 _MAX_CELL_BYTES = 2 * MAX_BYTES
 """The longest text or bytes of one cell; base64 takes four thirds of a picture's bytes."""
 _MAX_UNFOLDED_BYTES = 256 * 1024 * 1024
@@ -299,6 +309,12 @@ class ArrowTable:
             names = [name for name in self._schema.names if not name.startswith("__")]
         unique_columns(names, self.label)
         return tuple(names)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that the footer of a Parquet file says; no row is read."""
+        with self._reading(), pyarrow_library().parquet.ParquetFile(self.path) as opened:
+            return int(opened.metadata.num_rows)
 
     @cached_property
     def pictures(self) -> tuple[str, ...]:

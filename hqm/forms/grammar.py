@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from hqm.errors import NoRule
 from hqm.scoring.words.interfaces import shorten_word
 from hqm.types import Item
 
@@ -125,13 +126,25 @@ def _tagger() -> Any:
     return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
 
 
+MAX_TAGGED_CHARS = 2_000
+"""Characters of a text that is tagged at most: no question that a rule knows is longer, and the
+tagger's probabilities vanish behind some thousands of words."""
+
+
 @lru_cache(maxsize=4096)
 def tag(text: str) -> Clause:
     """Split a text into tagged words.
 
+    Raises
+    ------
+    NoRule
+        The text is longer than `MAX_TAGGED_CHARS`.
+
     >>> [(t.text, t.tag) for t in tag("Is the sky sunny?")]
     [('Is', 'VBZ'), ('the', 'AT0'), ('sky', 'NN1'), ('sunny', 'AJ0'), ('?', 'PUN')]
     """
+    if len(text) > MAX_TAGGED_CHARS:
+        raise NoRule(text, f"it is longer than {MAX_TAGGED_CHARS:,} characters")
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
     tagged = _tagger().tag_sent([shorten_word(word) for word, _, _ in spans]) if spans else ()
     return tuple(

@@ -40,6 +40,7 @@ from hqm.forms.negate import (
 )
 from hqm.forms.wording import LEADS, add_lead, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
+from hqm.text import check_address
 from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
 
 MAX_WORDINGS = 9
@@ -414,7 +415,8 @@ def _picture(value: Any, base: Item, location: str) -> str | None:
     """The picture of a row, which a form of screenshots has of its own."""
     if not value or value == base.image:
         return base.image
-    return str(value) if is_url(str(value)) else safe_name(str(value), location)
+    name = check_address(str(value), location)
+    return name if is_url(name) else safe_name(name, location)
 
 
 def _replacement_item(value: Any, base: Item, location: str) -> Item:

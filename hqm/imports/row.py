@@ -23,7 +23,7 @@ from hqm.files.records import (
     read_text,
     whole_number,
 )
-from hqm.text import check_length, check_name
+from hqm.text import check_length, check_name, without_credentials
 from hqm.types import LETTERS, STATES, Form, Response, State, is_scale
 
 _TRUTHS = {
@@ -203,7 +203,7 @@ class Row:
         """The record and what it says of its question, for a list of rows that match nothing."""
         if not self.question:
             return f"{self.record} ({self.id})" if self.ids else self.record
-        picture_phrase = f" about {self.image}" if self.image else ""
+        picture_phrase = f" about {without_credentials(self.image)}" if self.image else ""
         return f"{self.record} asks {self.question!r:.80}{picture_phrase}"
 
 

@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import replacing
-from hqm.files.images import as_rgb, check_picture, oddities
+from hqm.files.images import as_rgb, check_picture, oddities, open_picture
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import RaterPage, visible
@@ -534,10 +534,8 @@ def picture_bytes(path: Path) -> tuple[bytes, str]:
     """
     # the browser must not show other pixels than the model saw: odd files are written anew as PNG
     check_picture(path)
-    from PIL import Image
-
     content = path.read_bytes()
-    with Image.open(io.BytesIO(content)) as opened:
+    with open_picture(io.BytesIO(content)) as opened:
         kind = _BROWSER_TYPES.get(opened.format or "")
         if kind is not None and not oddities(opened):
             return content, kind

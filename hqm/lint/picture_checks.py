@@ -17,7 +17,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError, ImageError
 from hqm.files.cache import MAX_BYTES, is_url
-from hqm.files.images import FolderImages, as_rgb, check_picture, oddities
+from hqm.files.images import FolderImages, as_rgb, check_picture, oddities, open_picture
 from hqm.files.web_images import WebImages
 from hqm.forms.tag_cache import RuleCache
 from hqm.signature import digest, sha256_file
@@ -94,7 +94,7 @@ class Look:
         """
         from PIL import Image
 
-        with Image.open(path) as opened:
+        with open_picture(path) as opened:
             odd, picture = oddities(opened), as_rgb(opened)
         # the channel that varies most: a picture of one hue in several shades is not blank
         blank = float(np.asarray(picture, dtype=np.float32).std(axis=(0, 1)).max()) < _MIN_DEVIATION
@@ -286,7 +286,7 @@ def same_picture(path: Path, second: Path) -> bool:
 
     blocks, sizes = [], []
     for file in (path, second):
-        with Image.open(file) as opened:
+        with open_picture(file) as opened:
             picture = as_rgb(opened)
             sizes.append(picture.width / picture.height)
             blocks.append(
@@ -545,9 +545,7 @@ def _standardise(shades: _Shades) -> _Shades:
 
 
 def _open_small(path: Path) -> Image.Image:
-    from PIL import Image
-
-    with Image.open(path) as opened:
+    with open_picture(path) as opened:
         picture = as_rgb(opened)
     picture.thumbnail((4 * _CLOSE_SIDE, 4 * _CLOSE_SIDE))
     return picture

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,6 +73,7 @@ _MIN_ITEMS = 20
 _MIN_WORDINGS = 3
 _MAX_TEMPLATE_SHARE = 0.8
 _MAX_SAMPLE = 3_000
+_MAX_SAMPLED_WORDS = 200_000
 _ODD = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
 )
@@ -314,7 +316,9 @@ def _wording_findings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
         return
     questions = [normalised_words(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth
-    pattern, share = commonest_template(questions[:: 1 + len(questions) // _MAX_SAMPLE])
+    n_words = sum(question.count(" ") + 1 for question in questions)
+    step = 1 + max(len(questions) // _MAX_SAMPLE, n_words // _MAX_SAMPLED_WORDS)
+    pattern, share = commonest_template(questions[::step])
     if share > _MAX_TEMPLATE_SHARE:
         row = {
             "type": kind,
@@ -341,21 +345,60 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     >>> commonest_template(["is there dog in image", "is there cat in image", "what is red"])
     ('is there _ in image', 0.6666666666666666)
     """
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
+    first: dict[tuple[int, int], _Slot] = {}
     for text, n in Counter(questions).items():
         words = text.split()
-        templates = {
-            " ".join([*words[:start], "_", *words[start + width :]])
-            for width in range(1, 4)
-            for start in range(len(words) - width + 1)
-            # a slot must leave at least two words, else everything follows it
-            if len(words) - width >= 2
-        }
-        counts.update(dict.fromkeys(templates, n))
+        for key, slot in _slots(words):
+            counts[key] += n
+            first.setdefault(key, slot)
     if not counts:
         return "", 0.0
-    pattern, n = max(counts.items(), key=lambda pair: (pair[1], len(pair[0]), pair[0]))
+    # of equally common ones the longest, of equally long ones the first
+    commonest, n = max(counts.items(), key=lambda pair: (pair[1], first[pair[0]].n_chars))
+    slot = first[commonest]
+    pattern = " ".join([*slot.words[: slot.start], "_", *slot.words[slot.end :]])
     return pattern, n / len(questions)
+
+
+class _Slot(NamedTuple):
+    """A template: the words of a question, of which those from `start` to `end` are left open."""
+
+    words: list[str]
+    start: int
+    end: int
+    n_chars: int
+
+
+_MAX_SLOT_WORDS = 3
+_HASH_BASE = 1_000_003
+_HASH_MODULUS = (1 << 61) - 1
+
+
+def _slots(words: list[str]) -> Iterator[tuple[tuple[int, int], _Slot]]:
+    """The templates of a question, each under the hashes of what stands before and behind its slot.
+
+    A template is never written out, so that work and memory grow with the words of a question and
+    not with their square.
+    """
+    before = _running_hashes(words)
+    behind = _running_hashes(words[::-1])[::-1]
+    total = sum(map(len, words)) + len(words)
+    for start in range(len(words)):
+        n_chars = total
+        # a slot must leave at least two words, else everything follows it
+        for end in range(start + 1, min(start + _MAX_SLOT_WORDS, len(words)) + 1):
+            n_chars -= len(words[end - 1]) + 1
+            if len(words) - (end - start) >= 2:
+                yield (before[start], behind[end]), _Slot(words, start, end, n_chars)
+
+
+def _running_hashes(words: Sequence[str]) -> list[int]:
+    """The hash of no word, of the first word, of the first two, and so on."""
+    hashes = [0]
+    for word in words:
+        hashes.append((hashes[-1] * _HASH_BASE + hash(word) + 1) % _HASH_MODULUS)
+    return hashes
 
 
 # --- the wordings of a form against the original ---

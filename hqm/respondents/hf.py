@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hqm.errors import RespondentError
-from hqm.files.images import as_rgb
+from hqm.files.images import as_rgb, open_picture
 from hqm.respondents.base import Request, RespondentName, waiting
 from hqm.respondents.batching import MAX_ROWS, Prompt, RequestQueue, group_by_kind
 from hqm.respondents.hf_families import family_of
@@ -264,13 +264,11 @@ class TransformersRespondent:
 
     def _picture(self, path: Path) -> Any:
         """The decoded picture, kept while its questions last."""
-        from PIL import Image
-
         picture = self._pictures.get(path)
         if picture is None:
             if len(self._pictures) >= _MAX_PICTURES:
                 self._pictures.clear()
-            with Image.open(path) as opened:
+            with open_picture(path) as opened:
                 picture = self._pictures[path] = as_rgb(opened)
         return picture
 
