@@ -66,7 +66,7 @@ from hqm import (
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import released_file
 from hqm.files.records import located_records, required_field
-from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies, Row
 from hqm.judges.procedure import template_in
 from hqm.scoring.metrics import yes_no_tally

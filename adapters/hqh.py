@@ -62,7 +62,7 @@ from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import name_placeholders, released_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.forms.make_forms import reword_item
-from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies
 from hqm.judges.procedure import template_in
 from hqm.scoring.rules import settle

@@ -48,8 +48,8 @@ from hqm import (
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import name_placeholders, released_file
 from hqm.files.records import located_records, read_json, read_text, required_field
-from hqm.imports.log_answers import ItemAnswers
 from hqm.imports.match import check_questions
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import JudgeOutput, Replies, Row, answer_text
 from hqm.judges.procedure import template_in
 

@@ -62,7 +62,7 @@ from hqm import (
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import released_file, texts_in
 from hqm.files.records import parse_value, read_json, read_text, required_field
-from hqm.imports.log_answers import ItemAnswers
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import Replies
 from hqm.scoring.metrics import mentioned
 

@@ -177,6 +177,7 @@ _IMPORTS = {
     "hqm.comparison.measures": ("Comparison",),
     "hqm.decisions.short_form_folder": ("Shortened",),
     "hqm.store.database": ("Store",),
+    "hqm.types": ("FileRole",),
 }
 _TAKEN = {
     "tuple[str, ...]": "str | Sequence[str]",
@@ -184,6 +185,7 @@ _TAKEN = {
     "collections.abc.Mapping[str, pathlib.Path]": "Mapping[str, str | Path]",
     "pathlib.Path | None": "str | Path | None",
     "str | pathlib.Path | None": "str | Path | None",
+    str(values.FileRole): "FileRole",
 }
 """The type of an option -> what a keyword takes, from which the option is read."""
 

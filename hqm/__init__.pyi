@@ -56,7 +56,7 @@ from .errors import UnreadableReply as UnreadableReply
 from .errors import UsageError as UsageError
 from .files.records import read_records as read_records
 from .forms.make_forms import build_parallel as build_parallel
-from .imports.log_answers import Recording as Recording
+from .imports.recordings import Recording as Recording
 from .indicators.flags import FLAGS as FLAGS
 from .indicators.indicator import indicator_named as indicator_named
 from .respondents.base import Request as Request

@@ -25,7 +25,7 @@ MOVED_NAMES = {
     "INDICATOR_FAMILIES": "hqm.indicators.indicator:INDICATOR_FAMILIES",
     "InTurn": "hqm.benchmark.released_files:ItemQueue",
     "Indicator": "hqm.indicators.indicator:Indicator",
-    "ItemAnswers": "hqm.imports.log_answers:ItemAnswers",
+    "ItemAnswers": "hqm.imports.recordings:ItemAnswers",
     "ItemQueue": "hqm.benchmark.released_files:ItemQueue",
     "Job": "hqm.administration.asks:Job",
     "JudgeOutput": "hqm.imports.row:JudgeOutput",

@@ -222,6 +222,26 @@ def visible(text: str) -> str:
     return _TERMINAL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+_LOOK_ALIKES = str.maketrans(
+    "АВЕКМНОРСТУХЅІЈавекмнорстухѕіјԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορικυχτ‐‑‒–—−’‘ʼ",
+    "ABEKMHOPCTYXSIJabekmhopctyxsijdqwABEZHIKMNOPTYXavopikuxt------'''",
+)
+"""Letters of other scripts, dashes and apostrophes -> the Latin ones that they look like."""
+
+
+def look_of(name: str) -> str:
+    """A name as a reader takes it in: without differences of case, white space and invisible
+    characters, and with the Latin letters that those of other scripts look like.
+
+    >>> look_of("M0\\u00a0 "), look_of("\\u0430nna") == look_of("Anna"), look_of("GPT\\u20114o")
+    ('m0', True, 'gpt-4o')
+    """
+    if not name.isascii():
+        composed = unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKES))
+        name = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
+    return " ".join(name.casefold().split())
+
+
 def unique_columns(names: Sequence[str], location: str) -> None:
     """Check that no two columns of a heading have one name.
 

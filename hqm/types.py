@@ -27,6 +27,8 @@ Correlation = Annotated[float, Field(strict=True, ge=-1 - _ROUNDING, le=1 + _ROU
 """Numbers of a file: strictly typed, within their range, null for one that does not exist."""
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
+FileRole = Literal["respondents", "runs"]
+"""What several files of one model about the same items are."""
 State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable", "failed"]
 

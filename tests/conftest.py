@@ -25,7 +25,7 @@ import hqm
 from hqm.administration.asks import StoredRespondent
 from hqm.benchmark.registry import check_origin
 from hqm.cli import main
-from hqm.imports.log_answers import Recording
+from hqm.imports.recordings import Recording
 from hqm.respondents.base import RecordedRespondent
 
 if TYPE_CHECKING:

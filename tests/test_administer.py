@@ -352,7 +352,7 @@ def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> 
 def test_a_record_is_checked_though_its_like_was_met_before(
     tmp_path: Path, dogs: Path, line: str, refused: str
 ) -> None:
-    from hqm.imports.log_answers import read_recordings
+    from hqm.imports.recordings import read_recordings
 
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": "q0", "response": "Yes", "run": 1}\n' + line)
@@ -362,7 +362,7 @@ def test_a_record_is_checked_though_its_like_was_met_before(
 
 
 def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, dogs: Path) -> None:
-    from hqm.imports.log_answers import read_recordings
+    from hqm.imports.recordings import read_recordings
 
     rows = [
         {"id": "q0", "response": "Yes"},

@@ -12,8 +12,9 @@ from PIL import Image
 
 import hqm
 from hqm.errors import AnswerError
-from hqm.imports.log_answers import LogSettings, Recording, read_recorded, take_logs
+from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
 from hqm.imports.match import asks_same, has_other_key, match_rows
+from hqm.imports.recordings import Recording
 from hqm.imports.row import Row
 from hqm.types import Form, Item, Response
 from tests.conftest import Run, write_benchmark

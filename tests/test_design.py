@@ -21,7 +21,7 @@ from hqm.cli import program
 from hqm.comparison.compare import compare_audits
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, read_prices, unit_prices
-from hqm.imports.log_answers import Recording
+from hqm.imports.recordings import Recording
 from hqm.psychometrics import (
     compare_studies,
     crossed_components,

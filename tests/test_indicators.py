@@ -15,7 +15,7 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import Policy
-from hqm.imports.log_answers import Recording
+from hqm.imports.recordings import Recording
 from hqm.indicators import Case, Indicator, case, comparisons
 from hqm.indicators import indicator as of_indicators
 from hqm.indicators.indicator import all_indicators

@@ -304,7 +304,9 @@ def test_llava_1_5_on_pope_joins_by_the_question_file_beside(logs: Path) -> None
 # --- files into runs ---
 
 
-def test_several_files_become_runs_and_a_copy_is_noticed(dogs: Path, tmp_path: Path) -> None:
+def test_files_of_one_model_are_respondents_or_runs_and_a_copy_is_noticed(
+    dogs: Path, tmp_path: Path
+) -> None:
     benchmark = load(str(dogs))
     forms = {"original": benchmark.original}
 
@@ -319,11 +321,19 @@ def test_several_files_become_runs_and_a_copy_is_noticed(dogs: Path, tmp_path: P
     shutil.copy(first, tmp_path / "c.jsonl")
     import_result = take_logs(forms, [first, second_log, tmp_path / "c.jsonl"])
     assert [(r.respondent, r.run, len(r.answers)) for r in import_result.recordings] == [
-        ("m", 0, 12),
-        ("m", 1, 12),
+        ("m a", 0, 12),
+        ("m b", 0, 12),
     ]
-    assert len(import_result.notes) == 1
     assert "byte for byte" in import_result.notes[0]
+    said = "\n".join(import_result.notes)
+    assert tells(said, "door.files", respondent="m", n=2, names="m a and m b")
+    as_runs = take_logs(forms, [first, second_log], LogSettings(files="runs"))
+    assert [(r.respondent, r.run) for r in as_runs.recordings] == [("m", 0), ("m", 1)]
+    # the names of files may say that they are runs
+    for path, name in ((first, "m-run1.jsonl"), (second_log, "m-run2.jsonl")):
+        shutil.copy(path, tmp_path / name)
+    by_name = take_logs(forms, [tmp_path / "m-run1.jsonl", tmp_path / "m-run2.jsonl"])
+    assert [(r.respondent, r.run) for r in by_name.recordings] == [("m", 0), ("m", 1)]
     renamed = take_logs(forms, [first], LogSettings(respondent="other", run=3))
     assert (renamed.recordings[0].respondent, renamed.recordings[0].run) == ("other", 3)
 

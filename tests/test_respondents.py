@@ -437,7 +437,7 @@ def test_a_key_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recorded_answers_are_read_as_exported(
     dogs: Path, tmp_path: Path, make_benchmark: Callable[..., Path]
 ) -> None:
-    from hqm.imports.log_answers import read_recordings
+    from hqm.imports.recordings import read_recordings
 
     forms = {"original": hqm.load(str(dogs)).original}
     path = tmp_path / "answers.jsonl"

@@ -9,6 +9,7 @@ import pytest
 import hqm
 from hqm.commands.option_decorators import read_command_settings, read_settings
 from hqm.commands.options import OPTIONS, RunOptions
+from hqm.types import FileRole
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
 
@@ -56,6 +57,7 @@ def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
         str: "a",
         str | None: "a",
         bool: True,
+        FileRole: "runs",
     }
     for name in sorted(SETTINGS):
         kind = OPTIONS[name].keyword.annotation

@@ -15,7 +15,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import first_record, read_records
 from hqm.forms import tag_cache
-from hqm.imports.log_answers import read_recordings
+from hqm.imports.recordings import read_recordings
 from hqm.psychometrics.inference.significance import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all

@@ -18,7 +18,8 @@ from hqm.benchmark.items import select_part
 from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
-from hqm.imports.log_answers import ItemAnswers, LogSettings, other_keys_note, take_logs
+from hqm.imports.log_answers import LogSettings, take_logs
+from hqm.imports.recordings import ItemAnswers, other_keys_note
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DesignError
-from hqm.imports.log_answers import Recording
+from hqm.imports.recordings import Recording
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
 from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite

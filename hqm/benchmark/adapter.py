@@ -28,7 +28,7 @@ from hqm.files.records import read_json, read_text
 from hqm.forms.grammar import is_negated
 from hqm.forms.wording import render_options
 from hqm.imports.human_labels import read_criterion
-from hqm.imports.log_answers import Recording, read_answers
+from hqm.imports.recordings import Recording, read_answers
 from hqm.imports.row import Replies, Row
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser

@@ -9,7 +9,8 @@ from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_records, required_field
+from hqm.files.records import required_field
+from hqm.imports.intake import refuse_twice, take_rows
 from hqm.imports.match import check_questions, match_rows
 from hqm.imports.row import QUESTIONS, Row, first_text, ids_in
 from hqm.signature import digest_file
@@ -96,7 +97,7 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
     targets: dict[str, Any] = {}
     omitted: list[str] = []
     for file in files:
-        records = read_records(file)
+        records = take_rows(file, names=()).records
         if records and "item" in records[0]:
             file_targets, file_omitted = _by_item(records, form, benchmark.spelled, file)
         else:
@@ -133,9 +134,7 @@ def _by_item(
                 remedy="Check that the key belongs to it.",
             )
         if key in targets or key in omitted:
-            raise DataError(
-                f"the item {key!r} stands twice", location=location, remedy="Keep one of the two."
-            )
+            refuse_twice(f"the item {key!r} stands", location)
         if str(record.get("mark") or "").strip():
             value = _marked_target(record, form.by_id[key], location)
         else:

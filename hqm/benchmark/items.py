@@ -13,8 +13,9 @@ from typing import Any
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import located_records, required_field
-from hqm.text import check_address, plain_name
+from hqm.files.records import required_field
+from hqm.imports.intake import check_letters, take_rows
+from hqm.text import check_address, look_of
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
 _SYNONYMS = {"count": "counting", "number": "counting", "state": "attribute", "text": "ocr"}
@@ -38,9 +39,12 @@ def read_items(card: Card, data: Path) -> Form:
     path = data / card.data.items
     items: list[Item] = []
     ids: dict[str, str] = {}
-    for location, record in located_records(path, card.data.encoding):
+    intake = take_rows(
+        path, encoding=card.data.encoding, names=(), headings=_mapped_names(card.fields)
+    )
+    for location, record in intake.located():
         item = item_of(record, card, location)
-        plain_id = plain_name(item.id)
+        plain_id = look_of(item.id)
         if plain_id in ids:
             raise DataError(
                 id_twice(ids[plain_id], item.id),
@@ -179,6 +183,7 @@ def _options(value: Any, name: str, location: str) -> tuple[str, ...]:
             location=location,
             remedy=f"Keep at most {len(LETTERS)} options.",
         )
+    check_letters(options, location)
     return options
 
 

@@ -22,8 +22,9 @@ from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
+from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
-from hqm.imports.match import normalised, picture_key
+from hqm.imports.match import has_other_key, normalised, picture_key, summarize_rows
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import UNIT, Metric, mean_of
 from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Task, Verdict
@@ -285,7 +286,7 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
     joined = _merge_judges(logs)
-    keyed = _with_keys(
+    keyed, notes_on_keys = _with_keys(
         [replace(log, rows=_merge_judge_rows(rows)) for log, rows in _number_runs_from_zero(joined)]
     )
     first_form = _first_form(keyed)
@@ -298,7 +299,8 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
         for log in keyed
     ]
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
-    benchmark = LogBenchmark(card, forms, matched, metrics, (*_notes(keyed), *equal))
+    notes = (*notes_on_keys, *_notes(keyed), *equal, *_notes_on_targets(forms[0], metrics))
+    benchmark = LogBenchmark(card, forms, matched, metrics, notes)
     if benchmark.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
@@ -395,33 +397,83 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
 
 
 Key = Callable[[Row, int], str]
-_KEYS: tuple[Key, ...] = (
-    lambda row, _: row.id,
-    lambda row, _: f"{row.id}/{','.join(row.parts)}" if row.ids and row.parts else "",
-    lambda row, _: "" if row.position is None else str(row.position),
-    lambda row, _: f"{picture_key(row.image)} {normalised(row.question)}" if row.question else "",
-    lambda _, number: f"row{number}",
-)
+_KEYS: Mapping[str, Key] = {
+    "id": lambda row, _: row.id,
+    "id and category": lambda row, _: (
+        f"{row.id}/{','.join(row.parts)}" if row.ids and row.parts else ""
+    ),
+    "row number in the tool's data": lambda row, _: (
+        "" if row.position is None else str(row.position)
+    ),
+    "picture and question": lambda row, _: (
+        f"{picture_key(row.image)} {normalised(row.question)}" if row.question else ""
+    ),
+    "row number": lambda _, number: f"row{number}",
+}
 """Keys that may identify a question, the most specific first."""
 
 
-def _with_keys(logs: Sequence[Log]) -> list[Log]:
-    """The logs with one id for every row: the first kind that every row has, and that no two rows
-    of one administration share.
+def _with_keys(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
+    """The logs with one id for every row, and a note where it is no id of the rows.
+
+    It is the first kind of key that every row has, and that no two rows of one administration
+    share. Of a table, ids that stand twice are refused: another key would make other items.
+
+    Raises
+    ------
+    AnswerError
+        An item of a table is answered twice in one run.
     """
-    for key in _KEYS:
+    if all(log.tool == TABLE for log in logs):
+        _check_answered_once(logs)
+    key_name, keyed = "", []
+    for name, key in _KEYS.items():
+        key_name = name
         keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
         if all(_is_unique_key(rows) for rows in keyed):
             break
-    return [
+    has_ids = all(row.ids for log in logs for row in log.rows)
+    notes = []
+    if key_name != "id" and has_ids:
+        notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
+    with_ids = [
         replace(
             log,
             rows=tuple(
-                replace(row, ids=(name,), own_ids=True, position=None) for row, name in rows
+                replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows
             ),
         )
         for log, rows in zip(logs, keyed, strict=True)
     ]
+    return with_ids, notes
+
+
+def _check_answered_once(logs: Sequence[Log]) -> None:
+    """Refuse a table in which a respondent answers an item twice in one run."""
+    for log in logs:
+        by_id = all(row.ids for row in log.rows)
+        key = _KEYS["id"] if by_id else _KEYS["picture and question"]
+        if by_id and all(row.parts for row in log.rows):
+            key = _KEYS["id and category"]
+        units = []
+        for number, row in enumerate(log.rows):
+            item = key(row, number)
+            if item:
+                units.append((item, row.respondent, row.form, row.run, row.judge, row.asking))
+        repeated = find_repeated(units)
+        if repeated is None:
+            continue
+        if len(units) < len(log.rows):
+            continue  # rows that say nothing of their question are counted
+        first, second = (log.rows[i] for i in repeated)
+        item = first.id if by_id else repr(first.question[:60])
+        refuse_twice(
+            f"{item} of {first.respondent} is answered",
+            second.place,
+            first.place,
+            "Keep one of the two; or say what tells them apart: --columns run=NAME, or"
+            " --columns item=NAME.",
+        )
 
 
 def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
@@ -436,14 +488,18 @@ def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
     """Form -> its items, each from the first row about it, with what further rows add."""
     rows: dict[str, dict[str, Row]] = {ORIGINAL: {}}
     names: dict[str, set[str]] = defaultdict(set)
+    other_keys: list[tuple[Row, Row]] = []
     for log in logs:
         for row in log.rows:
             form_rows = rows.setdefault(_form_name(row, first_form), {})
             before = form_rows.get(row.id)
             form_rows[row.id] = row if before is None else _filled(before, row)
             names[row.id] |= row.scores.keys()
+            if before is not None and row.key and before.key and row.key != before.key:
+                other_keys.append((before, row))
     all_rows = [row for form_rows in rows.values() for row in form_rows.values()]
     task = _task(all_rows)
+    _check_one_key(other_keys, task)
     types = {",".join(row.parts) for row in all_rows}
     # one label for all is no type, and very many are rather names of items
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
@@ -456,6 +512,21 @@ def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
         for form, form_rows in rows.items()
         if form_rows
     }
+
+
+def _check_one_key(pairs: Sequence[tuple[Row, Row]], task: Task) -> None:
+    """Refuse rows that name different right answers of one question; short answers may be worded
+    in several ways.
+    """
+    for first, second in pairs:
+        item = _item(first, task, False, ())
+        if item.task in ("yes_no", "choice") and has_other_key(second, item):
+            raise AnswerError(
+                f"{first.id} has two right answers: {first.key!r:.80} in {first.record}, and"
+                f" {second.key!r:.80}",
+                location=second.place,
+                remedy="Write the same right answer in all rows of a question.",
+            )
 
 
 def _filled(first: Row, second: Row) -> Row:
@@ -575,6 +646,14 @@ def _metric(
         scale=UNIT if is_unit_interval else (None, None),
         count=_count(name),
     )
+
+
+def _notes_on_targets(form: Form, metrics: Sequence[Metric]) -> Iterator[str]:
+    """A note on the items without a right answer, where others have one and it is asked for."""
+    without = [item.id for item in form.items if item.target in (None, "")]
+    if not metrics and 0 < len(without) < len(form):
+        count = "1 item has" if len(without) == 1 else f"{len(without)} items have"
+        yield f"{count} no right answer and no score: {summarize_rows(without)}"
 
 
 def _notes(logs: Sequence[Log]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.benchmark.card import Card
 from hqm.benchmark.items import id_twice, item_of, item_type, option_letter
@@ -16,7 +16,8 @@ from hqm.errors import DataError
 from hqm.files.cache import is_url
 from hqm.files.records import parse_value
 from hqm.imports.answer_table import columns_by_field
-from hqm.text import plain_name
+from hqm.imports.intake import check_letters, check_right_option
+from hqm.text import look_of
 from hqm.types import HALLUCINATION_TYPES, LETTERS, Task
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -201,16 +202,14 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 """The spellings of yes and no where `--task` says yes_no; else only the words themselves count."""
 
 
-@dataclass(frozen=True, slots=True)
-class RightAnswer:
+class RightAnswer(NamedTuple):
     """The right answer of one question, and its options."""
 
     target: Any
     options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RightAnswers:
+class RightAnswers(NamedTuple):
     """The right answers of all questions, and their task."""
 
     task: Task
@@ -249,6 +248,7 @@ def answers_of(
                 letter = letter_of(
                     target, listed, names, zero_based, location, _options_location(row, choice)
                 )
+                check_right_option(listed, letter, location)
                 right_answer = RightAnswer(letter, listed)
             elif target in (None, "", []) and chosen_task == "vqa":
                 raise DataError(
@@ -366,7 +366,7 @@ def _options(
                 remedy="Write a text for every option.",
             )
         options.append(str(option).strip())
-    return _check_count(tuple(options), location), names
+    return _check_options(tuple(options), location), names
 
 
 def _lettered_options(
@@ -385,18 +385,19 @@ def _lettered_options(
                 location=f"{row.location}, column {letter!r}",
                 remedy="Fill it, or move the others up.",
             )
-    return _check_count(
+    return _check_options(
         tuple(str(cell[letter]) for letter in filled), _options_location(row, choice)
     )
 
 
-def _check_count(options: tuple[str, ...], location: str) -> tuple[str, ...]:
+def _check_options(options: tuple[str, ...], location: str) -> tuple[str, ...]:
     if len(options) > len(LETTERS):
         raise DataError(
             f"there are {len(options)} options, and {len(LETTERS)} letters to name them",
             location=location,
             remedy=f"Keep at most {len(LETTERS)}.",
         )
+    check_letters(options, location)
     return options
 
 
@@ -473,11 +474,6 @@ def letter_of(
 
 
 # --- the items of a new benchmark ---
-#
-# Read from a source and checked before anything is kept.
-#
-# Whatever is wrong ends the reading with one sentence that names the file, the row, the column
-# and the remedy.
 
 MAX_CELL_CHARS = 1_000_000
 """Characters of a question or an answer at most: more is a picture in the wrong column."""
@@ -773,7 +769,7 @@ def _give_ids(
     for draft in drafts:
         key = draft.fields["id"]
         with faults.collect(draft.row):
-            look = plain_name(key)
+            look = look_of(key)
             if look in first:
                 raise DataError(
                     f"{id_twice(first[look].fields['id'], key):.200}; the first is in"

@@ -27,6 +27,7 @@ from hqm.files.datasets import (
 )
 from hqm.files.images import ImageSource, check_content
 from hqm.files.records import Table, open_table, parse_value
+from hqm.imports.intake import is_heading, refuse_heading
 from hqm.text import check_address
 
 
@@ -123,6 +124,8 @@ class Source:
                     remedy="Give all files the same columns.",
                 )
             for location, cells in file.table.rows(columns):
+                if is_heading(cells):
+                    refuse_heading(location)
                 yield SourceRow(location, cells, file.split, file.folder)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import located_records, read_text, required_field
-from hqm.imports.log_answers import ItemAnswers
 from hqm.imports.match import check_questions
+from hqm.imports.recordings import ItemAnswers
 from hqm.imports.row import answer_text
 from hqm.types import Form, Item, Response
 

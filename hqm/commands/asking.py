@@ -132,7 +132,11 @@ def audit(
     output = options.output
     judged = bool(options.judging.judgements)
     chosen_benchmarks = benchmarks_named(
-        benchmarks, columns, partial=options.answering.partial, judged=judged
+        benchmarks,
+        columns,
+        partial=options.answering.partial,
+        judged=judged,
+        files=options.answering.files,
     )
     names = [
         benchmark if isinstance(benchmark, str) else benchmark.name

@@ -37,6 +37,8 @@ from hqm.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hqm.types import FileRole
+
 # A script that is no module of its own cannot start worker processes.
 SCRIPT_DEFAULTS: dict[str, Any] = {"workers": 1}
 
@@ -327,6 +329,7 @@ def from_logs(
     *,
     partial: bool = False,
     judged: bool = False,
+    files: FileRole = "respondents",
 ) -> list[LogBenchmark]:
     """The benchmarks of logs that other tools wrote, or of a table of answers or scores.
 
@@ -340,6 +343,8 @@ def from_logs(
         Whether rows that contradict others are left out.
     judged
         Whether judgements of the answers are given to the audit.
+    files
+        What several files of one model about the same items are, where they do not say it.
 
     Examples
     --------
@@ -349,7 +354,7 @@ def from_logs(
     >>> [metric.name for metric in made.metrics], len(made.original), len(made.included_recordings)
     (['f1'], 2, 2)
     """
-    settings = LogSettings(partial=partial, judged=judged)
+    settings = LogSettings(partial=partial, judged=judged, files=files)
     if isinstance(logs, (str, Path, Sequence)):
         paths = [logs] if isinstance(logs, (str, Path)) else logs
         return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
@@ -381,7 +386,11 @@ def _load_full(
     ):
         judged = bool(options.judging.judgements)
         log_benchmarks = from_logs(
-            benchmark, columns, partial=options.answering.partial, judged=judged
+            benchmark,
+            columns,
+            partial=options.answering.partial,
+            judged=judged,
+            files=options.answering.files,
         )
         if len(log_benchmarks) > 1:
             names = ", ".join(log_benchmark.name for log_benchmark in log_benchmarks)

@@ -21,7 +21,7 @@ import typer
 
 from hqm.errors import UsageError
 from hqm.respondents.kinds import KINDS
-from hqm.types import ORIGINAL, PARALLEL, Task, is_scale
+from hqm.types import ORIGINAL, PARALLEL, FileRole, Task, is_scale
 
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Scoring
@@ -266,6 +266,13 @@ class AnsweringOptions:
             help="Leave out rows of logs and judgements that match no item.",
         ),
     ] = False
+    files: Annotated[
+        FileRole,
+        Setting(
+            "What several files of one model about the same items are, where they do not say it:"
+            " respondents (named by the files), or runs."
+        ),
+    ] = "respondents"
     families: Annotated[
         Path | None,
         typer.Option(

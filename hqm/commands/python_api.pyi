@@ -13,6 +13,7 @@ from hqm.commands.run_plan import Plan
 from hqm.comparison.measures import Comparison
 from hqm.decisions.short_form_folder import Shortened
 from hqm.store.database import Store
+from hqm.types import FileRole
 
 def audit(
     benchmark: Evidence | Benchmark | str | Path | DataFrame,
@@ -29,6 +30,7 @@ def audit(
     allow_private_images: bool = ...,
     respondents: str | Sequence[str] = ...,
     partial: bool = ...,
+    files: FileRole = ...,
     families: str | Path | None = ...,
     runs: int = ...,
     blind: bool = ...,
@@ -89,6 +91,7 @@ def evidence_of(
     allow_private_images: bool = ...,
     respondents: str | Sequence[str] = ...,
     partial: bool = ...,
+    files: FileRole = ...,
     families: str | Path | None = ...,
     runs: int = ...,
     blind: bool = ...,
@@ -149,6 +152,7 @@ def run(
     allow_private_images: bool = ...,
     recorded: str | Path | Sequence[str | Path] = ...,
     partial: bool = ...,
+    files: FileRole = ...,
     families: str | Path | None = ...,
     runs: int = ...,
     blind: bool = ...,
@@ -202,6 +206,7 @@ def plan(
     allow_private_images: bool = ...,
     recorded: str | Path | Sequence[str | Path] = ...,
     partial: bool = ...,
+    files: FileRole = ...,
     families: str | Path | None = ...,
     runs: int = ...,
     blind: bool = ...,

@@ -317,7 +317,7 @@ def _hand_over(name: str, tool: str, path: Path | None, options: RunOptions) -> 
 # --- hqm import ---
 
 
-@with_options("part", "data", "scoring", "parser", "partial", "as_json", "no_wait")
+@with_options("part", "data", "scoring", "parser", "partial", "files", "as_json", "no_wait")
 def import_(
     *,
     files: Annotated[
@@ -387,7 +387,8 @@ def import_(
     from hqm.imports.log_answers import LogSettings
 
     if benchmark is not None:
-        settings = LogSettings(source, respondent, run, options.answering.partial)
+        answering = options.answering
+        settings = LogSettings(source, respondent, run, answering.partial, files=answering.files)
         _import_logs(benchmark, files, store, settings, options)
         return
     if (source, respondent, run, options.answering.partial) != ("auto", None, None, False):

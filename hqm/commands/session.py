@@ -35,13 +35,8 @@ from hqm.commands.record import record_of, study_costs
 from hqm.commands.session_judges import SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.forms.make_forms import read_form
-from hqm.imports.log_answers import (
-    ImportedLogs,
-    LogSettings,
-    Recording,
-    perfect_respondents,
-    read_recorded,
-)
+from hqm.imports.log_answers import ImportedLogs, LogSettings, read_recorded
+from hqm.imports.recordings import Recording, perfect_respondents
 from hqm.indicators.flags import length_confound
 from hqm.labels.people_labels import LEVELS, POOLS, STALES
 from hqm.respondents import make_respondent
@@ -129,7 +124,7 @@ class Session:
         self._costs: dict[str, dict[str, Any]] = {}
 
         # what came from files, for those who print or store it
-        self.logs = LogSettings(partial=options.answering.partial)
+        self.logs = LogSettings(partial=options.answering.partial, files=options.answering.files)
         self.notes: list[str] = []
         """Sentences for the user about the files that were read."""
         self.imported_answers: dict[str, ImportedLogs] = {}

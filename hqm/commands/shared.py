@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
     from hqm.store.database import Store
+    from hqm.types import FileRole
 
 
 AUDIT = "audit.json"
@@ -169,6 +170,7 @@ def benchmarks_named(
     *,
     partial: bool = False,
     judged: bool = False,
+    files: FileRole = "respondents",
 ) -> list[str | LogBenchmark]:
     """The names of benchmarks as they are; in place of files and folders of logs the benchmarks
     that are made from them.
@@ -191,7 +193,9 @@ def benchmarks_named(
 
     with waiting("reading the logs"):
         read = read_logs(logs, columns=parse_table_columns([columns] if columns else []))
-        log_benchmarks = benchmarks_of_logs(read, LogSettings(partial=partial, judged=judged))
+        log_benchmarks = benchmarks_of_logs(
+            read, LogSettings(partial=partial, judged=judged, files=files)
+        )
     return [*(name for name in names if not is_log(name)), *log_benchmarks]
 
 

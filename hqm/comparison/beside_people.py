@@ -15,9 +15,11 @@ import numpy as np
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
-from hqm.files.records import located_records, required_field
+from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN
-from hqm.imports.log_answers import LogSettings, Recording, read_recorded
+from hqm.imports.intake import check_scale, refuse_twice, take_rows
+from hqm.imports.log_answers import LogSettings, read_recorded
+from hqm.imports.recordings import Recording
 from hqm.imports.row import name_in
 from hqm.psychometrics import metrics_beside_people
 from hqm.psychometrics.validity.criterion import MetricsBesidePeople
@@ -39,7 +41,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
         A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
     rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
-    for location, row in located_records(path):
+    for location, row in take_rows(path).located():
         for name in _KEY_COLUMNS:
             required_field(row, name, location)
         answer = (name_in(row, "item", location), name_in(row, "respondent", location))
@@ -50,11 +52,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
                 remedy="Write both in every row.",
             )
         if answer in rows:
-            raise DataError(
-                f"the answer of {answer[1]!r} to {answer[0]!r} stands twice",
-                location=location,
-                remedy="Keep one row for each answer.",
-            )
+            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} stands", location)
         rows[answer] = location, row
     scores: dict[str, dict[Answer, float]] = {}
     for name in sorted(
@@ -71,6 +69,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
+        check_scale(name, scores[name].values(), str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",

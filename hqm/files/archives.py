@@ -148,13 +148,24 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
         with zipfile.ZipFile(path) as archive:
             check_unfolding(archive, path)
         with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
-            sheet = book.worksheets[0]
-            # a sheet that claims more columns than it has would fill every row with empty cells
-            sheet.reset_dimensions()
-            rows = [*islice(sheet.iter_rows(values_only=True), _SHEET_ROWS + 1)]
+            sheets: dict[str, list[tuple[Any, ...]]] = {}
+            for sheet in book.worksheets:
+                # a sheet that claims more columns than it has would fill every row with empty cells
+                sheet.reset_dimensions()
+                rows = [*islice(sheet.iter_rows(values_only=True), _SHEET_ROWS + 1)]
+                if any(cell is not None for row in rows for cell in row):
+                    sheets[sheet.title] = rows
     # entities that unfold without end, as of a file that means harm, are a ParseError
     except (*ZIP_ERRORS, KeyError, TypeError, AttributeError, IndexError, ParseError) as error:
         raise DataError(f"it is no Excel sheet: {error}", location=str(path)) from None
+    if len(sheets) > 1:
+        titles = ", ".join(map(repr, islice(sheets, 5)))
+        raise DataError(
+            f"it has {len(sheets)} sheets with cells ({titles}), and one is read",
+            location=str(path),
+            remedy="Keep the one that is meant, or save it as CSV.",
+        )
+    rows = next(iter(sheets.values()), [])
     if len(rows) > _SHEET_ROWS:
         raise DataError(
             f"it has more than {_SHEET_ROWS:,} rows, as no sheet has", location=str(path)

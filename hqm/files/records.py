@@ -23,12 +23,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Protocol, TextIO, get_args
 
 from pydantic import BaseModel
 
 from hqm.errors import DataError, meant
+from hqm.files.dialect import delimiter_of, encoding_of
 from hqm.files.whole import write_text
 from hqm.text import unique_columns
 
@@ -117,7 +118,8 @@ def check_is_file(path: Path) -> None:
 
 def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     """The text of a file, its byte-order mark removed; of a missing file, that of the file with
-    `.gz` behind its name. What gzip packed is unpacked.
+    `.gz` behind its name. What gzip packed is unpacked. A byte-order mark of UTF-16 or UTF-32 goes
+    before the encoding.
 
     Raises
     ------
@@ -129,7 +131,9 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     try:
         gzip_path = path.with_name(f"{path.name}.gz")
         raw = (gzip_path if gzip_path.is_file() and not path.exists() else path).read_bytes()
-        text = (_gunzip(raw, path) if raw[:2] == _GZIP else raw).decode(encoding)
+        raw = _gunzip(raw, path) if raw[:2] == _GZIP else raw
+        encoding = encoding_of(raw, encoding)
+        text = raw.decode(encoding)
     except FileNotFoundError:
         raise DataError(
             "there is no such file",
@@ -239,7 +243,7 @@ def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _complete_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
-    for line, row in csv_rows(text, str(path), "\t" if path.suffix.lower() == ".tsv" else ","):
+    for line, row in csv_rows(text, str(path)):
         if None in row or None in row.values():
             raise DataError(
                 f"the row does not have {len(row.keys() - {None})} fields",
@@ -248,13 +252,12 @@ def _complete_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def csv_rows(
-    text: str, location: str, delimiter: str = ","
-) -> Iterator[tuple[int, dict[Any, Any]]]:
+def csv_rows(text: str, location: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     """The rows of a CSV text, each with its first line; a row of another length than the heading
     holds None.
     """
     lines = _Lines(io.StringIO(text, newline=""), location)
+    delimiter = delimiter_of(text, PurePath(location.removesuffix(".gz")).suffix)
     rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
     names = [name.strip() for name in heading]
@@ -467,7 +470,7 @@ def open_table(path: Path, label: str = "") -> Table:
 
 @dataclass(frozen=True)
 class TextTable:
-    """Text with a heading and commas, semicolons or tabs between the cells, quoted as Python's
+    """Text with a heading and commas, semicolons, tabs or | between the cells, quoted as Python's
     `csv` and pandas write it.
     """
 
@@ -478,11 +481,8 @@ class TextTable:
 
     @cached_property
     def _delimiter(self) -> str:
-        if self.path.suffix.lower() == ".tsv":
-            return "\t"
         with self._opened() as file:
-            heading = file.readline(1 << 20)
-        return max(",;\t", key=heading.count)
+            return delimiter_of(file.read(1 << 16), self.path.suffix)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -515,14 +515,12 @@ class TextTable:
     def _opened(self) -> TextIO:
         try:
             with self.path.open("rb") as raw:
-                byte_order_mark = raw.read(2)
-            if byte_order_mark in (b"\xff\xfe", b"\xfe\xff"):
-                raise DataError(
-                    "it is UTF-16, not UTF-8", location=self.label, remedy="Save the file as UTF-8."
-                )
+                encoding = encoding_of(raw.read(4), "utf-8-sig")
+            if encoding != "utf-8-sig":
+                return io.StringIO(read_text(self.path), newline="")
             # bytes that are no UTF-8 come through as lone surrogates, so that the cell that has
             # them can be named
-            return self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+            return self.path.open(encoding=encoding, errors="surrogateescape", newline="")
         except OSError as error:
             raise DataError(f"it cannot be read: {error.strerror}", location=self.label) from None
 

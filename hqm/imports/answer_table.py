@@ -4,6 +4,7 @@ tables of answers or scores, a row an answer or a row a respondent.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,23 +12,24 @@ from typing import Any
 
 from hqm.errors import AnswerError, UsageError
 from hqm.imports import row as fields
-from hqm.imports.row import Log, Row, answers_in, number, score_of
+from hqm.imports.intake import (
+    FIELDS,
+    RUNS,
+    Intake,
+    cell_texts,
+    check_scale,
+    describe_reading,
+    find_repeated,
+    is_number,
+    name_columns,
+    plain_heading,
+    plain_numbers,
+    take_rows,
+)
+from hqm.imports.row import SCORES, Log, Row, answers_in, number, score_of
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "model": fields.RESPONDENTS,
-    "item": fields.IDS,
-    "score": ("score",),
-    "run": ("run",),
-    "form": ("form",),
-    "judge": fields.JUDGES,
-    "cluster": fields.CLUSTERS,
-    "category": fields.PARTS,
-    "answer": fields.ANSWERS,
-    "target": fields.KEYS,
-    "question": fields.QUESTIONS,
-    "image": fields.IMAGES,
-    "options": ("options", "choices"),
-    "benchmark": fields.TASKS,
+    field: names for field, names in FIELDS.items() if field != "rater"
 }
 """The fields of a row of a table, and the names of columns that are taken for each."""
 TABLE = "a table of answers"
@@ -40,7 +42,7 @@ _KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names)
     "reason",
     "detail",
     "resolution",
-    "epoch",
+    *RUNS,
 }
 
 
@@ -140,34 +142,137 @@ def read_table(
     """
     chosen_columns = dict(columns or {})
     _check_columns(path, records, chosen_columns)
-    if not chosen_columns:
-        records = _of_object(records) or _of_wide(records) or records
-    scores = _score_columns(records, chosen_columns)
+    long_records = [] if chosen_columns else _of_object(records) or _of_wide(records)
+    intake = take_rows(
+        path, long_records or records, names=("model", "judge", "item"), columns=chosen_columns
+    )
+    records, run_column = _numbered_runs(intake, chosen_columns)
+    scores, other_numbers = _score_columns(records, chosen_columns)
+    records = _with_plain_numbers(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
+    labels = cell_texts(records, run_column)
     rows = []
     for i, record in enumerate(records):
-        fields_by_name = dict(record)
-        for field, column in chosen_columns.items():
-            if field != "score":
-                fields_by_name[COLUMNS[field][0]] = record[column]
-        known_scores = {}
-        for name in scores:
-            score = score_of(fields_by_name.get(name))
-            if score is not None:
-                known_scores[name] = score
-        if scores:
-            fields_by_name["score"] = next(iter(known_scores.values()), None)
-        row = Row.of(fields_by_name, f"{path}: record {i + 1}", position=i, score_alone=True)
-        rows.append(
-            replace(
-                row,
-                respondent=row.respondent or stem,
-                scores=known_scores,
-                position=None if row.ids and scores else row.position,
-            )
+        row = _row(record, scores, chosen_columns, f"{path}: record {i + 1}", i)
+        rows.append(replace(row, respondent=row.respondent or stem, run_label=labels[i]))
+    for name in scores:
+        check_scale(name, [row.scores[name] for row in rows if name in row.scores], path)
+    reading = _describe(intake, run_column, scores)
+    if long_records:
+        reading = "a respondent and an item in each row or column, and a score in each cell"
+    notes = [*intake.notes, f"read as {reading}"]
+    if other_numbers:
+        notes.append(f"the columns {name_columns(other_numbers)} are taken as no score")
+    return Log(path=path, tool="LLaVA" if is_llava else TABLE, rows=tuple(rows), notes=tuple(notes))
+
+
+def _row(
+    record: Mapping[str, Any],
+    scores: Sequence[str],
+    chosen_columns: Mapping[str, str],
+    location: str,
+    position: int,
+) -> Row:
+    """The row of a record, with its scores."""
+    fields_by_name = dict(record)
+    for field, column in chosen_columns.items():
+        if field not in ("score", "run"):
+            fields_by_name[COLUMNS[field][0]] = record[column]
+    known_scores = {}
+    for name in scores:
+        score = score_of(fields_by_name.get(name))
+        if score is not None:
+            known_scores[name] = score
+    if scores:
+        fields_by_name["score"] = next(iter(known_scores.values()), None)
+    row = Row.of(fields_by_name, location, position=position, score_alone=True)
+    return replace(row, scores=known_scores, position=None if row.ids and scores else position)
+
+
+def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
+    """Say which column of a table was read as which field."""
+    columns = dict(intake.columns)
+    columns.pop("run", None)
+    columns.pop("score", None)
+    if run_column:
+        columns["run"] = run_column
+    if scores:
+        columns["score"] = " and ".join(scores)
+    return describe_reading(columns)
+
+
+def _with_plain_numbers(
+    records: list[dict[str, Any]], scores: Sequence[str], path: str
+) -> list[dict[str, Any]]:
+    """Return the records with scores as numbers with a decimal point."""
+    for name in scores:
+        cells = plain_numbers(records, name, path)
+        if cells is not None:
+            pairs = zip(records, cells, strict=True)
+            records = [{**record, name: cell} for record, cell in pairs]
+    return records
+
+
+def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
+    """Return the column that says the run; empty where none does.
+
+    Raises
+    ------
+    AnswerError
+        Several columns may say it.
+    """
+    if "run" in chosen_columns:
+        return chosen_columns["run"]
+    first = intake.records[0] if intake.records else {}
+    candidates = [name for name in RUNS if name in first]
+    cells = [cell_texts(intake.records, name) for name in candidates]
+    n_values = [len(set(texts)) for texts in cells]
+    varying = [name for name, n in zip(candidates, n_values, strict=True) if n > 1]
+    # columns that say the same of every row are one reading
+    if len(varying) > 1 and len(set(zip(*cells, strict=True))) > max(n_values):
+        raise AnswerError(
+            f"the columns {name_columns(varying)} may each say the run",
+            location=intake.path,
+            remedy=f"Say which: --columns run={varying[0]}.",
         )
-    return Log(path=path, tool="LLaVA" if is_llava else TABLE, rows=tuple(rows))
+    return next(iter(varying or candidates), "")
+
+
+def _numbered_runs(
+    intake: Intake, chosen_columns: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the records with their runs counted from 0, and the column that says them; empty
+    where none does.
+    """
+    records, column = intake.records, _run_column(intake, chosen_columns)
+    if column in ("", "run"):
+        return records, column
+    cells = cell_texts(records, column)
+    unit_columns = [intake.columns.get(field, "") for field in ("model", "item", "form")]
+    units = zip(*[cell_texts(records, name) for name in unit_columns], strict=True)
+    if find_repeated(units) is None:
+        # every answer was drawn once, with a seed of its own
+        return [{**record, "run": 0} for record in records], column
+    labels = sorted(set(cells), key=_natural_order)
+    if len(labels) > MAX_RUNS:
+        raise AnswerError(
+            f"the column {column!r} would be {len(labels):,} runs",
+            location=intake.path,
+            remedy="Remove it, or say which column is the run: --columns run=NAME.",
+        )
+    numbers = {label: i for i, label in enumerate(labels)}
+    pairs = zip(records, cells, strict=True)
+    return [{**record, "run": numbers[cell]} for record, cell in pairs], column
+
+
+MAX_RUNS = 1000
+"""More runs than anybody records; a column with more values is a number of another kind."""
+
+
+def _natural_order(label: str) -> tuple[float, str]:
+    value = number(label)
+    return (math.inf if value is None else value, label)
 
 
 def _check_columns(
@@ -179,7 +284,7 @@ def _check_columns(
             raise AnswerError(
                 f"there is no column {column!r} for the field {field!r}",
                 location=path,
-                remedy=f"The columns are {', '.join(map(repr, records[0]))}.",
+                remedy=f"The columns are {name_columns(records[0])}.",
             )
 
 
@@ -212,30 +317,43 @@ def fields_lacking(
 
 def _score_columns(
     records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
-) -> list[str]:
-    """The columns of scores: the one that was said, else `score` and every other column of numbers
-    beside the fields of a row.
+) -> tuple[list[str], list[str]]:
+    """The columns of scores, and those of numbers that are none by their names.
+
+    It is the column that was said, else `score` and every other column of numbers beside the fields
+    of a row.
     """
     if not records:
-        return []
+        return [], []
     if "score" in chosen_columns:
-        return [chosen_columns["score"]]
+        return [chosen_columns["score"]], []
     first = records[0]
     has_fields = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
     if not chosen_columns and not has_fields and "score" not in first:
-        return []
+        return [], []
     other_columns = _KNOWN_COLUMNS.union(chosen_columns.values())
     further_columns = [name for name in first if name not in other_columns]
-    return [
+    numeric = [
         name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
     ]
+    scores = [name for name in numeric if not _NO_SCORE.search(plain_heading(name))]
+    # of several scores, one that is called so is the first
+    scores.sort(key=lambda name: plain_heading(name) not in SCORES)
+    return scores, [name for name in numeric if name not in scores]
+
+
+_NO_SCORE = re.compile(
+    r"(?:^|_)(?:seeds?|epochs?|runs?|trials?|temperature|top_[pk]|(?:max_|n_|num_)?(?:new_)?tokens"
+    r"|tokens_(?:in|out)|latency|duration|elapsed|seconds|time(?:stamp)?|cost|price|logprob"
+    r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
+)
+"""What the columns of numbers are called that say how an answer was given, not how good it is."""
 
 
 def _is_numeric(records: Sequence[Mapping[str, Any]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
-    cells = [record.get(column) for record in records]
-    filled = [cell for cell in cells if cell not in (None, "")]
-    return bool(filled) and all(number(cell) is not None for cell in filled)
+    filled = [cell for record in records if (cell := record.get(column)) not in (None, "")]
+    return bool(filled) and all(is_number(cell) for cell in filled)
 
 
 def _of_object(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

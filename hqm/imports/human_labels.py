@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hqm.errors import AnswerError
-from hqm.files.records import located_records, required_field
+from hqm.files.records import required_field
 from hqm.files.sheets import unguarded
+from hqm.imports.intake import HEADINGS, refuse_twice, take_rows
 from hqm.imports.match import match_rows
 from hqm.imports.row import ROLES, Row, count_in, first_field, name_in
 from hqm.signature import canonical_json
@@ -152,7 +153,7 @@ def read_criterion(
     # the names in a file of labels that a spreadsheet may have been shown
     records = [
         (location, dict(zip(record, map(unguarded, record.values()), strict=True)))
-        for location, record in located_records(path)
+        for location, record in take_rows(path, headings=HEADINGS.union(COLUMNS)).located()
     ]
     rows = [
         _row(record, location, respondents)
@@ -169,9 +170,9 @@ def read_criterion(
             raise AnswerError(f"the benchmark has no item {row.id!r}", location=row.place)
         key = (row.id, row.respondent, row.judge)
         if key in labels:
-            raise AnswerError(
-                f"{row.id!r} of {row.respondent!r} is labelled twice",
-                location=row.place,
+            refuse_twice(
+                f"{row.id!r} of {row.respondent!r} is labelled",
+                row.place,
                 remedy="Name who labelled in a field 'rater'.",
             )
         judge_name = f"{judge}{RATER}{row.judge}" if row.judge else judge

@@ -18,6 +18,7 @@ from typing import Literal, NoReturn
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import read_records
+from hqm.imports.intake import refuse_twice
 from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
 from hqm.types import LETTERS, Form, Item
 
@@ -86,7 +87,7 @@ def check_questions(
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
 
 
-def _check_keys(rows: Sequence[tuple[Row, Item]], path: Path) -> None:
+def check_keys(rows: Sequence[tuple[Row, Item]], path: Path | str) -> None:
     """Refuse yes/no and choice questions of which most rows name another right answer than the
     benchmark. A few are corrected keys.
     """
@@ -129,7 +130,7 @@ def check_rows(
         [(row.place, row.question, item) for row, item in rows if item.prompt], path, spelling
     )
     _check_pictures([(row, item) for row, item in rows if row.image], path)
-    _check_keys([(row, item) for row, item in rows if row.key], path)
+    check_keys([(row, item) for row, item in rows if row.key], path)
 
 
 def join_by_picture(
@@ -162,11 +163,7 @@ def join_by_picture(
 def join_once(joined: dict[str, Row], key: str, row: Row, remedy: str = "Keep one.") -> None:
     """Join a row to the item of an id, and refuse a second row about it."""
     if key in joined:
-        raise AnswerError(
-            f"{key} is answered twice, first in {joined[key].record}",
-            location=row.place,
-            remedy=remedy,
-        )
+        refuse_twice(f"{key} is answered", row.place, joined[key].place, remedy)
     joined[key] = row
 
 
@@ -360,23 +357,39 @@ class MatchReport:
 def has_other_key(row: Row, item: Item) -> bool:
     """Whether a row names another right answer than an item has; of options, in whatever order.
 
+    A right answer that the question cannot have is another one; a number may count options or be a
+    code, and says neither.
+
     >>> item = Item("1", "Is there a dog?", "yes_no", "yes")
-    >>> has_other_key(Row(place="", key="No"), item), has_other_key(Row(place="", key="Yes"), item)
-    (True, False)
+    >>> [has_other_key(Row(place="", key=key), item) for key in ("No", "Yes", "Maybe", "1", "")]
+    [True, False, True, False, False]
     """
-    key = normalised(row.key).rstrip(".")
+    key = normalised(_KEY_FRAME.sub("", row.key)).rstrip(".")
+    if not key:
+        return False
     if item.task == "yes_no":
-        return key in ("yes", "no") and key != item.target
+        key = {"true": "yes", "false": "no"}.get(key, key)
+        return key != item.target and _is_word(key)
     if item.task == "choice":
         right = _option(str(item.target), item.options)
-        stated_option = _option(row.key.strip(), row.options or item.options)
-        return bool(right and stated_option) and right != stated_option
+        stated_option = _option(_KEY_FRAME.sub("", row.key.strip()), row.options or item.options)
+        if not right or not stated_option:
+            return bool(right) and _is_word(key)
+        return right != stated_option
     return (
         item.task == "vqa"
         and isinstance(item.target, str)
-        and key != ""
         and key != normalised(item.target).rstrip(".")
     )
+
+
+_KEY_FRAME = re.compile(r"""^[\s(\['"]+|[\s)\]'":.]+$""")
+"""What tools write around a right answer: `(A)`, `A.`, `['yes']`."""
+
+
+def _is_word(key: str) -> bool:
+    """Whether a right answer is a word or several, and neither a number nor a list."""
+    return key.replace(" ", "").isalpha()
 
 
 def _option(key: str, options: Sequence[str]) -> str:
@@ -384,7 +397,12 @@ def _option(key: str, options: Sequence[str]) -> str:
     texts = [normalised(option) for option in options]
     if key in LETTERS[: len(texts)]:
         return texts[LETTERS.index(key)]
-    return normalised(key) if normalised(key) in texts else ""
+    if normalised(key) in texts:
+        return normalised(key)
+    lettered = re.fullmatch(r"(?s)([A-Z])\s*[.):]\s*(.+)", key)
+    if lettered and normalised(lettered[2]) == _option(lettered[1], options):
+        return normalised(lettered[2])
+    return ""
 
 
 def summarize_rows(records: Sequence[str]) -> str:

@@ -117,6 +117,8 @@ class Row:
     form: str = ""
     run: int = 0
     """The run of the answer."""
+    run_label: str = ""
+    """What the row calls its run; empty where it says nothing of runs."""
     answer: Response | None = None
     """The answer; of a judgement the one that was judged, where the row has it."""
     score: float | None = None
@@ -490,7 +492,7 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
-_SCORES = (
+SCORES = (
     "score",
     "correct",
     "is_correct",
@@ -517,7 +519,7 @@ def score_of(value: Any) -> float | None:
     """
     if not isinstance(value, Mapping):
         return number(value)
-    for name in _SCORES:
+    for name in SCORES:
         if (score := number(value.get(name))) is not None:
             return score
     read = next((value[name] for name in _READ if name in value), None)

@@ -8,6 +8,7 @@ the judgement came out: the judge's raw `reply`, which the benchmark's own proce
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
+from hqm.imports.intake import check_scale, find_contradiction, rename_headings, take_rows
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
     ANSWERS,
@@ -40,11 +42,12 @@ from hqm.imports.row import (
     form_of,
     ids_in,
     no_field,
+    number,
     parts_in,
     require_choice,
     whole_reply,
 )
-from hqm.judges.file_judge import JudgementSet, scale_maximum
+from hqm.judges.file_judge import JudgementSet, scale_maximum, share_right
 from hqm.signature import digest_file
 from hqm.text import check_name
 from hqm.types import ORIGINAL, Form, Response
@@ -550,12 +553,10 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     judged = [row for row in log.rows if row.judge] if log is not None else []
     if judged:
         return [replace(row, judgement=_score_output(row)) for row in judged]
-    try:
-        records = read_records(path)
-    except DataError:
-        # a release's own shape, such as a list of texts; its reader says what is wrong with it
-        records = []
+    records = _plain_records(path)
     if records and any(name in records[0] for name in (*_MARK_FIELDS, *_REPLY_FIELDS)):
+        records = take_rows(path, records).records
+        _check_marks(records, str(path))
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
     if records and "label" in records[0] and "item" in records[0]:
         raise AnswerError(
@@ -581,16 +582,62 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     return rows
 
 
+def _plain_records(path: Path) -> list[dict[str, Any]]:
+    """The records of a file in the plain layout, its columns named in lower case; none of a
+    release's own shape, such as a list of texts, whose reader says what is wrong with it.
+    """
+    try:
+        return rename_headings(read_records(path))
+    except DataError:
+        return []
+
+
+def _check_marks(records: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Refuse verdicts and scores of one judgement that contradict each other, and marks on two
+    scales.
+
+    Two columns agree where they order the judgements alike, and are equal where both are 0 and 1.
+    """
+    marks: dict[str, list[float]] = {}
+    for name in _MARK_FIELDS:
+        numbers = [_mark_number(record.get(name)) for record in records]
+        if any(map(_is_known, numbers)):
+            marks[name] = numbers
+            check_scale(name, filter(_is_known, numbers), path)
+    first, *others = marks or [""]
+    for other in others:
+        index = find_contradiction(marks[first], marks[other])
+        if index is not None:
+            record = records[index]
+            raise AnswerError(
+                f"{first} {record[first]!r:.40} and {other} {record[other]!r:.40} contradict each"
+                " other",
+                location=f"{path}: record {index + 1}",
+                remedy="Keep the column that is meant.",
+            )
+
+
+def _mark_number(mark: Any) -> float:
+    """A mark as a number; NaN where it is none."""
+    if mark in (None, ""):
+        return math.nan
+    value = number(mark)
+    if value is None:
+        value = share_right(str(mark))
+    return math.nan if value is None else value
+
+
+def _is_known(value: float) -> bool:
+    return not math.isnan(value)
+
+
 def _score_output(row: Row) -> JudgeOutput:
     return JudgeOutput(mark="" if row.score is None else f"{row.score:g}")
 
 
 def has_marks(path: Path) -> bool:
     """Whether a file has verdicts or scores in the plain layout, and no raw replies."""
-    try:
-        records = read_records(path)
-    except DataError:
-        return False
+    records = _plain_records(path)
     return (
         bool(records)
         and any(name in records[0] for name in _MARK_FIELDS)

@@ -15,6 +15,7 @@ from typing import Any
 
 from hqm.errors import DataError, UsageError
 from hqm.files.records import located_records, read_json
+from hqm.imports.intake import take_rows
 from hqm.imports.row import name_in
 from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
 from hqm.labels.label_schema import Schema, read_schema
@@ -291,7 +292,7 @@ def _from_csv(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         "seconds": ("seconds",),
         "note": ("note",),
     }
-    for location, record in located_records(path):
+    for location, record in take_rows(path).located():
         if "label" not in columns and "label" not in record:
             raise DataError(
                 "there is no field 'label'",
@@ -314,7 +315,7 @@ def _from_mturk(path: Path, columns: Columns) -> Iterator[_ToolLabel]:
         "seconds": ("WorkTimeInSeconds",),
         "note": ("Answer.note",),
     }
-    for location, record in located_records(path):
+    for location, record in take_rows(path).located():
         # a rejected assignment was not accepted as work: its answer is no label
         if str(record.get("AssignmentStatus", "")).lower() == "rejected":
             continue

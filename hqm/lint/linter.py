@@ -42,7 +42,7 @@ from hqm.lint.answer_leaks import (
 from hqm.lint.picture_checks import Pictures, check_images
 from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_words
 from hqm.psychometrics.items.leaks import Stratum
-from hqm.text import plain_name
+from hqm.text import look_of
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
 # --- reading a card and its items, fault by fault ---
@@ -163,7 +163,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
         item = _item(record, card, location, faults)
         if item is None:
             continue
-        plain_id = plain_name(item.id)
+        plain_id = look_of(item.id)
         if plain_id in items:
             faults.add("id-twice", id_twice(items[plain_id].id, item.id), location)
         else:

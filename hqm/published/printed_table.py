@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hqm.errors import DataError, UsageError
+from hqm.imports.intake import SUMMARY_NAMES, find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
 from hqm.published.table_cells import (
     MISSING,
@@ -28,8 +29,6 @@ from hqm.signature import digest_file
 from hqm.text import check_name
 
 Direction = Literal["higher", "lower"]
-SUMMARY_NAMES = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
-"""Names of columns and rows that are the mean or the sum of the others."""
 _RESPONDENT = re.compile(
     r"^(models?|respondents?|methods?|systems?|l?v?lms?|mllms?|names?|checkpoints?)$", re.IGNORECASE
 )
@@ -242,6 +241,11 @@ def _read_head_and_body(path: Path, n_labels: int) -> tuple[list[str], Rows, int
             raise DataError(
                 f"the row has {len(row)} fields, the header {len(head)}", location=f"{path}:{line}"
             )
+        # a table that goes on over the page repeats its heading
+        if is_heading(dict(zip(map(strip_marks, head), map(strip_marks, row), strict=True))):
+            if sheet.typeset:
+                continue
+            refuse_heading(f"{path}:{line}")
         body.append((line, row))
     return head, body, rows[depth - 1][0]
 
@@ -377,6 +381,8 @@ def _check_names(names: Sequence[str], location: str, *, unnamed: bool) -> None:
         raise DataError(
             f"the respondent {duplicate!r} stands twice", location=location, remedy=remedy
         )
+    for first, second in [] if unnamed else find_alike(set(names)):
+        refuse_alike("respondents", first, second, location)
 
 
 # --- rows ---

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hqm.errors import DataError
+from hqm.files.dialect import delimiter_of
 from hqm.files.records import read_text
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -229,12 +230,7 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def _parse_csv(text: str, location: str) -> Rows:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    unquoted = re.sub(r'"[^"]*"', "", first)
-    # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one
-    # with commas
-    delimiter = next((delimiter for delimiter in "\t;" if delimiter in unquoted), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text), strict=True)
     rows: Rows = []
     try:
         rows.extend((reader.line_num, row) for row in reader)

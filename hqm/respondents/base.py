@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from hqm.errors import UsageError
-from hqm.imports.log_answers import Recording
+from hqm.imports.recordings import Recording
 from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.signature import digest
 from hqm.text import KEY, MAX_ADDRESSED_CHARS, check_name

@@ -40,7 +40,7 @@ from hqm.comparison.beside_people import read_scores
 from hqm.decisions.prices import read_prices
 from hqm.errors import AnswerError
 from hqm.imports.detect import read_logs
-from hqm.imports.log_answers import read_recordings
+from hqm.imports.recordings import read_recordings
 from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.labels.label_import import import_labels
 from hqm.labels.label_store import LabelStore

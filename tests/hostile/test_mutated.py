@@ -24,7 +24,7 @@ import pytest
 import hqm
 from hqm.benchmark.log_benchmark import benchmarks_of_logs
 from hqm.imports.detect import read_logs
-from hqm.imports.log_answers import read_recordings
+from hqm.imports.recordings import read_recordings
 from tests.conftest import NIGHTLY, counts, write_benchmark
 
 OBJECTS = "dog cat bus hat cup key map tree boat lamp".split()

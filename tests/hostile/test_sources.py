@@ -248,7 +248,6 @@ FILES: dict[str, tuple[str, bytes, str]] = {
         b'question\tanswer\n"a" he said\tyes\n',
         "row 1 (line 2): it is no CSV",
     ),
-    "UTF-16": ("q.csv", "question,answer\na,yes\n".encode("utf-16"), "it is UTF-16, not UTF-8"),
     "Latin-1": (
         "q.csv",
         "question,answer\ncafé?,yes\n".encode("latin-1"),

@@ -1,0 +1,79 @@
+"""How a text of rows is written: its encoding, what stands between its cells, and the decimal mark.
+
+Every reader of CSV asks here, so that one file is read alike by all commands.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from itertools import islice
+
+DELIMITERS = "\t;|,"
+"""What may stand between cells; of two that fit a heading alike, the earlier is taken: a comma may
+be a decimal point in a table with semicolons, hardly the other way round.
+"""
+_SAMPLE_CHARS = 1 << 16
+_SAMPLE_ROWS = 6
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def encoding_of(beginning: bytes, encoding: str = "utf-8") -> str:
+    r"""Return the encoding that a byte-order mark names, else the given one.
+
+    >>> encoding_of("a,b".encode("utf-16")), encoding_of(b"\xef\xbb\xbfa"), encoding_of(b"a")
+    ('utf-16', 'utf-8', 'utf-8')
+    """
+    for mark, name in _BYTE_ORDER_MARKS:
+        if beginning.startswith(mark):
+            return name
+    return encoding
+
+
+def delimiter_of(text: str, suffix: str = "") -> str:
+    r"""Return what stands between the cells of a text with a heading.
+
+    It is the delimiter that cuts the first rows into as many cells as the heading has; where none
+    does, the one that the heading has most often.
+
+    Parameters
+    ----------
+    text
+        The text, or its beginning.
+    suffix
+        The end of the file's name: the cells of `.tsv` have tabs between them where the heading
+        has one.
+
+    >>> delimiter_of("model;score, share\na;0,5\n"), delimiter_of("item|answer\n1|yes, it is\n")
+    (';', '|')
+    """
+    sample = text[:_SAMPLE_CHARS]
+    heading = next((line for line in sample.splitlines() if line.strip()), "")
+    if suffix.lower() == ".tsv" and "\t" in heading:
+        return "\t"
+    present = [delimiter for delimiter in DELIMITERS if delimiter in heading]
+    if not present:
+        return ","
+    widths = {delimiter: _common_width(sample, delimiter) for delimiter in present}
+    best = max(present, key=lambda delimiter: widths[delimiter])
+    # a row of another length is named by the reader, which needs the delimiter of the heading
+    return best if widths[best] > 1 else max(present, key=heading.count)
+
+
+def _common_width(sample: str, delimiter: str) -> int:
+    """Return the number of cells that all first rows have; 0 where it differs."""
+    complete = len(sample) < _SAMPLE_CHARS
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, strict=True)
+    try:
+        widths = [len(row) for row in islice(reader, _SAMPLE_ROWS) if row]
+    except csv.Error:
+        return 0
+    if not complete and len(widths) < _SAMPLE_ROWS:
+        widths = widths[:-1]
+    return widths[0] if widths and len(set(widths)) == 1 else 0

@@ -1,0 +1,533 @@
+"""The way in of rows that somebody else wrote: every command takes the rows of a file from here.
+
+`take_rows` reads a file, plans its columns once, and settles what is the same for answers, scores,
+judgements, labels and keys: which column is which field, names that look the same, a heading that
+stands again among the rows, rows that sum up others, numbers with decimal commas, and two scales in
+one column. `Intake.notes` says what was decided, in one line each.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hqm.errors import AnswerError, DataError
+from hqm.files.records import read_records
+from hqm.imports import row as fields
+from hqm.imports.row import number
+from hqm.text import look_of, plain_name
+from hqm.types import LETTERS
+
+RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
+"""The columns that say which run of a question an answer is of."""
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "model": fields.RESPONDENTS,
+    "item": fields.IDS,
+    "score": ("score",),
+    "run": RUNS,
+    "form": ("form",),
+    "judge": fields.JUDGES,
+    "rater": ("rater", "annotator"),
+    "cluster": fields.CLUSTERS,
+    "category": fields.PARTS,
+    "answer": fields.ANSWERS,
+    "target": fields.KEYS,
+    "question": fields.QUESTIONS,
+    "image": fields.IMAGES,
+    "options": ("options", "choices"),
+    "benchmark": fields.TASKS,
+}
+"""The fields of a row, and the names of columns that are taken for each, the most telling first."""
+SUMMARY_NAMES = re.compile(
+    r"^(overall|(macro|micro|grand|weighted)?[ _-]?(average|avg\.?|mean)|total|sum|all)$",
+    re.IGNORECASE,
+)
+"""Names of columns and rows that are the mean or the sum of the others."""
+MAX_FIELDS = 5
+"""How many fields, names or ids an error lists."""
+_MEANINGS = {
+    "model": "respondents",
+    "item": "items",
+    "rater": "raters",
+    "judge": "judges",
+}
+_OTHER_COLUMNS = frozenset(
+    "label verdict rating judgement judgment reply review role mark uid options choices answer_run"
+    " asking state".split()
+)
+HEADINGS = _OTHER_COLUMNS.union(*FIELDS.values())
+"""The names of columns that mean the same in other cases, such as `Question ID`."""
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
+_PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
+_READING_FIELDS = ("item", "model", "run", "form", "judge", "rater", "answer", "target", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The rows of a file as every command takes them."""
+
+    path: str
+    records: list[dict[str, Any]]
+    """The rows, their columns named as `FIELDS` names them where they were written otherwise."""
+    columns: Mapping[str, str]
+    """Field -> the column of the file that holds it."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know of how the rows were taken."""
+
+    def located(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each row with its place for messages: `answers.json: record 3`."""
+        for position, record in enumerate(self.records, 1):
+            yield f"{self.path}: record {position}", record
+
+    @property
+    def reading(self) -> str:
+        """Which column was read as which field, such as `item=question_id, run=seed`."""
+        return describe_reading(self.columns)
+
+
+def describe_reading(columns: Mapping[str, str]) -> str:
+    """Say which column was read as which field.
+
+    >>> describe_reading({"run": "seed", "item": "question_id", "image": "picture"})
+    'item=question_id, run=seed'
+    """
+    return ", ".join(f"{name}={columns[name]}" for name in _READING_FIELDS if name in columns)
+
+
+def take_rows(
+    path: Path | str,
+    records: list[dict[str, Any]] | None = None,
+    *,
+    encoding: str = "utf-8",
+    names: Sequence[str] = ("model", "judge", "rater"),
+    columns: Mapping[str, str] | None = None,
+    headings: Collection[str] = HEADINGS,
+) -> Intake:
+    """Take the rows of a file.
+
+    Parameters
+    ----------
+    records
+        The rows, where they are read already.
+    names
+        The fields whose names must not look alike. Where the items are those of a benchmark, an id
+        that is written otherwise is none of them, and need not be compared.
+    columns
+        Field -> column, where the user says it.
+    headings
+        The names of columns that are also taken in other cases.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read; the heading stands again among the rows; or two names look the
+        same.
+    """
+    rows = read_records(path, encoding) if records is None else records
+    if not rows:
+        return Intake(str(path), rows, {})
+    columns = dict(columns or {})
+    present = dict.fromkeys(name for record in _distinct_shapes(rows) for name in record)
+    rows, written_names = _plain_headings(rows, present, columns.values(), headings)
+    present = dict.fromkeys(written_names.get(name, name) for name in present)
+    _check_heading(rows, list(present), str(path))
+    original_names = {plain: written for written, plain in written_names.items()}
+    planned = dict(columns)
+    for field, aliases in FIELDS.items():
+        if field not in planned:
+            column = next((name for name in aliases if name in present), None)
+            if column is not None:
+                planned[field] = column
+    rows, notes = _without_summaries(rows, planned, names)
+    for field in names:
+        if field in planned:
+            _check_looks(rows, planned[field], field, planned, str(path))
+    named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
+    return Intake(str(path), rows, named_columns, tuple(notes))
+
+
+def _distinct_shapes(records: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, ...]]:
+    """Return the names of the records' fields, each combination once."""
+    return dict.fromkeys(map(tuple, records))
+
+
+# --- columns ---
+
+
+def plain_heading(name: str) -> str:
+    """A column's name as the names of fields are written.
+
+    >>> plain_heading(" Question ID"), plain_heading("Model-Name")
+    ('question_id', 'model_name')
+    """
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+def _plain_headings(
+    records: list[dict[str, Any]],
+    present: Iterable[str],
+    chosen: Iterable[str],
+    headings: Collection[str],
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return the records with the names of fields in lower case, and name -> name in lower case of
+    those that were written otherwise.
+    """
+    names = set(present)
+    kept = set(chosen)
+    written_names: dict[str, str] = {}
+    for name in names - kept:
+        plain = plain_heading(str(name))
+        if plain != name and plain in headings and plain not in names:
+            if plain in written_names.values():
+                continue  # two columns of one name in other cases: neither is meant plainly
+            written_names[name] = plain
+    if not written_names:
+        return records, {}
+    renamed = []
+    for record in records:
+        names_and_cells = record.items()
+        renamed.append({written_names.get(name, name): cell for name, cell in names_and_cells})
+    return renamed, written_names
+
+
+def rename_headings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with the names of fields in lower case, such as `question_id` for
+    `Question ID`.
+    """
+    present = dict.fromkeys(name for record in _distinct_shapes(records) for name in record)
+    return _plain_headings(records, present, (), HEADINGS)[0]
+
+
+def _check_heading(
+    records: Sequence[Mapping[str, Any]], present: Sequence[str], location: str
+) -> None:
+    """Refuse a heading that stands again among the rows, as where files were put together."""
+    first = present[0]
+    for index, record in enumerate(records, 1):
+        cell = record.get(first)
+        if type(cell) is not str or plain_heading(cell) != plain_heading(first):
+            continue
+        if is_heading(record):
+            refuse_heading(f"{location}: record {index}")
+
+
+def name_columns(names: Iterable[str]) -> str:
+    """List the columns that there are: the first few, and how many more.
+
+    >>> name_columns("abcdefg"), name_columns([])
+    ("'a', 'b', 'c', 'd', 'e' and 2 more", 'none')
+    """
+    columns = list(map(repr, names))
+    n_more = len(columns) - MAX_FIELDS
+    listed = ", ".join(columns[:MAX_FIELDS]) or "none"
+    return f"{listed} and {n_more} more" if n_more > 0 else listed
+
+
+# --- identity ---
+
+
+def cell_texts(records: Iterable[Mapping[str, Any]], column: str) -> list[str]:
+    """Return every cell of a column as a text; empty where a row has none.
+
+    >>> cell_texts([{"a": 1}, {"a": "b"}, {}], "a")
+    ['1', 'b', '']
+    """
+    cells = (record.get(column) for record in records)
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _cells(records: Iterable[Mapping[str, Any]], column: str) -> set[str]:
+    """Return the texts that stand in a column."""
+    return {cell for record in records if type(cell := record.get(column)) is str}
+
+
+def _check_looks(
+    records: Sequence[Mapping[str, Any]],
+    column: str,
+    field: str,
+    columns: Mapping[str, str],
+    location: str,
+) -> None:
+    """Refuse two names of a column that look the same.
+
+    Ids of items may differ by their case alone where the same respondents answered both: then they
+    are two items, and not one that is written in two ways.
+    """
+    alike = find_alike(_cells(records, column))
+    for first, second in alike:
+        is_spacing = plain_name(first) == plain_name(second)
+        if field == "item" and not is_spacing:
+            model = columns.get("model", "")
+            pairs = [(record.get(column), str(record.get(model))) for record in records]
+            first_models = {name for item, name in pairs if item == first}
+            second_models = {name for item, name in pairs if item == second}
+            if first_models == second_models and len(first_models) > 1:
+                continue
+        refuse_alike(_MEANINGS[field], first, second, location)
+
+
+def find_alike(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return every pair of names that look the same, as `look_of` says.
+
+    >>> find_alike(["m0", "m1", "M0 "])
+    [('M0 ', 'm0')]
+    """
+    looks: dict[str, str] = {}
+    alike = []
+    for name in sorted(names):
+        first = looks.setdefault(look_of(name), name)
+        if first != name:
+            alike.append((first, name))
+    return alike
+
+
+def refuse_alike(subject: str, first: str, second: str, location: str) -> NoReturn:
+    """Raise that two names look the same."""
+    raise AnswerError(
+        f"the {subject} {first!r} and {second!r} look the same",
+        location=location,
+        remedy="Write the name of one in one way.",
+    )
+
+
+def refuse_twice(
+    unit: str, location: str, first: str = "", remedy: str = "Keep one of the two."
+) -> NoReturn:
+    """Raise that something stands twice, such as `q0 of m0 is answered`."""
+    first_phrase = f", first in {first.rpartition(': ')[2]}" if first else ""
+    raise AnswerError(f"{unit} twice{first_phrase}", location=location, remedy=remedy)
+
+
+def find_repeated(units: Iterable[Hashable]) -> tuple[int, int] | None:
+    """Return the positions of the first unit that stands twice; None where each stands once.
+
+    >>> find_repeated(["a", "b", "a"]), find_repeated("ab")
+    ((0, 2), None)
+    """
+    first: dict[Hashable, int] = {}
+    for index, unit in enumerate(units):
+        if first.setdefault(unit, index) != index:
+            return first[unit], index
+    return None
+
+
+def _without_summaries(
+    records: list[dict[str, Any]], columns: Mapping[str, str], names: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the records without those of respondents, or of items, that are means or sums of the
+    others, and a note on each.
+    """
+    notes = []
+    for field in ("model", "item"):
+        if field not in columns or field not in names:
+            continue
+        column = columns[field]
+        cells = _cells(records, column)
+        summaries = {cell for cell in cells if SUMMARY_NAMES.match(cell.strip())}
+        if not summaries or summaries == cells:
+            continue
+        kept = [record for record in records if record.get(column) not in summaries]
+        n_rows = len(records) - len(kept)
+        listed = ", ".join(map(repr, sorted(summaries)[:MAX_FIELDS]))
+        verb = "row of {} is" if n_rows == 1 else "rows of {} are"
+        notes.append(
+            f"{n_rows} {verb.format(listed)} left out: a mean or a sum of others is none of the"
+            f" {_MEANINGS[field]}"
+        )
+        records = kept
+    return records, notes
+
+
+# --- scale ---
+
+
+def check_scale(name: str, scores: Iterable[float], location: str) -> None:
+    """Refuse a column in which some scores are shares of 1 and others of 100.
+
+    Scores of 0, 1 and 100 are of two scales; so are fractions of 1 beside numbers above 10 with few
+    between, as a column of one scale has one heap of scores and not two.
+
+    Raises
+    ------
+    DataError
+        The column has two scales.
+    """
+    values = {abs(score) for score in scores} - {0.0}
+    if not values or max(values) <= 1 or max(values) > 100:
+        return
+    large = {value for value in values if value > 1}
+    small = values - large
+    if not small:
+        return
+    if values <= {1.0, 100.0}:
+        refuse_scales(name, 1.0, 100.0, location)
+    fractions = {value for value in small if value < 1}
+    # the same scores times 100: two heaps, (0, 1] and (10, 100], and fewer scores between them
+    n_between = sum(value <= 10 for value in large)
+    n_high = len(large) - n_between
+    if fractions and 2 * n_between < min(len(small), n_high):
+        refuse_scales(name, min(fractions), max(large), location)
+
+
+def find_contradiction(first: Sequence[float], second: Sequence[float]) -> int | None:
+    """Return the first position at which two scores of the same contradict each other; None where
+    they agree. NaN is no score.
+
+    Scores of 0 and 1 must be equal; others must order the rows alike.
+
+    >>> find_contradiction([1, 0], [1, 1]), find_contradiction([1, 0, 1], [8, 3, 9])
+    (1, None)
+    >>> find_contradiction([1, 0, 1], [8, 9, 9])
+    1
+    """
+    pairs = [
+        (a, b, index)
+        for index, (a, b) in enumerate(zip(first, second, strict=True))
+        if not math.isnan(a) and not math.isnan(b)
+    ]
+    if all(a in (0, 1) and b in (0, 1) for a, b, _ in pairs):
+        return next((index for a, b, index in pairs if a != b), None)
+    level = highest = highest_below = -math.inf
+    highest_index = 0
+    for a, b, index in sorted(pairs):
+        if a > level:
+            level, highest_below = a, highest
+        if b < highest_below:
+            return highest_index
+        if b > highest:
+            highest, highest_index = b, index
+    return None
+
+
+def refuse_scales(name: str, small: float, large: float, location: str) -> NoReturn:
+    """Raise that a column has two scales."""
+    raise DataError(
+        f"{small:g} and {large:g} stand in the column {name!r}: one is a share of 1, the other a"
+        " percent",
+        location=location,
+        remedy="Write all of them on one scale.",
+    )
+
+
+def plain_numbers(
+    records: Sequence[dict[str, Any]], column: str, location: str
+) -> list[Any] | None:
+    """Return the cells of a column with decimal commas as points and per cent as shares; None where
+    nothing is to be changed.
+
+    Raises
+    ------
+    DataError
+        Some cells have a decimal comma and some a point, or some are in per cent.
+    """
+    cells = [record.get(column) for record in records]
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
+    commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text)]
+    per_cents = [text for text in texts if _PER_CENT.fullmatch(text)]
+    if not commas and not per_cents:
+        return None
+    if not all(map(is_number, texts)):
+        return None  # a column of words
+    if commas and any("." in text for text in texts):
+        raise DataError(
+            f"some numbers of the column {column!r} have a decimal point and some a decimal comma",
+            location=location,
+            remedy="Write every number with a point.",
+        )
+    n_plain = len(commas) + sum(bool(number(cell)) for cell in cells)
+    if per_cents and n_plain:
+        raise DataError(
+            f"{per_cents[0]!r} stands in the column {column!r} beside numbers without a per cent"
+            " sign",
+            location=location,
+            remedy="Write all of them in per cent, or none.",
+        )
+    return [_plain_number(cell) for cell in cells]
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number or truth, also one with a decimal comma or a per cent sign."""
+    if number(cell) is not None:
+        return True
+    text = cell.strip() if isinstance(cell, str) else ""
+    return bool(_DECIMAL_COMMA.fullmatch(text) or _PER_CENT.fullmatch(text))
+
+
+def _plain_number(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    text = cell.strip()
+    per_cent = _PER_CENT.fullmatch(text)
+    if per_cent is not None:
+        return float(per_cent[1].replace(",", ".")) / 100
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else cell
+
+
+# --- options ---
+
+_LETTERED = re.compile(r"\(?([A-Z])[.):]\s*\S")
+
+
+def check_letters(options: Sequence[str], location: str) -> None:
+    """Refuse options that carry letters of their own in another order: a right answer A would be
+    either the first of them, or the one that is called so.
+
+    Raises
+    ------
+    DataError
+        Every option begins with a letter, and one with another than its place has.
+    """
+    matches = [_LETTERED.match(option) for option in options]
+    letters = [match[1] for match in matches if match]
+    if len(letters) < max(2, len(options)) or letters == list(LETTERS[: len(letters)]):
+        return
+    odd = next(i for i, letter in enumerate(letters) if letter != LETTERS[i])
+    raise DataError(
+        f"the option {LETTERS[odd]} is called {options[odd]!r:.80}",
+        location=location,
+        remedy="Order the options by their letters, or remove the letters.",
+    )
+
+
+def check_right_option(options: Sequence[str], letter: str, location: str) -> None:
+    """Refuse a right option whose text another option has too: an answer by its words names both.
+
+    Raises
+    ------
+    DataError
+        Another option is the same but for white space.
+    """
+    texts = list(map(plain_name, options))
+    right = texts[LETTERS.index(letter)]
+    if texts.count(right) > 1:
+        first, second = [LETTERS[i] for i, text in enumerate(texts) if text == right][:2]
+        raise DataError(
+            f"the options {first} and {second} are the same, {right!r:.80}, and {letter} is right",
+            location=location,
+            remedy="Correct one of the two, or remove the row.",
+        )
+
+
+def is_heading(cells: Mapping[str, Any]) -> bool:
+    """Whether every cell of a row is the name of its column.
+
+    >>> is_heading({"item": "Item", "run": "run"}), is_heading({"item": "1", "run": "run"})
+    (True, False)
+    """
+    texts = [(name, cell) for name, cell in cells.items() if cell not in (None, "")]
+    return len(texts) > 1 and all(
+        plain_heading(str(cell)) == plain_heading(name) for name, cell in texts
+    )
+
+
+def refuse_heading(location: str) -> NoReturn:
+    """Raise that a heading stands again among the rows."""
+    raise AnswerError(
+        "the heading stands again among the rows",
+        location=location,
+        remedy="Remove that row; where files were put together, keep one heading.",
+    )

@@ -1,0 +1,341 @@
+"""Recorded administrations in HQM's own files: an answer a record, with its respondent, form and
+run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from hqm.errors import AnswerError
+from hqm.files.records import whole_number
+from hqm.imports.intake import find_alike, refuse_alike, refuse_twice, take_rows
+from hqm.imports.match import check_rows, has_other_key
+from hqm.imports.row import (
+    ANSWERS,
+    IMAGES,
+    KEYS,
+    OF_A_MODEL,
+    QUESTIONS,
+    Row,
+    answer_text,
+    count_in,
+    first_field,
+    first_text,
+    form_of,
+    percentage,
+    require_choice,
+)
+from hqm.signature import canonical_json
+from hqm.text import SHORT, check_name, storable
+from hqm.types import ORIGINAL, STATES, Form, Item, Response, State
+
+_IDS = ("item", "id", "question_id")
+_ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
+_UNUSUAL = _ASKS.union(("resolution", "sight"))
+"""Fields that few records have, so that most are read in the short way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recorded administration: the respondent, the form, the run, and the answers."""
+
+    respondent: str
+    form: str
+    run: int
+    answers: Mapping[str, Response]
+    """Item id -> response."""
+    source: str = field(default="", compare=False)
+    resolution: str = ""
+    """The percentage of their size to which the pictures were scaled; empty where they were shown
+    as they are.
+    """
+    other_keys: int = field(default=0, compare=False)
+    """Rows that name another right answer than the benchmark."""
+
+    def __post_init__(self) -> None:
+        # a log may name its model by an address that holds a key, and a name is stored and printed
+        check_name(self.respondent, "respondent's name", self.source)
+
+
+def _name(value: Any, field: str, location: str) -> str:
+    """An id or a name: a text that is not empty, or a number."""
+    if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
+        raise AnswerError(
+            f"the {field} is {value!r:.60}",
+            location=location,
+            remedy="Write a text or a whole number.",
+        )
+    return str(value)
+
+
+def _response(record: Mapping[str, Any], location: str) -> Response:
+    """The answer of a record in HQM's format."""
+    # beside what a model wrote, the field `answer` has the right answer
+    names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
+    text = answer_text(first_field(record, names, location), location)
+    state = require_choice(record.get("state", "ok"), STATES, "state", location)
+    detail, reason = record.get("detail") or {}, record.get("reason")
+    if not isinstance(detail, dict):
+        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=location)
+    if detail:
+        try:
+            canonical_json(detail)
+        except ValueError:
+            raise AnswerError(
+                "its detail has a number that is none (NaN, infinity)", location=location
+            ) from None
+    return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
+
+
+class ItemAnswers(dict[str, Response]):
+    """The answers in a file: each item of a form has at most one.
+
+    Parameters
+    ----------
+    form
+        Whose items are answered.
+    """
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+        self.other_keys = 0
+        """Rows that name another right answer than their item has."""
+
+    def put(self, key: str, answer: Response, location: str) -> None:
+        """Add the answer to an item.
+
+        Raises
+        ------
+        AnswerError
+            The form has no such item, or the item is answered already.
+        """
+        if key not in self.form.by_id:
+            raise AnswerError(
+                f"the benchmark has no item {key!r}",
+                location=location,
+                remedy="Check that the file belongs to it.",
+            )
+        if key in self:
+            refuse_twice(f"the item {key!r} is answered", location)
+        self[key] = answer
+
+
+def other_keys_note(path: str | Path, n_other: int, matched: int) -> str:
+    """Say how many rows name another right answer than the benchmark."""
+    return (
+        f"{path}: {n_other} of {matched} rows name another right answer than the benchmark; they"
+        " are scored by the benchmark's."
+    )
+
+
+def answers_to(form: Form, recording: Recording) -> dict[str, Response]:
+    """The answers of a recording to the items of a form."""
+    return {key: answer for key, answer in recording.answers.items() if key in form.by_id}
+
+
+def read_answers(
+    path: Path, form: Form, spelling: Callable[[str], str] = str
+) -> dict[str, Response]:
+    """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or
+    `response`, `text`).
+
+    Raises
+    ------
+    AnswerError
+        An id is unknown or is answered twice, a field is missing, the records' questions are others
+        than those of their items, or they belong to several administrations or to another form.
+    """
+    answers = ItemAnswers(form)
+    questions = []
+    first = None
+    intake = take_rows(path)
+    name_column = intake.columns.get("model", "respondent")
+    for location, record in intake.located():
+        run = count_in(record, "run", location) or 0
+        _check_sight(record, location)
+        administration = (record.get(name_column), record.get("form") or form.name, run)
+        first = first or administration
+        if administration != first or administration[1] != form.name:
+            raise AnswerError(
+                f"the record is of the form {administration[1]}, run {run}, by"
+                f" {administration[0] or path.stem}",
+                location=location,
+                remedy=f"Keep one respondent's answers to one run of the form {form.name}.",
+            )
+        key = storable(_name(first_field(record, _IDS, location), "item", location))
+        answers.put(key, _response(record, location), location)
+        if not _ASKS.isdisjoint(record):
+            questions.append((_row(record, location), form.by_id[key]))
+    check_rows(questions, path, spelling)
+    answers.other_keys = sum(has_other_key(row, item) for row, item in questions)
+    return answers
+
+
+def _row(record: Mapping[str, Any], location: str) -> Row:
+    """What a record says of its item beside the id."""
+    keys = KEYS if OF_A_MODEL.isdisjoint(record) else (*KEYS, "answer")
+    return Row(
+        place=location,
+        question=first_text(record, QUESTIONS),
+        image=first_text(record, IMAGES),
+        key=first_text(record, keys),
+    )
+
+
+def _check_sight(record: Mapping[str, Any], location: str) -> None:
+    """Refuse an answer to a question without its picture."""
+    if record.get("sight"):
+        raise AnswerError(
+            f"it was asked otherwise: the record's sight is {record['sight']!r:.40}",
+            location=location,
+            remedy="Leave such records out; --blind asks without pictures.",
+        )
+
+
+def read_recordings(
+    path: Path, forms: Mapping[str, Form], spelling: Callable[[str], str] = str
+) -> list[Recording]:
+    """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and
+    `answer`.
+
+    A file without the first three of them holds one respondent, named after the file, that answered
+    the original form once. A field `resolution` says to what percentage of their width and height
+    the pictures were scaled.
+    """
+    files = (
+        sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"})
+        if path.is_dir()
+        else [path]
+    )
+    if not files:
+        raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
+    reader = _Reader(forms)
+    for file in files:
+        records = enumerate(take_rows(file).records, 1)
+        reader.asked.clear()
+        for i, record in reader.not_plain(records, file.stem):
+            reader.take(record, file.stem, f"{file}: record {i}")
+        check_rows([(row, item) for row, item, _ in reader.asked], file, spelling)
+        for row, item, answers in reader.asked:
+            answers.other_keys += has_other_key(row, item)
+    for first, second in find_alike({name for name, *_ in reader.recorded}):
+        refuse_alike("respondents", first, second, str(path))
+    return [
+        Recording(name, form, run, answers, str(path), scale, answers.other_keys)
+        for (name, form, run, scale), answers in reader.recorded.items()
+    ]
+
+
+class _Reader:
+    """Collects recorded administrations from the records of one or several files."""
+
+    def __init__(self, forms: Mapping[str, Form]) -> None:
+        self.known = forms
+        self.recorded: dict[tuple[str, str, int, str], ItemAnswers] = {}
+        self.asked: list[tuple[Row, Item, ItemAnswers]] = []
+        """The rows of a file that say something of their items, with the item and the answers of
+        the administration.
+        """
+        # most files name their few administrations in every record, and give the same few answers
+        # again and again
+        self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
+        self._same: dict[tuple[str, str], Response] = {}
+        self._items = {
+            name: {key: i for key, i in form.by_id.items() if key.strip()}
+            for name, form in forms.items()
+        }
+
+    def not_plain(
+        self, records: Iterable[tuple[int, Mapping[str, Any]]], stem: str
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Take in the records whose administration and answer were met before, and give the others
+        back with their numbers.
+        """
+        of_names, seen_answers = self._of_names, self._same
+        for i, record in records:
+            get = record.get
+            respondent, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
+            key: Any = record["item"] if "item" in record else get("id")
+            text: Any = record["answer"] if "answer" in record else get("response")
+            try:
+                items, answers = of_names[respondent, form, run]
+                item, answer = items[key], seen_answers[text, get("state", "ok")]
+            except (KeyError, TypeError):  # what has no hash is none of them
+                yield i, record
+                continue
+            # True is no run, though it equals 1
+            is_unusual = key in answers or type(run) is not int
+            if (
+                is_unusual
+                or not _UNUSUAL.isdisjoint(record)
+                or get("detail")
+                or get("reason", "") not in ("", None)
+            ):
+                yield i, record
+                continue
+            # the item's own id, so that one text serves all administrations
+            answers[item.id] = answer
+
+    def take(self, record: Mapping[str, Any], stem: str, location: str) -> None:
+        """Take in a record, whatever it holds.
+
+        Raises
+        ------
+        AnswerError
+            It is no answer to one of the items, or the second one.
+        """
+        form = record.get("form", ORIGINAL)
+        if type(form) is not str:
+            form = _name(form, "form", location)
+        items = form_of(self.known, form, location).by_id
+        key = storable(_name(first_field(record, _IDS, location), "item", location))
+        item = items.get(key)
+        if item is None:
+            if key in self.known[ORIGINAL].by_id:
+                return  # left out of this form: the answer belongs to no question that is asked
+            raise AnswerError(f"the benchmark has no item {key!r}", location=location)
+        respondent, run = record.get("respondent", stem), record.get("run", 0)
+        name = storable(_name(respondent, "respondent", location))
+        _check_sight(record, location)
+        scale = percentage(record.get("resolution"), location)
+        if scale and form != ORIGINAL:
+            raise AnswerError(
+                f"the form {form!r} has the resolution {scale}",
+                location=location,
+                remedy="Scale pictures of the original form.",
+            )
+        administration = (name, form, whole_number(run, "run", location), scale)
+        answers = self.recorded.setdefault(administration, ItemAnswers(self.known[form]))
+        if type(respondent) is str and type(run) is int and "resolution" not in record:
+            self._of_names[respondent, form, run] = self._items[form], answers
+        answer = _response(record, location)
+        if not _ASKS.isdisjoint(record):
+            self.asked.append((_row(record, location), item, answers))
+        if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
+            answer = self._same.setdefault((answer.text, answer.state), answer)
+        answers.put(item.id, answer, location)
+
+
+_MIN_ANSWERS = 20
+"""Answers from which on a respondent without an error is worth a note."""
+
+
+def perfect_respondents(form: Form, recordings: Iterable[Recording]) -> Iterator[str]:
+    """Name the recorded respondents whose answers are the keys, word for word.
+
+    A benchmark's own file of questions, given as recorded answers, reads like this.
+    """
+    keys = {item.id: str(item.target).casefold().strip() for item in form.items}
+    for recording in recordings:
+        answers = recording.answers
+        if recording.form != form.name or len(answers) < _MIN_ANSWERS:
+            continue
+        if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
+            yield (
+                f"{recording.respondent} answers all {len(answers):,} questions with their keys: if"
+                f" {recording.source} holds the benchmark's own questions, leave it out."
+            )

@@ -1,0 +1,317 @@
+"""One door for every file: the same fault has the same outcome, in the same words, by whatever
+command the file comes in; and the same rows are read alike, however they are written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm import load
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.corrected_keys import read_key
+from hqm.benchmark.log_benchmark import benchmarks_of_logs
+from hqm.benchmark.new_items import read_questions
+from hqm.benchmark.new_sources import GatheredPictures, open_source
+from hqm.comparison.beside_people import read_scores
+from hqm.errors import HQMError
+from hqm.imports.detect import read_logs
+from hqm.imports.human_labels import read_criterion
+from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
+from hqm.judges.judgements import JudgementSource, import_judgements
+from hqm.published.table_audit import read_table
+from tests.messages import tells
+
+N_ITEMS = 12
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table as somebody writes it."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def text(self, delimiter: str = ",") -> str:
+        file = io.StringIO()
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerows([self.columns, *self.rows])
+        return file.getvalue()
+
+    def with_cell(self, index: int, column: str, change: Callable[[str], str]) -> Sheet:
+        """The sheet with one cell changed."""
+        row = list(self.rows[index])
+        place = self.columns.index(column)
+        row[place] = change(row[place])
+        return replace(self, rows=(*self.rows[:index], tuple(row), *self.rows[index + 1 :]))
+
+
+@dataclass(frozen=True)
+class Door:
+    """A command's way in: the columns that it reads, and what it makes of a file."""
+
+    columns: tuple[str, ...]
+    read: Callable[[Path, Path], Any]
+    respondents: tuple[str, ...] = ("m0", "m1", "m2")
+    name_column: str = ""
+    """The column that names who answered, or who labelled."""
+    subject: str = "respondents"
+    score_column: str = ""
+
+
+def answers(benchmark: Path, paths: list[Path], take: Callable[..., Any]) -> Any:
+    loaded = load(str(benchmark))
+    imported = take(loaded, paths, {"original": loaded.original})
+    return sorted(
+        (r.respondent, r.run, item, answer.text)
+        for r in imported.recordings
+        for item, answer in r.answers.items()
+    )
+
+
+def audited(path: Path, benchmark: Path) -> Any:
+    (made,) = benchmarks_of_logs(read_logs([path]))
+    return sorted(
+        (r.respondent, item, answer.text, str(answer.detail.get("scores")))
+        for r in made.included_recordings
+        for item, answer in r.answers.items()
+    )
+
+
+def recorded(path: Path, benchmark: Path) -> Any:
+    return answers(
+        benchmark, [path], lambda b, paths, forms: read_recorded(b, paths, forms, LogSettings())
+    )
+
+
+def imported(path: Path, benchmark: Path) -> Any:
+    return answers(benchmark, [path], lambda b, paths, forms: take_logs(forms, paths))
+
+
+def scored(path: Path, benchmark: Path) -> Any:
+    return score_file(load(str(benchmark)), path).metrics
+
+
+def judged(path: Path, benchmark: Path) -> Any:
+    loaded = load(str(benchmark))
+    forms = {"original": loaded.original}
+    sets = import_judgements(loaded, forms, [JudgementSource(path)], ["m0", "m1", "m2"]).sets
+    return sorted(
+        (s.judge, s.respondent, item, o.mark) for s in sets for item, o in s.outputs.items()
+    )
+
+
+def labelled(path: Path, benchmark: Path) -> Any:
+    form = load(str(benchmark)).original
+    return [(j.judge, j.item, j.respondent, j.label) for j in read_criterion(path, form, None)]
+
+
+def keyed(path: Path, benchmark: Path) -> Any:
+    return read_key(path, load(str(benchmark))).targets
+
+
+def made(path: Path, benchmark: Path) -> Any:
+    gathered = GatheredPictures(benchmark.parent / "pictures")
+    return read_questions(open_source(str(path)), {}, gathered).rows
+
+
+def own_items(path: Path, benchmark: Path) -> Any:
+    card = (benchmark / "card.toml").read_text(encoding="utf-8")
+    folder = benchmark.parent / f"items-{path.stem}"
+    folder.mkdir(exist_ok=True)
+    (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "card.toml").write_text(card.replace("items.jsonl", path.name), encoding="utf-8")
+    return [(i.id, i.prompt, i.target) for i in load(str(folder)).original.items]
+
+
+DOORS = {
+    "audit TABLE": Door(
+        ("model", "item", "question", "answer", "target"), audited, name_column="model"
+    ),
+    "audit TABLE of scores": Door(
+        ("model", "item", "score"), audited, name_column="model", score_column="score"
+    ),
+    "--recorded": Door(("respondent", "item", "answer"), recorded, name_column="respondent"),
+    "import": Door(("model", "item", "question", "answer"), imported, name_column="model"),
+    "score": Door(("respondent", "item", "answer"), scored, respondents=("m0",)),
+    "--judgements": Door(
+        ("respondent", "item", "judge", "verdict"),
+        judged,
+        name_column="judge",
+        subject="judges",
+        score_column="verdict",
+    ),
+    "--criterion": Door(
+        ("respondent", "item", "rater", "label"), labelled, name_column="rater", subject="raters"
+    ),
+    "--scores": Door(
+        ("respondent", "item", "rouge"),
+        lambda path, _: read_scores(path),
+        name_column="respondent",
+        score_column="rouge",
+    ),
+    "--key": Door(("item", "target"), keyed, respondents=("m0",)),
+    "new": Door(("id", "question", "answer"), made, respondents=("m0",)),
+    "items": Door(("id", "prompt", "target"), own_items, respondents=("m0",)),
+    "table": Door(
+        ("model", "Text", "Chart"),
+        lambda path, _: repr(read_table(path).values.tolist()),
+        name_column="model",
+        score_column="Text",
+    ),
+}
+
+
+def sheet_of(door: Door, benchmark: Path) -> Sheet:
+    """The rows that a door reads, of three respondents and the items of a benchmark."""
+    rows = []
+    if "Text" in door.columns:
+        cells = [(f"m{i}", f"{50 + 3 * i}.1", f"{52 + 2 * i}.6") for i in range(N_ITEMS)]
+        return Sheet(door.columns, tuple(cells))
+    for m, respondent in enumerate(door.respondents):
+        for i, item in enumerate(load(str(benchmark)).original.items):
+            right = (i * 7 + m * 3) % 5 > 1
+            target = str(item.target)
+            answer = target if right else {"yes": "no", "no": "yes"}[target]
+            values = {
+                "model": respondent,
+                "respondent": respondent,
+                "item": item.id,
+                "id": item.id,
+                "question": item.prompt,
+                "prompt": item.prompt,
+                "target": target,
+                "answer": target if door.read is made else answer,
+                "score": str(int(right)),
+                "rouge": f"0.{20 + 3 * i + m}",
+                "judge": "gpt",
+                "verdict": str(int(right)),
+                "rater": "anna",
+                "label": str(int(right)),
+            }
+            rows.append(tuple(values[name] for name in door.columns))
+    return Sheet(door.columns, tuple(rows))
+
+
+def outcome(door: Door, data: bytes, folder: Path, benchmark: Path, suffix: str = ".csv") -> Any:
+    """What a door makes of a file: values, or the sentence of its refusal."""
+    path = folder / f"rows{suffix}"
+    path.write_bytes(data)
+    try:
+        return door.read(path, benchmark)
+    except HQMError as error:
+        return str(error)
+
+
+@pytest.fixture(params=DOORS)
+def door(request: pytest.FixtureRequest) -> Door:
+    """Each door in turn."""
+    return DOORS[request.param]
+
+
+def test_a_heading_among_the_rows_is_refused(door: Door, dogs: Path, tmp_path: Path) -> None:
+    sheet = sheet_of(door, dogs)
+    again = replace(sheet, rows=(*sheet.rows[:5], sheet.columns, *sheet.rows[5:]))
+    said = outcome(door, again.text().encode(), tmp_path, dogs)
+    assert tells(str(said), "door.heading"), said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda name: f"{name} ",
+        lambda name: f"{name}\u00a0",
+        lambda name: name.upper(),
+        lambda name: name.replace("a", "\u0430").replace("m", "\uff4d").replace("g", "\uff47"),
+        lambda name: f"{name}\u200b",
+    ],
+    ids=["space", "no-break space", "case", "look-alike letter", "invisible"],
+)
+def test_two_names_that_look_the_same_are_refused(
+    door: Door, change: Callable[[str], str], dogs: Path, tmp_path: Path
+) -> None:
+    if not door.name_column:
+        pytest.skip("its rows name nobody")
+    sheet = sheet_of(door, dogs).with_cell(1, door.name_column, change)
+    if "Text" in door.columns:
+        sheet = sheet.with_cell(1, "model", lambda _: change("m0"))
+    said = outcome(door, sheet.text().encode(), tmp_path, dogs)
+    # printed names have no white space around them, so that two are one name
+    is_printed = "Text" in door.columns and " twice" in str(said)
+    assert is_printed or tells(str(said), "door.look-alike", subject=door.subject), said
+
+
+def test_a_row_that_stands_twice_is_refused(door: Door, dogs: Path, tmp_path: Path) -> None:
+    sheet = sheet_of(door, dogs)
+    twice = replace(sheet, rows=(*sheet.rows, sheet.rows[0]))
+    said = outcome(door, twice.text().encode(), tmp_path, dogs)
+    assert isinstance(said, str)
+    assert " twice" in said, said
+    if door.read is audited:
+        assert tells(said, "door.twice", unit="q0 of m0", first="record 1"), said
+
+
+@pytest.mark.parametrize("mixture", ["every second", "one"])
+def test_scores_on_two_scales_are_refused(
+    door: Door, mixture: str, dogs: Path, tmp_path: Path
+) -> None:
+    if not door.score_column or door.columns[1] == "Text":
+        pytest.skip("its rows hold no scores")
+    sheet = sheet_of(door, dogs)
+    place = sheet.columns.index(door.score_column)
+    rows = [i for i, row in enumerate(sheet.rows) if float(row[place]) > 0]
+    for i in rows[::2] if mixture == "every second" else rows[:1]:
+        sheet = sheet.with_cell(i, door.score_column, lambda cell: f"{100 * float(cell):g}")
+    said = outcome(door, sheet.text().encode(), tmp_path, dogs)
+    assert tells(str(said), "door.scales", column=door.score_column), said
+
+
+def in_title_case(column: str) -> str:
+    """A heading in another case; that of a metric is its name."""
+    return column if column == "rouge" else column.title()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda sheet: sheet.text(";").encode(),
+        lambda sheet: sheet.text("\t").encode(),
+        lambda sheet: sheet.text("|").encode(),
+        lambda sheet: sheet.text().encode("utf-8-sig"),
+        lambda sheet: sheet.text().encode("utf-16"),
+        lambda sheet: (
+            replace(sheet, columns=tuple(map(in_title_case, sheet.columns))).text().encode()
+        ),
+    ],
+    ids=["semicolons", "tabs", "bars", "byte-order mark", "UTF-16", "heading in other cases"],
+)
+def test_rows_are_read_alike_however_they_are_written(
+    door: Door, write: Callable[[Sheet], bytes], dogs: Path, tmp_path: Path
+) -> None:
+    sheet = sheet_of(door, dogs)
+    plain = outcome(door, sheet.text().encode(), tmp_path, dogs)
+    assert not isinstance(plain, str) or plain.startswith("[["), plain
+    other = outcome(door, write(sheet), tmp_path, dogs)
+    assert other == plain
+
+
+# --- judgements ---
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score", "contradicts"),
+    [("1", "1", False), ("1", "0", True), ("correct", "0", True), ("correct", "1", False)],
+)
+def test_two_fields_of_a_judgement_may_not_contradict_each_other(
+    verdict: str, score: str, contradicts: bool, dogs: Path, tmp_path: Path
+) -> None:
+    rows = [(f"q{i}", "m0", "1", "1") for i in range(1, N_ITEMS)] + [("q0", "m0", verdict, score)]
+    sheet = Sheet(("item", "respondent", "verdict", "score"), tuple(rows))
+    said = str(outcome(DOORS["--judgements"], sheet.text().encode(), tmp_path, dogs))
+    assert tells(said, "door.contradiction") == contradicts, said
