@@ -26,7 +26,7 @@ from hqm.imports.intake import (
     plain_numbers,
     take_rows,
 )
-from hqm.imports.row import SCORES, Log, Row, answers_in, number, score_of
+from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number, score_of
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     field: names for field, names in FIELDS.items() if field != "rater"
@@ -43,6 +43,7 @@ _KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names)
     "detail",
     "resolution",
     *RUNS,
+    RUN_LABEL,
 }
 
 
@@ -151,11 +152,10 @@ def read_table(
     records = _with_plain_numbers(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
-    labels = cell_texts(records, run_column)
     rows = []
     for i, record in enumerate(records):
         row = _row(record, scores, chosen_columns, f"{path}: record {i + 1}", i)
-        rows.append(replace(row, respondent=row.respondent or stem, run_label=labels[i]))
+        rows.append(row if row.respondent else replace(row, respondent=stem))
     for name in scores:
         check_scale(name, [row.scores[name] for row in rows if name in row.scores], path)
     reading = _describe(intake, run_column, scores)
@@ -186,8 +186,9 @@ def _row(
             known_scores[name] = score
     if scores:
         fields_by_name["score"] = next(iter(known_scores.values()), None)
-    row = Row.of(fields_by_name, location, position=position, score_alone=True)
-    return replace(row, scores=known_scores, position=None if row.ids and scores else position)
+    return Row.of(
+        fields_by_name, location, position=position, score_alone=True, scores=known_scores
+    )
 
 
 def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
@@ -253,7 +254,8 @@ def _numbered_runs(
     units = zip(*[cell_texts(records, name) for name in unit_columns], strict=True)
     if find_repeated(units) is None:
         # every answer was drawn once, with a seed of its own
-        return [{**record, "run": 0} for record in records], column
+        pairs = zip(records, cells, strict=True)
+        return [{**record, "run": 0, RUN_LABEL: cell} for record, cell in pairs], column
     labels = sorted(set(cells), key=_natural_order)
     if len(labels) > MAX_RUNS:
         raise AnswerError(
@@ -263,7 +265,7 @@ def _numbered_runs(
         )
     numbers = {label: i for i, label in enumerate(labels)}
     pairs = zip(records, cells, strict=True)
-    return [{**record, "run": numbers[cell]} for record, cell in pairs], column
+    return [{**record, "run": numbers[cell], RUN_LABEL: cell} for record, cell in pairs], column
 
 
 MAX_RUNS = 1000

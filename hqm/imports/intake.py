@@ -207,10 +207,12 @@ def _check_heading(
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
     first = present[0]
+    # only texts as long as the name can be it, which spares the look at most cells
+    n_chars = len(first.strip())
+    texts = [text for text in _cells(records, first) if len(text.strip()) == n_chars]
+    if all(plain_heading(text) != plain_heading(first) for text in texts):
+        return
     for index, record in enumerate(records, 1):
-        cell = record.get(first)
-        if type(cell) is not str or plain_heading(cell) != plain_heading(first):
-            continue
         if is_heading(record):
             refuse_heading(f"{location}: record {index}")
 

@@ -84,6 +84,11 @@ class JudgeOutput:
         )
 
 
+NO_SCORES: Mapping[str, float] = MappingProxyType({})
+RUN_LABEL = "run label"
+"""Where a reader that counts runs keeps what the row called its own."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A row of a file that somebody else wrote: an answer, a score, a judgement or a key.
@@ -147,11 +152,12 @@ class Row:
         *,
         position: int | None = None,
         score_alone: bool = False,
+        scores: Mapping[str, float] = NO_SCORES,
     ) -> Row:
         """Read a row of an answer file, whatever its fields are called.
 
         `text` is the question where another field has the answer. With `score_alone` a score is
-        enough; the answer is then missing.
+        enough; the answer is then missing. A row with an id and `scores` needs no position.
 
         Raises
         ------
@@ -171,9 +177,11 @@ class Row:
         else:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
+        ids = ids_in(record)
+        run = count_in(record, "run", location)
         return cls(
             place=location,
-            ids=ids_in(record),
+            ids=ids,
             image=first_text(record, IMAGES),
             question=first_text(record, questions),
             parts=parts_in(first_text(record, PARTS)),
@@ -181,10 +189,12 @@ class Row:
             options=options_in(record),
             cluster=first_text(record, CLUSTERS),
             task=first_text(record, TASKS),
-            position=position,
+            position=None if ids and scores else position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
-            run=count_in(record, "run", location) or 0,
+            run=run or 0,
+            run_label="" if run is None else str(record.get(RUN_LABEL, run)),
+            scores=scores,
             answer=answer,
             score=number(record.get("score")),
             judge=first_text(record, JUDGES),
@@ -567,5 +577,10 @@ def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str:
     >>> first_text({"image": "", "image_id": 7}, ("image", "image_id"))
     '7'
     """
-    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
-    return next((str(value) for value in values if str(value).strip()), "")
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, (str, int)):
+            text = str(value)
+            if text and not text.isspace():
+                return text
+    return ""
