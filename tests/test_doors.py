@@ -315,3 +315,63 @@ def test_two_fields_of_a_judgement_may_not_contradict_each_other(
     sheet = Sheet(("item", "respondent", "verdict", "score"), tuple(rows))
     said = str(outcome(DOORS["--judgements"], sheet.text().encode(), tmp_path, dogs))
     assert tells(said, "door.contradiction") == contradicts, said
+
+
+# --- printed tables ---
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Std", "\u0394", "Human", "Random chance", "Median", "Random", "Human (expert)", "Std."],
+)
+def test_a_printed_row_that_is_no_system_is_left_out(name: str, tmp_path: Path) -> None:
+    rows = [(f"m{i}", f"{50 + 3 * i}.1", f"{52 + 2 * i}.6") for i in range(8)]
+    path = tmp_path / "t.csv"
+    path.write_text(Sheet(("model", "Text", "Chart"), tuple(rows)).text(), encoding="utf-8")
+    plain = read_table(path)
+    path.write_text(
+        Sheet(("model", "Text", "Chart"), (*rows, (name, "3.1", "2.9"))).text(), encoding="utf-8"
+    )
+    table = read_table(path)
+    assert table.respondents == plain.respondents
+    assert (table.values == plain.values).all()
+    said = " ".join(table.notes)
+    assert tells(said, "door.omitted", n=1, subject="row", what="systems", names=repr(name))
+
+
+@pytest.mark.parametrize("name", ["params (B)", "#Params", "Year", "Size", "Rank"])
+def test_a_printed_column_that_is_no_score_is_left_out(name: str, tmp_path: Path) -> None:
+    rows = [(f"m{i}", "7", f"{50 + 3 * i}.1", f"{52 + 2 * i}.6") for i in range(8)]
+    path = tmp_path / "t.csv"
+    path.write_text(Sheet(("model", name, "Text", "Chart"), tuple(rows)).text(), encoding="utf-8")
+    table = read_table(path)
+    assert table.columns == ("Text", "Chart")
+    said = " ".join(table.notes)
+    assert tells(said, "door.omitted", n=1, subject="column", what="scores", names=repr(name))
+
+
+def test_a_transposed_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("metric,m1,m2,m3\nacc,50.1,60.2,70.3\nf1,52,61,72\n", encoding="utf-8")
+    with pytest.raises(HQMError) as refusal:
+        read_table(path)
+    assert tells(str(refusal.value), "door.columns-are-systems", heading="metric")
+
+
+def test_raised_marks_and_what_is_switched_off_are_no_part_of_a_score(tmp_path: Path) -> None:
+    path = tmp_path / "t.tex"
+    path.write_text(
+        r"""\begin{tabular}{lcc}
+Model & Text & Chart \\ \midrule
+m0 & 56.7\textsuperscript{2} & 54.6$^{3}$ \\
+\iffalse
+m1 & 10.0 & 10.0 \\
+\fi
+m2 & 60.1$^{\pm 0.4}$ & \textbf{61.2}\footnotemark[1] \\
+\end{tabular}
+""",
+        encoding="utf-8",
+    )
+    table = read_table(path)
+    assert table.respondents == ("m0", "m2")
+    assert table.values.tolist() == [[56.7, 54.6], [60.1, 61.2]]

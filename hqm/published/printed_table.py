@@ -15,6 +15,7 @@ import numpy as np
 from hqm.errors import DataError, UsageError
 from hqm.imports.intake import SUMMARY_NAMES, find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
+from hqm.published.plausibility import check_orientation, choose_scores, choose_systems
 from hqm.published.table_cells import (
     MISSING,
     PrintedCell,
@@ -184,6 +185,14 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     lines = [line for line, _ in body]
     labels = [list(map(_on_one_line, row[:n_labels])) for _, row in body]
     labels = _fill_labels(labels, lines, location)
+    if n_labels == 1:
+        check_orientation(strip_marks(head[0]), f"{location}:{header_line}")
+        systems, omission = choose_systems([label[0] for label in labels])
+        body, labels = [body[i] for i in systems], [labels[i] for i in systems]
+        notes += omission
+    kept, omission = choose_scores([_parse_heading(cell).name for cell in head], n_labels)
+    head, body = [head[j] for j in kept], [(line, [row[j] for j in kept]) for line, row in body]
+    notes += omission
     headings = [_parse_heading(cell) for cell in head[n_labels:]]
     _check_headings([heading.name for heading in headings], f"{location}:{header_line}")
     cells = _parse_cells([(line, row[n_labels:]) for line, row in body], location)

@@ -59,7 +59,10 @@ def strip_marks(cell: str) -> str:
     ['0.75', 'a', 'b', '85.3', '1', '2']
     """
     text = re.sub(
-        r"</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>", "", cell, flags=re.IGNORECASE
+        r"<(sup|sub)>[^<>±+-]*</\1>|</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>",
+        "",
+        cell,
+        flags=re.IGNORECASE,
     ).strip()
     # the longest marks first, so that bold italics leave no asterisk
     for mark in ("***", "**", "__", "*", "_", "`", "~~"):
@@ -303,6 +306,14 @@ _SIGNS = {
 }
 
 
+_SWITCHED_OFF = re.compile(r"\\iffalse\b.*?\\fi\b", re.DOTALL)
+_RAISED = re.compile(
+    r"\\(?:textsuperscript|textsubscript|tnote|footnote|footnotemark)(?:\[[^\]]*\]|\{[^{}±]*\})+"
+    r"|(?<=[\d}$])\s*\$?\^(?:\{[\w\s,*]*\}|\w)\$?"
+)
+"""Marks of footnotes: raised numbers and letters behind a score."""
+
+
 def _parse_latex(text: str, location: str) -> Rows:
     tables = list(_TABULAR.finditer(text))
     if len(tables) > 1:
@@ -312,6 +323,8 @@ def _parse_latex(text: str, location: str) -> Rows:
     start = tables[0].start(2) if tables else 0
     body = tables[0][2] if tables else text
     body = re.sub(r"(?<!\\)%[^\n]*", "", body)
+    # what is switched off is not printed; its line ends are kept, for the numbers of the lines
+    body = _SWITCHED_OFF.sub(lambda match: "\n" * match[0].count("\n"), body)
     if tables:
         remaining = _drop_arguments(body)
         start, body = start + len(body) - len(remaining), remaining
@@ -353,6 +366,8 @@ def latex_text(cell: str) -> str:
 
     >>> latex_text(r"\textbf{85.3}$_{\pm 0.4}$"), latex_text(r"\multirow{2}{*}{LLaVA}")
     ('85.3± 0.4', 'LLaVA')
+    >>> latex_text(r"56.7\textsuperscript{2}"), latex_text(r"56.7$^{2}$")
+    ('56.7', '56.7')
     >>> latex_text(r"Yes (\%) $\uparrow$")
     'Yes (%) ↑'
     """
@@ -365,6 +380,7 @@ def latex_text(cell: str) -> str:
         "",
         text,
     )
+    text = _RAISED.sub("", text)
     for sign, meaning in _SIGNS.items():
         tail = r"(?![a-zA-Z])" if sign[-1].isalpha() else ""
         text = re.sub(re.escape(sign) + tail, meaning.replace("\\", r"\\"), text)

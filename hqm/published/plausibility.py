@@ -1,0 +1,109 @@
+"""Rows of a published table that are no systems, and columns that are no scores, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hqm.errors import DataError
+from hqm.imports.intake import MAX_FIELDS
+
+_NO_SYSTEM = re.compile(
+    r"(?:std(?:\.|ev|dev)?|s\.?d\.?|sem|stderr|standard (?:deviation|error)|variance|σ|±"
+    r"|[δΔ∆](?:\s.*|\(.*)?|delta(?:\s.*)?|diff(?:erence)?|improvement|gain|median|mode|min(?:imum)?"
+    r"|max(?:imum)?|range|best|worst"
+    r"|(?:random|chance|guess(?:ing)?|majority|frequen(?:t|cy))(?:[ -](?:chance|guess(?:ing)?|choice"
+    r"|level|baseline|class|vote|answer))*"
+    r"|(?:human|humans|people|expert|experts)(?:[ -](?:performance|experts?|average|avg\.?|level"
+    r"|baseline|accuracy|annotators?|score|best|worst|high|low|\(.*\)))*"
+    r"|(?:upper|lower) bound|ceiling)",
+    re.IGNORECASE,
+)
+_NO_SCORE = re.compile(
+    r"(?:#|no\.? of|num(?:ber)? of|n)?\s*(?:params?|parameters?|(?:llm|model)[ -]?(?:params?|size)"
+    r"|size|year|(?:release[ -])?date|rank|ranking|tokens|flops|tflops|gpus?|epochs?|layers?"
+    r"|resolution|latency|throughput|cost|price|context(?:[ -]length)?|train(?:ing)?[ -]data)"
+    r"\s*(?:\(.*\)|\[.*\])?",
+    re.IGNORECASE,
+)
+_PARTS_OF_TEST = re.compile(
+    r"(?:metrics?|measures?|scores?|benchmarks?|tasks?|datasets?|subsets?)", re.IGNORECASE
+)
+
+
+def is_system(name: str) -> bool:
+    """Whether a row may be a system: it is not named as people, chance or a statistic of others.
+
+    >>> [is_system(name) for name in ("LLaVA", "Std", "Human", "Random chance", "Humanoid-7B")]
+    [True, False, False, False, True]
+    """
+    return _NO_SYSTEM.fullmatch(name.strip()) is None
+
+
+def is_score_name(name: str) -> bool:
+    """Whether a column may hold scores: it is not named as a property of the systems.
+
+    >>> [is_score_name(name) for name in ("Text", "params (B)", "Year", "Size F1")]
+    [True, False, False, True]
+    """
+    return _NO_SCORE.fullmatch(name.strip()) is None
+
+
+def choose_systems(names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return the indices of the rows that may be systems, and a note on the others; all rows where
+    fewer than two would be left.
+
+    >>> choose_systems(["LLaVA", "Std", "Qwen"])
+    ([0, 2], ["1 row is left out as it is none of the systems: 'Std'"])
+    """
+    kept = [i for i, name in enumerate(names) if is_system(name)]
+    omitted = [name for name in names if not is_system(name)]
+    if not omitted or len(kept) < 2:
+        return list(range(len(names))), []
+    return kept, [describe_omitted("row", omitted, "systems")]
+
+
+def choose_scores(headings: Sequence[str], n_labels: int) -> tuple[list[int], list[str]]:
+    """Return the indices of the columns that name the rows or may hold scores, and a note on the
+    others; all columns where no score would be left.
+
+    >>> choose_scores(["model", "Year", "Text"], 1)
+    ([0, 2], ["1 column is left out as it is none of the scores: 'Year'"])
+    """
+    kept = [j for j, name in enumerate(headings) if j < n_labels or is_score_name(name)]
+    omitted = [name for j, name in enumerate(headings) if j not in kept]
+    if not omitted or len(kept) <= n_labels:
+        return list(range(len(headings))), []
+    return kept, [describe_omitted("column", omitted, "scores")]
+
+
+def describe_omitted(subject: str, names: Sequence[str], what: str) -> str:
+    """Say which rows or columns are left out.
+
+    >>> describe_omitted("row", ["Std", "Human"], "systems")
+    "2 rows are left out as they are no systems: 'Std', 'Human'"
+    """
+    listed = ", ".join(map(repr, names[:MAX_FIELDS]))
+    if len(names) > MAX_FIELDS:
+        listed += f" and {len(names) - MAX_FIELDS} more"
+    if len(names) == 1:
+        return f"1 {subject} is left out as it is none of the {what}: {listed}"
+    return f"{len(names)} {subject}s are left out as they are no {what}: {listed}"
+
+
+def check_orientation(heading: str, location: str) -> None:
+    """Refuse a table whose rows are metrics or parts of a test, and whose columns are systems.
+
+    Raises
+    ------
+    DataError
+        The first column is headed so.
+    """
+    if _PARTS_OF_TEST.fullmatch(heading.strip()):
+        raise DataError(
+            f"the first column is called {heading.strip()!r}, so that the columns seem to be the"
+            " systems",
+            location=location,
+            remedy="Write a system in each row; if the rows are systems, call the first column"
+            " model.",
+        )
