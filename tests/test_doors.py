@@ -24,8 +24,10 @@ from hqm.errors import HQMError
 from hqm.imports.detect import read_logs
 from hqm.imports.human_labels import read_criterion
 from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
+from hqm.imports.row import tokens_in
 from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.published.table_audit import read_table
+from hqm.respondents.server_replies import read_reply
 from tests.messages import tells
 
 N_ITEMS = 12
@@ -375,3 +377,38 @@ m2 & 60.1$^{\pm 0.4}$ & \textbf{61.2}\footnotemark[1] \\
     table = read_table(path)
     assert table.respondents == ("m0", "m2")
     assert table.values.tolist() == [[56.7, 54.6], [60.1, 61.2]]
+
+
+# --- how an answer ended ---
+
+
+@pytest.mark.parametrize(
+    ("reason", "state"),
+    [("error", "error"), ("length", "truncated"), ("content_filter", "refused"), ("stop", "ok")],
+)
+def test_the_state_of_an_answer_is_that_of_its_end(
+    reason: str, state: str, dogs: Path, tmp_path: Path
+) -> None:
+    loaded = load(str(dogs))
+    forms = {"original": loaded.original}
+    path = tmp_path / "a.csv"
+    for name in ("respondent", "model"):
+        rows = tuple(("m0", item.id, "Yes", reason) for item in loaded.original.items)
+        sheet = Sheet((name, "item", "answer", "finish_reason"), rows)
+        path.write_text(sheet.text(), encoding="utf-8")
+        (recording,) = read_recorded(loaded, [path], forms, LogSettings()).recordings
+        assert {answer.state for answer in recording.answers.values()} == {state}
+    reply = {"choices": [{"index": 0, "message": {"content": "Yes"}, "finish_reason": reason}]}
+    assert read_reply(reply, 0.1, "m0").state == state
+
+
+def test_a_choice_of_another_index_is_not_the_answer() -> None:
+    choices = [{"index": 1, "message": {"content": "No"}}]
+    assert read_reply({"choices": choices}, 0.1, "m0").state == "error"
+    choices.append({"index": 0, "message": {"content": "Yes"}})
+    assert read_reply({"choices": choices}, 0.1, "m0").text == "Yes"
+
+
+def test_an_impossible_number_of_tokens_is_no_count() -> None:
+    assert tokens_in({"input_tokens": 10**18, "output_tokens": -1}) == {}
+    assert tokens_in({"input_tokens": True, "output_tokens": 3}) == {"tokens_out": 3}

@@ -14,10 +14,10 @@ from hqm.administration.asks import Job, Key, RecordedTodo
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, make_engine, never_stop
 from hqm.errors import HQMError
+from hqm.imports.row import MAX_TOKENS
 from hqm.respondents.base import RecordedRespondent, Request, Respondent, Sampling
 from hqm.respondents.server_limits import (
     CHARACTERS_A_TOKEN,
-    MAX_TOKENS,
     PICTURE_TOKENS,
     Budget,
     Hold,

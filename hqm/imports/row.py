@@ -173,7 +173,8 @@ class Row:
             raise AnswerError(no_field(accepted_fields, record), location=location)
         holds = next((name for name in names if record[name] is not None), "")
         if names:
-            answer = Response(answer_text(record.get(holds), location))
+            text = answer_text(record.get(holds), location)
+            answer = stopped(text, record.get("finish_reason"))
         else:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
@@ -460,6 +461,16 @@ def answer_text(value: Any, location: str) -> str:
     return "" if value is None else check_length(str(value), "answer", location)
 
 
+MAX_TOKENS = 1 << 32
+"""More tokens than any request has: who counts more has not counted."""
+
+
+def is_token_count(value: Any) -> bool:
+    """Whether a number of tokens is a possible count."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and 0 <= value < MAX_TOKENS
+
+
 def tokens_in(usage: Any) -> dict[str, int]:
     """The numbers of tokens that a tool noted, under HQM's names.
 
@@ -469,18 +480,29 @@ def tokens_in(usage: Any) -> dict[str, int]:
     names = {"tokens_in": "input_tokens", "tokens_out": "output_tokens"}
     if not isinstance(usage, Mapping):
         return {}
-    return {ours: usage[name] for ours, name in names.items() if isinstance(usage.get(name), int)}
+    return {ours: usage[name] for ours, name in names.items() if is_token_count(usage.get(name))}
 
 
-def stopped(text: str, reason: Any, detail: Mapping[str, Any]) -> Response:
-    """An answer whose generation ended for this reason, as inspect names it."""
-    states: dict[Any, State] = {
+FINISH_STATES: Mapping[Any, State] = MappingProxyType(
+    {
         "max_tokens": "truncated",
         "model_length": "truncated",
+        "length": "truncated",
         "content_filter": "refused",
+        "error": "error",
     }
-    state = states.get(reason, "ok")
-    return Response(text, state, "" if state == "ok" else str(reason), detail)
+)
+"""Why a generation ended, as tools and servers name it -> the state of the answer."""
+
+
+def stopped(text: str, reason: Any, detail: Mapping[str, Any] | None = None) -> Response:
+    """An answer whose generation ended for this reason.
+
+    >>> stopped("Ye", "length").state, stopped("Yes", "stop").state, stopped("", "error").state
+    ('truncated', 'ok', 'error')
+    """
+    state = FINISH_STATES.get(reason, "ok") if isinstance(reason, str) else "ok"
+    return Response(text, state, "" if state == "ok" else str(reason), detail or {})
 
 
 def number(value: Any) -> float | None:

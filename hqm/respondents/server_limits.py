@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from hqm.imports.row import is_token_count
 from hqm.respondents.base import Request
 from hqm.types import Response
 
@@ -497,9 +498,6 @@ def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
 PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 CHARACTERS_A_TOKEN = 4
-MAX_TOKENS = 1 << 32
-"""More tokens than any request has: a server that counts more has not counted."""
-
 _ROUNDING = 1e-9
 """The share of a sum of prices that may be rounding."""
 
@@ -663,12 +661,6 @@ class Budget:
         return f"{usage}, because a request of an earlier run took {excess}"
 
 
-def is_count(value: Any) -> bool:
-    """Whether a server's number of tokens is a possible count."""
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return is_integer and 0 <= value < MAX_TOKENS
-
-
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:
     count = detail.get(name)
-    return count if is_count(count) else None
+    return count if is_token_count(count) else None

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from hqm.imports.row import is_token_count
 from hqm.respondents.base import Request
-from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, is_count
+from hqm.respondents.server_limits import CHARACTERS_A_TOKEN
 from hqm.types import Response
 
 # The words that an answer may begin with, and their probabilities from the tokens that a server
@@ -190,8 +191,11 @@ def _member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
 
 
-def _first(value: Any) -> Any:
-    return value[0] if isinstance(value, list) and value else None
+def _first_choice(choices: Any) -> Any:
+    """The first choice of a reply: that of the index 0, where choices have one."""
+    if not isinstance(choices, list):
+        return None
+    return next((choice for choice in choices if _member(choice, "index") in (None, 0)), None)
 
 
 def read_reply(
@@ -209,7 +213,7 @@ def read_reply(
     `processed` says that the server's log probabilities have temperature and top-p in them. What a
     model reasons before it answers is counted, and never read as its answer.
     """
-    choice = _first(_member(reply, "choices"))
+    choice = _first_choice(_member(reply, "choices"))
     message = _member(choice, "message")
     if not isinstance(message, dict):
         fault = _member(reply, "error")
@@ -231,6 +235,8 @@ def read_reply(
     refusal, finish = message.get("refusal"), choice.get("finish_reason")
     if isinstance(refusal, str) and refusal:
         return Response(text or refusal, "refused", "the model declined", detail)
+    if finish == "error":
+        return Response(text, "error", "the server ended the answer with an error", detail)
     if finish == "content_filter":
         return Response(text, "refused", "the server's filter withheld it", detail)
     if finish == "length":
@@ -277,7 +283,7 @@ def _usage(usage: Any, reasoning: str) -> dict[str, Any]:
         "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
         "tokens_reasoning": reasoned or len(reasoning) // CHARACTERS_A_TOKEN or None,
     }
-    return {name: count for name, count in counts.items() if is_count(count)}
+    return {name: count for name, count in counts.items() if is_token_count(count)}
 
 
 def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:
