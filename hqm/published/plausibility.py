@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from hqm.errors import DataError
 from hqm.imports.intake import MAX_FIELDS
+from hqm.published.table_cells import PrintedCell
 
 _NO_SYSTEM = re.compile(
     r"(?:std(?:\.|ev|dev)?|s\.?d\.?|sem|stderr|standard (?:deviation|error)|variance|σ|±"
@@ -107,3 +110,33 @@ def check_orientation(heading: str, location: str) -> None:
             remedy="Write a system in each row; if the rows are systems, call the first column"
             " model.",
         )
+
+
+def check_printed_scale(name: str, cells: Sequence[PrintedCell], location: str) -> None:
+    """Check that no shares of 1 stand among the percents of a column: times 100 they would be as
+    large as the others, and they have more decimals, or are a third of the column.
+
+    Raises
+    ------
+    DataError
+        Some do.
+    """
+    large = [cell for cell in cells if cell.value > 1.5]
+    small = [cell for cell in cells if 0 < cell.value < 1 and not cell.percent]
+    if not small or len(large) < 2:
+        return
+    values = [cell.value for cell in large]
+    as_large = all(min(values) / 2 <= 100 * cell.value <= 2 * max(values) for cell in small)
+    finer = min(map(_decimals, small)) > max(map(_decimals, large))
+    are_many = len(small) >= max(2, len(large) / 2)
+    if as_large and np.median(values) >= 20 and (finer or are_many):
+        raise DataError(
+            f"{small[0].text!r} stands in the column {name!r} beside {large[0].text!r}: one is a"
+            " share of 1, the other a percent",
+            location=location,
+            remedy="Write all of them on one scale.",
+        )
+
+
+def _decimals(cell: PrintedCell) -> int:
+    return len(cell.text.partition(".")[2])

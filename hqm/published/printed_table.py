@@ -15,7 +15,12 @@ import numpy as np
 from hqm.errors import DataError, UsageError
 from hqm.imports.intake import SUMMARY_NAMES, find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
-from hqm.published.plausibility import check_orientation, choose_scores, choose_systems
+from hqm.published.plausibility import (
+    check_orientation,
+    check_printed_scale,
+    choose_scores,
+    choose_systems,
+)
 from hqm.published.table_cells import (
     MISSING,
     PrintedCell,
@@ -185,14 +190,8 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     lines = [line for line, _ in body]
     labels = [list(map(_on_one_line, row[:n_labels])) for _, row in body]
     labels = _fill_labels(labels, lines, location)
-    if n_labels == 1:
-        check_orientation(strip_marks(head[0]), f"{location}:{header_line}")
-        systems, omission = choose_systems([label[0] for label in labels])
-        body, labels = [body[i] for i in systems], [labels[i] for i in systems]
-        notes += omission
-    kept, omission = choose_scores([_parse_heading(cell).name for cell in head], n_labels)
-    head, body = [head[j] for j in kept], [(line, [row[j] for j in kept]) for line, row in body]
-    notes += omission
+    head, body, labels, omissions = _keep_scores(head, body, labels, f"{location}:{header_line}")
+    notes += omissions
     headings = [_parse_heading(cell) for cell in head[n_labels:]]
     _check_headings([heading.name for heading in headings], f"{location}:{header_line}")
     cells = _parse_cells([(line, row[n_labels:]) for line, row in body], location)
@@ -207,7 +206,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     _check_rows(values, column_specs, respondents, location)
     for j, column in enumerate(column_specs):
         if column.scale == 100:
-            _check_scale(column.name, [row[j] for row in printed], location)
+            check_printed_scale(column.name, [row[j] for row in printed], location)
     notes += [
         f"the row {row_names[i]!r} is taken as the mean or the sum of the others, not as a"
         " respondent"
@@ -257,6 +256,26 @@ def _read_head_and_body(path: Path, n_labels: int) -> tuple[list[str], Rows, int
             refuse_heading(f"{path}:{line}")
         body.append((line, row))
     return head, body, rows[depth - 1][0]
+
+
+def _keep_scores(
+    head: list[str], body: Rows, labels: list[list[str]], location: str
+) -> tuple[list[str], Rows, list[list[str]], list[str]]:
+    """Return the table without the rows that are no systems and the columns that are no scores, and
+    a note on each kind.
+    """
+    n_labels = len(labels[0]) if labels else 0
+    notes: list[str] = []
+    if n_labels == 1:
+        check_orientation(strip_marks(head[0]), location)
+        systems, notes = choose_systems([label[0] for label in labels])
+        body, labels = [body[i] for i in systems], [labels[i] for i in systems]
+    names = [_parse_heading(cell).name for cell in head]
+    scores, notes_on_columns = choose_scores(names, n_labels)
+    rows = []
+    for line, row in body:
+        rows.append((line, [row[j] for j in scores]))
+    return [head[j] for j in scores], rows, labels, [*notes, *notes_on_columns]
 
 
 def _parse_cells(rows: Rows, location: str) -> list[list[PrintedCell]]:
@@ -524,36 +543,6 @@ def _printed_decimals(cells: Sequence[PrintedCell]) -> int:
         return decimals
     # a program's default format writes zeros that nobody measured
     return max(len(fraction.rstrip("0")) for fraction in fractions)
-
-
-def _check_scale(name: str, cells: Sequence[PrintedCell], location: str) -> None:
-    """Check that no shares of 1 stand among the percents of a column: times 100 they would be as
-    large as the others, and they have more decimals, or are a third of the column.
-
-    Raises
-    ------
-    DataError
-        Some do.
-    """
-    large = [cell for cell in cells if cell.value > 1.5]
-    small = [cell for cell in cells if 0 < cell.value < 1 and not cell.percent]
-    if not small or len(large) < 2:
-        return
-    values = [cell.value for cell in large]
-    as_large = all(min(values) / 2 <= 100 * cell.value <= 2 * max(values) for cell in small)
-    finer = min(map(_decimals, small)) > max(map(_decimals, large))
-    are_many = len(small) >= max(2, len(large) / 2)
-    if as_large and np.median(values) >= 20 and (finer or are_many):
-        raise DataError(
-            f"{small[0].text!r} stands in the column {name!r} beside {large[0].text!r}: one is a"
-            " share of 1, the other a percent",
-            location=location,
-            remedy="Write all of them on one scale.",
-        )
-
-
-def _decimals(cell: PrintedCell) -> int:
-    return len(cell.text.partition(".")[2])
 
 
 def _check_rows(
