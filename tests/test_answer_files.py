@@ -203,6 +203,7 @@ def test_recordings_of_a_form_that_is_not_asked_are_no_fault() -> None:
     """A release may hold answers to more wordings than an audit compares."""
 
     class Released:
+        name = "released"
         has_own_answer_files = True
 
         def recordings(self, path: Path) -> list[Recording]:

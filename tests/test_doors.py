@@ -412,3 +412,25 @@ def test_a_choice_of_another_index_is_not_the_answer() -> None:
 def test_an_impossible_number_of_tokens_is_no_count() -> None:
     assert tokens_in({"input_tokens": 10**18, "output_tokens": -1}) == {}
     assert tokens_in({"input_tokens": True, "output_tokens": 3}) == {"tokens_out": 3}
+
+
+# --- whose questions the rows answer ---
+
+
+@pytest.mark.parametrize("name", ["respondent", "model"])
+def test_rows_that_answer_another_benchmark_are_refused(
+    name: str, dogs: Path, tmp_path: Path
+) -> None:
+    loaded = load(str(dogs))
+    forms = {"original": loaded.original}
+    path = tmp_path / "a.csv"
+    for benchmark in ("pope", loaded.name, f"{loaded.name}_test"):
+        rows = tuple(("m0", item.id, "Yes", benchmark) for item in loaded.original.items)
+        sheet = Sheet((name, "item", "answer", "benchmark"), rows)
+        path.write_text(sheet.text(), encoding="utf-8")
+        try:
+            said = ""
+            read_recorded(loaded, [path], forms, LogSettings())
+        except HQMError as error:
+            said = str(error)
+        assert tells(said, "door.other-benchmark", name="pope") == (benchmark == "pope"), said

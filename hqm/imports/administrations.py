@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from os.path import commonpath
 from pathlib import PurePath
 
-from hqm.imports.intake import MAX_FIELDS
-from hqm.text import look_of
+from hqm.imports.intake import MAX_FIELDS, plain_letters
 
 _RUN_IN_NAME = re.compile(
     r"(?:^|[\W_])(?:re)?(?:run|seed|epoch|repeat|repetition|replicate|rep|trial)s?[-_ =]?(\d+)"
@@ -65,13 +64,9 @@ def name_respondents(respondent: str, paths: Sequence[str]) -> Mapping[str, str]
     """
     names = {}
     for path, label in file_labels(paths).items():
-        is_named = _letters(respondent.rpartition("/")[2]) in _letters(label)
+        is_named = plain_letters(respondent.rpartition("/")[2]) in plain_letters(label)
         names[path] = label if is_named else f"{respondent} {label}"
     return names
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]+", "", look_of(name))
 
 
 def describe_files(respondent: str, names: Sequence[str]) -> str:

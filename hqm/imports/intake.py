@@ -344,6 +344,36 @@ def _without_summaries(
     return records, notes
 
 
+def check_benchmark(benchmark: str, named: Iterable[str], location: str) -> None:
+    """Refuse rows that say of themselves that they answer another benchmark.
+
+    A tool may name it with more words, a part or a version, so that one name may hold the other.
+
+    Raises
+    ------
+    AnswerError
+        Neither name holds the other.
+    """
+    own = plain_letters(benchmark)
+    for name in sorted(set(named)):
+        letters = plain_letters(name)
+        if letters and own and letters not in own and own not in letters:
+            raise AnswerError(
+                f"its rows say that they answer {name!r:.80}, and not {benchmark!r}",
+                location=location,
+                remedy="Name the benchmark that was answered, or correct the column benchmark.",
+            )
+
+
+def plain_letters(name: str) -> str:
+    """Return the letters and digits of a name, as it looks.
+
+    >>> plain_letters("MM-Bench_EN")
+    'mmbenchen'
+    """
+    return re.sub(r"[\W_]+", "", look_of(name))
+
+
 # --- scale ---
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.administrations import describe_files, name_respondents, say_runs
 from hqm.imports.detect import TABLE, read_logs, written_by_tool
+from hqm.imports.intake import check_benchmark
 from hqm.imports.match import (
     MAX_SHOWN_ROWS,
     Matched,
@@ -47,6 +48,8 @@ class LogSettings:
     """Whether judgements of the answers come beside the logs."""
     files: FileRole = "respondents"
     """What several files of one model about the same items are, where they do not say it."""
+    benchmark: str = ""
+    """The benchmark that was answered; rows that name another one are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,7 @@ def _match_files(
     paths = [Path(log.path) for log in logs]
     matched_files = []
     for log in logs:
+        check_benchmark(settings.benchmark, {row.benchmark for row in log.rows}, log.path)
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = form_of(forms, key[1], log.path)
             rows = _with_pictures(rows, log, paths)
@@ -443,6 +447,10 @@ class AnsweredBenchmark(Protocol):
     """What a benchmark says of its release's files of answers."""
 
     @property
+    def name(self) -> str:
+        """What the benchmark is called."""
+
+    @property
     def has_own_answer_files(self) -> bool:
         """Whether `read_answers` reads a format of the release's own."""
 
@@ -512,6 +520,7 @@ def read_recorded(
         if recording.form in forms
     ]
     imported = ImportedLogs((), ())
+    settings = replace(settings, benchmark=benchmark.name)
     if logs:
         imported = take_logs(forms, logs, settings, benchmark.spelled)
     return ImportedLogs(
@@ -529,7 +538,7 @@ def _plain_or_released(
         return [Recording(path.stem, ORIGINAL, 0, answers, str(path))]
 
     readers: list[Callable[[], Sequence[Recording]]] = [
-        lambda: read_recordings(path, forms, benchmark.spelled)
+        lambda: read_recordings(path, forms, benchmark.spelled, benchmark.name)
     ]
     if benchmark.has_own_answer_files and not path.is_dir():
         readers.append(released)

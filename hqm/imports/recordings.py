@@ -11,7 +11,14 @@ from typing import Any, cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import whole_number
-from hqm.imports.intake import find_alike, refuse_alike, refuse_twice, take_rows
+from hqm.imports.intake import (
+    cell_texts,
+    check_benchmark,
+    find_alike,
+    refuse_alike,
+    refuse_twice,
+    take_rows,
+)
 from hqm.imports.match import check_rows, has_other_key
 from hqm.imports.row import (
     ANSWERS,
@@ -200,7 +207,10 @@ def _check_sight(record: Mapping[str, Any], location: str) -> None:
 
 
 def read_recordings(
-    path: Path, forms: Mapping[str, Form], spelling: Callable[[str], str] = str
+    path: Path,
+    forms: Mapping[str, Form],
+    spelling: Callable[[str], str] = str,
+    benchmark: str = "",
 ) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and
     `answer`.
@@ -218,7 +228,11 @@ def read_recordings(
         raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
     reader = _Reader(forms)
     for file in files:
-        records = enumerate(take_rows(file).records, 1)
+        intake = take_rows(file)
+        if "benchmark" in intake.columns.values():
+            named = cell_texts(intake.records, "benchmark")
+            check_benchmark(benchmark, named, str(file))
+        records = enumerate(intake.records, 1)
         reader.asked.clear()
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")

@@ -116,6 +116,8 @@ class Row:
     """What the question shares with others, where the row says it."""
     task: str = ""
     """What the tool calls the benchmark."""
+    benchmark: str = ""
+    """The benchmark that the row itself says it answers."""
     position: int | None = None
     """The row number of the question in the data that the tool read, from 0."""
     respondent: str = ""
@@ -190,6 +192,7 @@ class Row:
             options=options_in(record),
             cluster=first_text(record, CLUSTERS),
             task=first_text(record, TASKS),
+            benchmark=first_text(record, ("benchmark",)),
             position=None if ids and scores else position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
