@@ -12,7 +12,7 @@ from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.comparison.beside_people import read_scores
+from hqm.comparison.beside_people import compare_with_people, read_scores
 from hqm.errors import DataError
 from tests.conftest import counts
 from tests.messages import pattern_of, tells
@@ -139,3 +139,55 @@ def test_chair_needs_pictures_whose_objects_are_known(run: Run, tmp_path: Path, 
     code, _, err = run(*command, "--metric", "chair")
     assert code != 0
     assert tells(err, "scores.no-objects")
+
+
+@pytest.mark.parametrize(
+    ("labelled", "scored"),
+    [("m", "recorded/m"), ("recorded/m", "m"), ("m", "hf/org/m?temperature=0"), ("org/m", "m")],
+)
+def test_respondents_are_named_as_an_audit_prints_them_or_as_a_file_does(
+    run: Run, tmp_path: Path, labelled: str, scored: str
+) -> None:
+    rng = np.random.default_rng(4)
+    labels, scores = ["item,respondent,label"], ["item,respondent,near"]
+    for item in hqm.load("shapes_yesno").original.items[:40]:
+        label = int(rng.random() < 0.6)
+        labels.append(f"{item.id},{labelled},{label}")
+        scores.append(f"{item.id},{scored},{label + rng.normal(0, 0.2)}")
+    for name, lines in (("labels", labels), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    command = ["compare", "shapes_yesno", "--criterion", tmp_path / "labels.csv"]
+    code, output, err = run(*command, "--scores", tmp_path / "scores.csv")
+    assert code == 0, err
+    assert "40 answers" in output
+
+
+def test_scores_of_nobody_who_was_labelled_are_an_error_with_names_of_both(
+    run: Run, tmp_path: Path
+) -> None:
+    items = [item.id for item in hqm.load("shapes_yesno").original.items[:9]]
+    labels = ["item,respondent,label", *(f"{item},m{i},1" for i, item in enumerate(items))]
+    scores = ["item,respondent,near,far"]
+    scores += [f"{item},other{i},0.5," for i, item in enumerate(items)]
+    scores += [f"{item},m{i},,0.5" for i, item in enumerate(items)]
+    for name, lines in (("labels", labels), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    command = ["compare", "shapes_yesno", "--criterion", tmp_path / "labels.csv"]
+    code, output, err = run(*command, "--scores", tmp_path / "scores.csv")
+    assert code == 1
+    assert output == ""
+    names = {"labelled": "m0, m1, m2, m3, m4", "scored": "other0, other1, other2, other3, other4"}
+    assert tells(err, "scores.nobody", metric="near", kind="respondents", **names)
+    (tmp_path / "scores.csv").write_text("item,respondent,near\nnine,m0,0.5\n")
+    code, _, err = run(*command, "--scores", tmp_path / "scores.csv")
+    assert code == 1
+    assert tells(err, "scores.nobody", metric="near", kind="items", scored="nine"), err
+
+
+def test_one_respondent_has_one_score_of_an_answer_under_all_its_names(tmp_path: Path) -> None:
+    benchmark = hqm.load("shapes_yesno")
+    item = benchmark.original.items[0].id
+    (tmp_path / "labels.csv").write_text(f"item,respondent,label\n{item},m,1\n")
+    (tmp_path / "scores.csv").write_text(f"item,respondent,a\n{item},m,1\n{item},recorded/m,0\n")
+    with pytest.raises(DataError, match=pattern_of("scores.two-names", respondent="m", item=item)):
+        compare_with_people(benchmark, tmp_path / "labels.csv", [tmp_path / "scores.csv"])

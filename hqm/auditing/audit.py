@@ -250,8 +250,9 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
             )
         _check_reach(audit, metric, row.shift, *row_path, "shift")
         for name, move in row.moves.items():
-            # of items, it is half of the respondent's own interval
-            max_ranges = MAX_INTERVAL_RANGES if row.source == "items" else 1
+            # of items, it is half of the respondent's own interval; another metric is scaled to
+            # the spread of this one, whose range does not bound it
+            max_ranges = MAX_INTERVAL_RANGES if row.source in ("items", "metric") else 1
             _check_reach(audit, metric, move, *row_path, "moves", name, max_ranges=max_ranges)
     for index, gap in enumerate(budget.gaps):
         first, second = scores.get(gap.first), scores.get(gap.other)
@@ -290,8 +291,10 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
     for number, value_path in numbers:
         check_scale(finite(number), minimum, unit.maximum, *path, *value_path)
     if unit.kind == "score":
-        # a difference that is told from chance after many tests may be many errors
-        max_ranges = MAX_INTERVAL_RANGES if unit is SCORE_WIDTH else 1
+        # a difference that is shown after a test of every pair may be many errors: with one degree
+        # of freedom, t at a level divided by k is less than k times t at the level
+        pairs = max(1, math.comb(len(audit.respondents), 2))
+        max_ranges = MAX_INTERVAL_RANGES * pairs if unit is SCORE_WIDTH else 1
         _check_reach(audit, metric, estimate.value, *path, "value", max_ranges=max_ranges)
         for number, value_path in numbers:
             _check_reach(
@@ -304,15 +307,25 @@ def _check_left_out(audit: BenchmarkAudit) -> None:
     cells = {respondent.name: respondent.cells for respondent in audit.respondents}
     for index, record in enumerate(audit.left_out.get("records", ())):
         metric = record["metric"]
+        n_shared = sum(audit.left_out["clusters"][record["clusters"]]["sizes"])
         for name, cell_rows in record["respondents"].items():
             for cell, cell_row in zip(record["cells"], cell_rows, strict=False):
                 path = ("left_out", "records", index, "respondents", name)
-                scores = cells.get(name, {}).get(cell, {})
-                _check_equal(
-                    cell_row["score"], scores.get(metric, cell_row["score"]), *path, "score"
-                )
+                score = cells.get(name, {}).get(cell, {}).get(metric, cell_row["score"])
+                if _has_all_items(audit, cell, n_shared):
+                    _check_equal(cell_row["score"], score, *path, "score")
                 for score in (cell_row["score"], *cell_row["values"]):
                     check_scale(score, *audit.scale(metric), *path, "values")
+
+
+def _has_all_items(audit: BenchmarkAudit, cell: str, n_shared: int) -> bool:
+    """Return whether the items that several administrations share are all those of this one.
+
+    Only then a score over the shared items is the score of the administration: a question that is
+    absent from a parallel form is left out of both where the two are compared.
+    """
+    form = audit.forms.get(Cell.parse(cell).form)
+    return form is not None and form["items"] == n_shared
 
 
 def _check_counts(audit: BenchmarkAudit) -> None:

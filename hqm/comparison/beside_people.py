@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
 from hqm.files.records import required_field
-from hqm.imports.human_labels import HUMAN
+from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import check_scale, refuse_twice, take_rows
 from hqm.imports.log_answers import LogSettings, read_recorded
 from hqm.imports.recordings import Recording
@@ -26,6 +26,8 @@ from hqm.psychometrics.validity.criterion import MetricsBesidePeople
 from hqm.types import ORIGINAL
 
 _KEY_COLUMNS = ("item", "respondent")
+_MAX_NAMES = 5
+"""Names that an error lists."""
 Answer = tuple[str, str]
 """The item and who answered it."""
 
@@ -143,18 +145,21 @@ def compare_with_people(
     DataError
         No answer has both, or a named metric is in no file.
     """
-    columns = _metric_columns(benchmark, scores, metrics, recorded or [criterion])
     labels: dict[Answer, list[float]] = defaultdict(list)
     for judgement in benchmark.read_criterion(criterion, benchmark.original, None):
         if judgement.judge == HUMAN and judgement.label is not None:
             labels[judgement.item, judgement.respondent].append(judgement.label)
+    respondents = sorted({respondent for _, respondent in labels})
+    columns = {
+        name: _labelled_scores(column, respondents, name)
+        for name, column in _metric_columns(
+            benchmark, scores, metrics, recorded or [criterion]
+        ).items()
+    }
+    for name, column in columns.items():
+        if not labels.keys() & column.keys():
+            raise _no_common_answer(labels.keys(), column.keys(), name, criterion)
     answers = sorted(labels.keys() & set().union(*columns.values()))
-    if not answers:
-        raise DataError(
-            "no answer has both a score and a label",
-            location=str(criterion),
-            remedy="Name items and respondents alike in labels and scores.",
-        )
     cluster = {item.id: item.cluster or item.id for item in benchmark.original.items}
     return metrics_beside_people(
         {
@@ -163,6 +168,58 @@ def compare_with_people(
         },
         [float(np.mean(labels[answer])) for answer in answers],
         [cluster.get(item, item) for item, _ in answers],
+    )
+
+
+def _labelled_scores(
+    column: Mapping[Answer, float], respondents: Sequence[str], name: str
+) -> dict[Answer, float]:
+    """Return the scores under the names that the labels give their respondents.
+
+    A respondent may be named as an audit prints it (`recorded/llava`) or by the end of its name; one
+    that nobody labelled keeps its own.
+
+    Raises
+    ------
+    DataError
+        Two names of one respondent have scores of one answer.
+    """
+    labelled_names = {}
+    for respondent in sorted({respondent for _, respondent in column}):
+        ends = short_names(respondent)
+        is_labelled = any(name in ends or respondent in short_names(name) for name in respondents)
+        labelled_names[respondent] = (
+            respondent_named(respondent, respondents, f"the scores {name}")
+            if is_labelled
+            else respondent
+        )
+    scores: dict[Answer, float] = {}
+    for (item, respondent), score in column.items():
+        answer = (item, labelled_names[respondent])
+        if answer in scores:
+            raise DataError(
+                f"the answer of {answer[1]!r} to {item!r} stands twice, under two names",
+                location=f"the scores {name}",
+                remedy="Keep one row for each answer.",
+            )
+        scores[answer] = score
+    return scores
+
+
+def _no_common_answer(
+    labelled: Collection[Answer], scored: Collection[Answer], name: str, criterion: Path
+) -> DataError:
+    """Return the error of scores of which none is about a labelled answer, with names of both."""
+    position, kind = 1, "respondents"
+    if {respondent for _, respondent in labelled} & {respondent for _, respondent in scored}:
+        position, kind = 0, "items"
+    label_names = sorted({answer[position] for answer in labelled})[:_MAX_NAMES]
+    score_names = sorted({answer[position] for answer in scored})[:_MAX_NAMES]
+    return DataError(
+        f"no answer has both a label and a score of {name}: the {kind} of the labels are"
+        f" {', '.join(label_names)}, and those of the scores {', '.join(score_names)}",
+        location=str(criterion),
+        remedy=f"Write the {kind} of the scores as the labels do.",
     )
 
 

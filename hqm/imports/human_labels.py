@@ -291,10 +291,12 @@ def respondent_named(name: str, respondents: Sequence[str], location: str) -> st
     respondent shares.
 
     The kind in front (`recorded/`, `hf/`, `openai/`), an owner and a folder may be left out, and so
-    may the settings behind a question mark.
+    may the settings behind a question mark; by the file, or by the respondents.
 
     >>> respondent_named("llava", ["recorded/llava", "hf/org/instructblip"], "labels.csv")
     'recorded/llava'
+    >>> respondent_named("recorded/llava", ["llava", "instructblip"], "labels.csv")
+    'llava'
 
     Raises
     ------
@@ -304,6 +306,9 @@ def respondent_named(name: str, respondents: Sequence[str], location: str) -> st
     if name in respondents:
         return name
     matches = [respondent for respondent in respondents if name in short_names(respondent)]
+    if not matches:
+        whole_names = short_names(name)
+        matches = [respondent for respondent in respondents if respondent in whole_names]
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -1,0 +1,86 @@
+"""Whatever a study leaves out, its audit passes its own reader and every command that prints it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.auditing.audit import Audit
+from tests.audit_designs import random_audit
+from tests.audit_doors import pass_all_doors, written_and_read
+from tests.conftest import NIGHTLY, Run, counts, write_benchmark
+
+SEED = int(np.random.SeedSequence().generate_state(1)[0]) % 10_000 if NIGHTLY else 0
+
+
+@pytest.mark.parametrize("case", range(counts(240)))
+def test_every_audit_passes_its_own_reader_and_all_commands(case: int, tmp_path: Path) -> None:
+    """300 seeds were tried when this was written, of which ten in a row stand here."""
+    seed = 1000 * SEED + case
+    print(f"seed {seed}")
+    audit = Audit((random_audit(seed, tmp_path / "made"),))
+    again = written_and_read(audit, tmp_path / "audit.json")
+    assert again.to_json() == audit.to_json()
+    pass_all_doors(again, figures=case % 4 == 0)
+
+
+def without_a_negation(folder: Path) -> list[object]:
+    """The command for a benchmark whose parallel form lacks one question."""
+    rng = np.random.default_rng(0)
+    items = [
+        {"id": f"q{i}", "prompt": f"Is there a dog in image {i}?", "target": ("yes", "no")[i % 2]}
+        for i in range(24)
+    ]
+    items[5]["prompt"] = "Dog?"
+    write_benchmark(folder / "mine", items)
+    rows = []
+    forms = {"original": items, "parallel": [item for item in items if item["id"] != "q5"]}
+    for model in range(4):
+        for form, form_items in forms.items():
+            for item in form_items:
+                right = rng.random() < 0.6 + 0.08 * model
+                key = item["target"] if form == "original" else {"yes": "no", "no": "yes"}
+                key = key if isinstance(key, str) else key[item["target"]]
+                answer = key if right else {"yes": "no", "no": "yes"}[key]
+                row = {"item": item["id"], "respondent": f"m{model}", "form": form}
+                rows.append({**row, "answer": answer})
+    (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["audit", folder / "mine", "--recorded", folder / "answers.jsonl"]
+
+
+def test_a_question_that_one_wording_lacks_shuts_no_door(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, _, err = run(*without_a_negation(tmp_path), "--out", out)
+    assert code == 0, err
+    forms = json.loads((out / "audit.json").read_text())["audits"][0]["forms"]
+    assert (forms["original"]["items"], forms["parallel"]["items"]) == (24, 23)
+    for command in (
+        ["gate", out, "--json"],
+        ["report", out, "--to", tmp_path / "table.tex"],
+        ["report", out, "--card"],
+        ["compare", out, "--to", tmp_path / "compare.json"],
+    ):
+        code, output, err = run(*command)
+        assert "is wrong" not in err, command
+        assert code in (0, 1), err
+        assert output or code == 1
+
+
+def test_a_score_of_all_shared_items_is_still_compared(run: Run, tmp_path: Path) -> None:
+    """Scores over the items that two wordings share are those of the wording that has no others."""
+    code, _, err = run(*without_a_negation(tmp_path), "--out", tmp_path / "out")
+    assert code == 0, err
+    document = json.loads((tmp_path / "out" / "audit.json").read_text())
+    (record,) = [
+        record
+        for record in document["audits"][0]["left_out"]["records"]
+        if record["family"] == "parallel_forms" and record["metric"] == "accuracy"
+    ]
+    name = next(iter(record["respondents"]))
+    record["respondents"][name][1]["score"] += 0.01
+    with pytest.raises(hqm.DataError, match="elsewhere in the audit"):
+        Audit.from_dict(document)
