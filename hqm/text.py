@@ -41,8 +41,10 @@ KEY = re.compile(
 )
 """Keys of servers and web tokens, by how they begin. Behind a beginning that words have too stands
 a run of letters and digits that no name of a model has: `xai-org_grok-2-vision` is none."""
-_ACTING_CHARACTERS = re.compile("[\x01-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters that move a cursor, end a line or turn the direction of the text that follows."""
+_ACTING_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that move a cursor, end a line or turn the direction of the text that follows, and
+halves of surrogate pairs, which no file can hold.
+"""
 _CREDENTIALS = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}:/{2,3})[^\s/?#@]{0,400}@")
 _TERMINAL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +180,34 @@ class StoreConnection(StoreFile):
         try:
             yield
         except sqlite3.DatabaseError as error:
+            if "decode" in str(error):
+                raise self.damage("a text is no UTF-8") from error
             message, remedy = _explain(str(error))
             raise StoreError(message, location=str(self.path), remedy=remedy) from error
+        except UnicodeDecodeError as error:
+            raise self.damage("a text is no UTF-8") from error
         except OSError as error:
             raise StoreError(
                 f"it cannot be written: {error.strerror}", location=str(self.path)
             ) from error
+
+    def damage(self, reason: str) -> StoreError:
+        """The error about a value that no store writes, as after bytes of the file were changed."""
+        return StoreError(
+            f"it is damaged: {reason}",
+            location=str(self.path),
+            remedy="Restore it from a copy, or name another file with --store and record anew.",
+        )
+
+    def read_json(self, text: Any, column: str) -> Any:
+        """The value of a column that holds an object of JSON."""
+        try:
+            value = json.loads(text)
+        except (TypeError, ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise self.damage(f"a {column} is no object of JSON")
+        return value
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """All rows of a table, for export."""
@@ -196,15 +220,20 @@ class StoreConnection(StoreFile):
         # a store of HQM 0.1.0 has no administrations until it is opened for writing
         if table not in tables(self._db):
             return
-        cursor = self._db.execute(f"SELECT * FROM {table}")
-        columns = [column[0] for column in cursor.description]
-        for row in cursor:
-            yield dict(zip(columns, row, strict=True))
+        with self._guard():
+            cursor = self._db.execute(f"SELECT * FROM {table}")
+            columns = [column[0] for column in cursor.description]
+            for row in cursor:
+                yield dict(zip(columns, row, strict=True))
 
     def select(self, query: str, *values: Any) -> list[Any]:
         """The rows of a query that changes nothing."""
         with self._guard():
-            return self._db.execute(query, values).fetchall()
+            rows = self._db.execute(query, values).fetchall()
+        # no column of a store has bytes
+        if bytes in set(map(type, chain.from_iterable(rows))):
+            raise self.damage("bytes stand where a text is")
+        return rows
 
     def _first(self, query: str, *values: Any) -> Any:
         """The first row of a query, or None."""

@@ -9,7 +9,6 @@ updates and deletions.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections import ChainMap
@@ -22,7 +21,7 @@ from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
 from hqm.store.connection import ADMINISTRATIONS_KEY, StoreConnection, tables
 from hqm.text import storable
-from hqm.types import Judgement, Response, Row, Usage
+from hqm.types import STATES, Judgement, Response, Row, Usage
 
 # Answers that cannot be stored together are stored one by one, so that a single bad one costs
 # neither the others nor the run.
@@ -244,7 +243,10 @@ class Store(StoreConnection):
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
         """All respondents: number, name, identity."""
         rows = self.select("SELECT id, name, identity FROM respondents ORDER BY id")
-        return [(number, name, json.loads(identity)) for number, name, identity in rows]
+        return [
+            (number, name, self.read_json(identity, "respondent's identity"))
+            for number, name, identity in rows
+        ]
 
     def ask_ids(self, asks: Iterable[Ask]) -> dict[str, int]:
         """Digest -> number, of the asks that are stored."""
@@ -332,7 +334,10 @@ class Store(StoreConnection):
         )
 
         def read() -> Mapping[int, Row]:
-            return {row[3]: row for row in self.select(query, respondent, run)}
+            rows = self.select(query, respondent, run)
+            if not {row[1] for row in rows} <= set(STATES):
+                raise self.damage("an answer has a state that there is not")
+            return {row[3]: row for row in rows}
 
         return self._cache.get_or_read(("rows", respondent, run), read)
 
@@ -369,7 +374,7 @@ class Store(StoreConnection):
             "(attempt > 0 OR detail <> ? AND instr(detail, ?)) ORDER BY ask, attempt"
         )
         rows = self.select(query, respondent, run, _NO_DETAIL, f'"{name}":' if name else "{")
-        return {number: json.loads(detail) for number, detail in rows}
+        return {number: self.read_json(detail, "detail") for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
         """The tokens that a respondent's answers used, summed over runs and attempts."""
@@ -495,7 +500,8 @@ class Store(StoreConnection):
 
     def records(self) -> list[dict[str, Any]]:
         """The records of all commands, the oldest first."""
-        return [json.loads(row[0]) for row in self.select("SELECT record FROM records ORDER BY id")]
+        rows = self.select("SELECT record FROM records ORDER BY id")
+        return [self.read_json(row[0], "record") for row in rows]
 
 
 # Questions that a server refused for good, and will refuse again.
