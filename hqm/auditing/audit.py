@@ -13,27 +13,27 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     PlainSerializer,
     TypeAdapter,
     ValidationError,
-    ValidatorFunctionWrapHandler,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from hqm.auditing import frames
 from hqm.auditing.audit_rows import (
     MAX_INTERVAL_RANGES,
+    STORED_ESTIMATE,
     AddressedName,
     Ends,
     EndsList,
@@ -41,16 +41,23 @@ from hqm.auditing.audit_rows import (
     FlagRow,
     FormRow,
     LeftOutRows,
+    MappingOf,
     MetricRow,
     Name,
     NoRow,
+    PairRow,
+    ReadingRow,
     Row,
     StoppedRow,
-    StoredEstimate,
     Summary,
+    check_analysis,
+    check_components,
     check_ends,
+    check_equal,
+    check_estimate,
     check_scale,
     check_values,
+    estimate_fields,
     wrong,
 )
 from hqm.auditing.budget import AnswerCode, ErrorBudget, Question, Remedy, Statement
@@ -60,15 +67,8 @@ from hqm.benchmark.analyses import Analysis
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_json
 from hqm.indicators.flags import FLAGS
-from hqm.indicators.indicator import (
-    ITEM_COUNT,
-    SCORE_WIDTH,
-    TYPE_COUNT,
-    Unit,
-    indicator_named,
-)
+from hqm.indicators.indicator import ITEM_COUNT, SCORE_WIDTH, TYPE_COUNT, Unit, indicator_named
 from hqm.indicators.item_coverage import TypeCoverage
-from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.types import (
     Administration,
     Cell,
@@ -89,89 +89,13 @@ if TYPE_CHECKING:
 _EXACT = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True, slots=True)
-class _MappingOf:
-    """In `Annotated`: a file must hold the fields of this type, which code reads as a mapping."""
-
-    shape: Any
-    required_key: str = ""
-    """A key that must be there too."""
-
-    def __get_pydantic_core_schema__(
-        self, _source: Any, _handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        # a schema of its own: within the audit's, unknown keys would be refused
-        shape_schema = TypeAdapter(self.shape).core_schema
-        return core_schema.no_info_wrap_validator_function(self._check, shape_schema)
-
-    def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        check(value)
-        if self.required_key and self.required_key not in value:
-            raise wrong("it is missing", self.required_key)
-        # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
-        return value
-
-
-_STORED = TypeAdapter(StoredEstimate)
-_COMPONENTS = TypeAdapter(StudyComponents)
-
-
-def _estimate_fields(row: Any) -> Any:
-    """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
-    if not isinstance(row, dict):
-        return row
-    for name in (f.name for f in fields(Estimate)):
-        if name not in row:
-            raise wrong("it is missing", name)
-    stored = _STORED.validate_python(row)
-    if stored["intervals"].keys() != stored["methods"].keys():
-        raise wrong("they are not those of the intervals", "methods")
-    unknown = row.keys() - {f.name for f in fields(Estimate)} - {"methods"}
-    if unknown:
-        raise wrong("no audit has it", min(unknown))
-    estimate = Estimate.from_dict(row)
-    return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
-
-
-# --- Checks that one type cannot say ---
-
-
-def check_estimate(estimate: Estimate) -> Estimate:
-    """Refuse an estimate without its number, or beside its interval."""
-    if estimate.status == "ok" and estimate.value is None:
-        raise wrong("it is missing though the status is ok", "value")
-    if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
-        raise wrong("it is no list of items", "detail", "items")
-    return estimate
-
-
-def check_components(row: Row) -> Row:
-    """Refuse components of a study, or of one of its types, that are no `StudyComponents`."""
-    for component_row in (
-        {k: v for k, v in row.items() if k != "types"},
-        *row.get("types", {}).values(),
-    ):
-        unknown = component_row.keys() - {f.name for f in fields(StudyComponents)}
-        if unknown:
-            raise wrong("no audit has it", min(unknown))
-        components = _COMPONENTS.validate_json(json.dumps(component_row), strict=True)
-        for name in "respondents families items pictures forms runs askings labelled".split():
-            check_scale(getattr(components, name), 0, None, name)
-        for name in ("per_picture", "crowd"):
-            check_scale(getattr(components, name), 1, None, name)
-        diagonal = [row[k] for k, row in enumerate(components.covariance)]
-        for variance in (*components.values, *diagonal, components.judge, components.labels):
-            check_scale(variance, 0, None, "values")
-    return row
-
-
-def check_analysis(table: Row) -> Row:
-    """Refuse a table whose rows are not as wide as its heading."""
-    if any(len(row) != len(table["columns"]) for row in table["rows"]):
-        raise wrong("a row has not as many entries as there are columns", "rows")
-    if table["drawn"] and table["drawn"] not in table["columns"]:
-        raise wrong("it is none of the columns", "drawn")
-    return table
+def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
+    """Refuse one audit that is given twice, under whatever file's name."""
+    for index, audit in enumerate(audits):
+        if audit in audits[:index]:
+            raise DataError(
+                "one audit is given twice", location=audit.title, remedy="Give each audit once."
+            )
 
 
 def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
@@ -188,6 +112,9 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
         if form is not None and sum(states.values()) > form["items"]:
             reason = f"{sum(states.values()):,} answers to {form['items']:,} items"
             raise wrong(reason, *path, "states", cell)
+        # an answer that is missing has a state of its own
+        if form is not None and audit.scales and not audit.stopped:
+            check_equal(sum(states.values()), form["items"], *path, "states", cell)
     for kind, score in respondent.by_type.items():
         check_scale(score, *audit.scale(next(iter(audit.metrics))), *path, "by_type", kind)
     for metric, score in respondent.scores.items():
@@ -196,31 +123,13 @@ def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
         for metric, score in scores.items():
             check_scale(score, *audit.scale(metric), *path, "cells", cell, metric)
     for metric, score in respondent.cells[audit.reference].items():
-        _check_equal(score, respondent.scores.get(metric), *path, "cells", audit.reference, metric)
+        check_equal(score, respondent.scores.get(metric), *path, "cells", audit.reference, metric)
     for metric, (low, high) in respondent.intervals.items():
         check_ends(respondent.scores.get(metric), low, high, *path, "intervals", metric)
         for end in (low, high):
             _check_reach(
                 audit, metric, end, *path, "intervals", metric, max_ranges=MAX_INTERVAL_RANGES
             )
-
-
-def check_no_duplicates(audits: Sequence[BenchmarkAudit]) -> None:
-    """Refuse one audit that is given twice, under whatever file's name."""
-    for index, audit in enumerate(audits):
-        if audit in audits[:index]:
-            raise DataError(
-                "one audit is given twice", location=audit.title, remedy="Give each audit once."
-            )
-
-
-def _check_equal(value: Any, expected: Any, *path: str | int) -> None:
-    """Refuse what stands twice in an audit, and is not the same."""
-    is_close = (
-        isinstance(value, float) and isinstance(expected, float) and abs(value - expected) < 1e-6
-    )
-    if value != expected and not is_close:
-        raise wrong(f"{value} stands here, and {expected} elsewhere in the audit", *path)
 
 
 def _check_reach(
@@ -238,7 +147,7 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
     scores = {respondent.name: respondent.scores.get(metric) for respondent in audit.respondents}
     present_scores = [score for score in scores.values() if score is not None]
     if present_scores and budget.mean is not None:
-        _check_equal(budget.mean, sum(present_scores) / len(present_scores), *path, "mean")
+        check_equal(budget.mean, sum(present_scores) / len(present_scores), *path, "mean")
     _check_reach(audit, metric, budget.mean_error, *path, "mean_error")
     for index, row in enumerate(budget.rows):
         row_path = (*path, "rows", index)
@@ -258,7 +167,7 @@ def _check_budget(audit: BenchmarkAudit, metric: str) -> None:
         first, second = scores.get(gap.first), scores.get(gap.other)
         if first is None or second is None:
             raise wrong("these respondents have no scores", *path, "gaps", index)
-        _check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
+        check_equal(gap.gap, abs(first - second), *path, "gaps", index, "gap")
         # the interval is of what both answered, and the gap that of their scores
         check_ends(None, gap.low, gap.high, *path, "gaps", index)
         for name in ("low", "high"):
@@ -302,18 +211,52 @@ def _check_range(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) ->
             )
 
 
+_SCORE_FACETS = ("run", "form", "resolution", "sight")
+
+
+def _check_recomputed(audit: BenchmarkAudit, estimate: Estimate, *path: str | int) -> None:
+    """Refuse a shift or a correlation of scores that is not that of the scores in the audit.
+
+    It is computed again where both administrations are of all items and every respondent has a
+    score in both.
+    """
+    name, cells = estimate.indicator.rpartition(".")[2], (estimate.first, estimate.other)
+    if name not in ("mean_shift", "pearson") or estimate.facet not in _SCORE_FACETS:
+        return
+    if estimate.value is None or not set(cells) <= set(audit.cells) or audit.stopped:
+        return
+    if not all(_has_all_items(audit, cell, audit.n_items) for cell in cells):
+        return
+    first_cell, second_cell = cells
+    pairs = [
+        (r.cells[first_cell].get(estimate.metric), r.cells[second_cell].get(estimate.metric))
+        for r in audit.respondents
+    ]
+    if len(pairs) != estimate.n_respondents or any(None in pair for pair in pairs):
+        return
+    first, second = np.array(pairs, dtype=np.float64).T
+    value = float((second - first).mean())
+    if name == "pearson":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = float(np.corrcoef(first, second)[0, 1]) if len(pairs) > 1 else math.nan
+    if math.isfinite(value):
+        check_equal(float(estimate.value), value, *path, "value")
+
+
 def _check_left_out(audit: BenchmarkAudit) -> None:
     """Refuse scores without a picture that are none, or no scores of this audit."""
     cells = {respondent.name: respondent.cells for respondent in audit.respondents}
     for index, record in enumerate(audit.left_out.get("records", ())):
         metric = record["metric"]
+        if record["clusters"] not in audit.left_out.get("clusters", {}):
+            raise wrong("there are no such clusters", "left_out", "records", index, "clusters")
         n_shared = sum(audit.left_out["clusters"][record["clusters"]]["sizes"])
         for name, cell_rows in record["respondents"].items():
             for cell, cell_row in zip(record["cells"], cell_rows, strict=False):
                 path = ("left_out", "records", index, "respondents", name)
                 score = cells.get(name, {}).get(cell, {}).get(metric, cell_row["score"])
                 if _has_all_items(audit, cell, n_shared):
-                    _check_equal(cell_row["score"], score, *path, "score")
+                    check_equal(cell_row["score"], score, *path, "score")
                 for score in (cell_row["score"], *cell_row["values"]):
                     check_scale(score, *audit.scale(metric), *path, "values")
 
@@ -341,6 +284,8 @@ def _check_counts(audit: BenchmarkAudit) -> None:
             (count, form["items"], ("forms", name, "rules", rule))
             for rule, count in form["rules"].items()
         ]
+    in_types = sum(covered["items"] for covered in audit.coverage.values())
+    bounded_counts.append((in_types, n, ("coverage",)))
     for kind, covered in audit.coverage.items():
         bounded_counts.append((covered["items"], n, ("coverage", kind, "items")))
         for name in ("images", "wordings"):
@@ -379,9 +324,10 @@ def check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
         _check_budget(audit, metric)
     for metric, metric_row in audit.metrics.items():
         scale = audit.scale(metric)
-        _check_equal([*metric_row.get("scale", scale)], [*scale], "metrics", metric, "scale")
+        check_equal([*metric_row.get("scale", scale)], [*scale], "metrics", metric, "scale")
     for row, estimate in enumerate(audit.all_estimates):
         _check_range(audit, estimate, "estimates", row)
+        _check_recomputed(audit, estimate, "estimates", row)
     _check_left_out(audit)
     _check_counts(audit)
     return audit
@@ -404,7 +350,7 @@ class RespondentScores:
     """Hallucination type -> score by the first audited metric."""
     cells: Mapping[Administration, Mapping[str, Number]]
     """Administration -> metric -> score, of every metric of the benchmark."""
-    states: Mapping[Administration, Annotated[Mapping[str, int], _MappingOf(dict[State, Count])]]
+    states: Mapping[Administration, Annotated[Mapping[str, int], MappingOf(dict[State, Count])]]
     """Administration -> state -> number of answers."""
     yes_ratio: Mapping[str, Share]
     words: Mapping[str, Width]
@@ -433,10 +379,10 @@ class BenchmarkAudit(frames.AsFrames):
     n_items: Annotated[Count, Field(alias="items")]
     images: Count
     metrics: Annotated[
-        Mapping[str, Annotated[Mapping[str, Any], _MappingOf(MetricRow)]], Field(min_length=1)
+        Mapping[str, Annotated[Mapping[str, Any], MappingOf(MetricRow)]], Field(min_length=1)
     ]
     """Audited metric -> what it is, which direction is better, and its scale."""
-    forms: Mapping[str, Annotated[Mapping[str, Any], _MappingOf(FormRow)]]
+    forms: Mapping[str, Annotated[Mapping[str, Any], MappingOf(FormRow)]]
     truth_yes: Mapping[str, Share]
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
     cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
@@ -445,7 +391,7 @@ class BenchmarkAudit(frames.AsFrames):
         tuple[
             Annotated[
                 Estimate,
-                BeforeValidator(_estimate_fields),
+                BeforeValidator(estimate_fields),
                 AfterValidator(check_estimate),
                 PlainSerializer(Estimate.to_dict),
             ],
@@ -453,25 +399,25 @@ class BenchmarkAudit(frames.AsFrames):
         ],
         Field(alias="estimates"),
     ]
-    coverage: Mapping[str, Annotated[Mapping[str, Any], _MappingOf(TypeCoverage, "state")]]
-    findings: tuple[Annotated[Mapping[str, Any], _MappingOf(FindingRow)], ...]
-    flags: tuple[Annotated[Mapping[str, Any], _MappingOf(FlagRow)], ...] = ()
+    coverage: Mapping[str, Annotated[Mapping[str, Any], MappingOf(TypeCoverage, "state")]]
+    findings: tuple[Annotated[Mapping[str, Any], MappingOf(FindingRow)], ...]
+    flags: tuple[Annotated[Mapping[str, Any], MappingOf(FlagRow)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
     """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
-    examples: tuple[Annotated[Mapping[str, Any], _MappingOf(Example)], ...] = ()
+    examples: tuple[Annotated[Mapping[str, Any], MappingOf(Example)], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all answers."""
-    to_read: tuple[Row, ...] = ()
+    to_read: tuple[Annotated[Mapping[str, Any], MappingOf(ReadingRow)], ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
     the chance of a fault.
     """
-    pairs: tuple[Row, ...] = ()
+    pairs: tuple[Annotated[Mapping[str, Any], MappingOf(PairRow)], ...] = ()
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
-    left_out: Annotated[Mapping[str, Any], _MappingOf(LeftOutRows)] = field(default_factory=dict)
+    left_out: Annotated[Mapping[str, Any], MappingOf(LeftOutRows)] = field(default_factory=dict)
     """The scores with each picture left out, for `hqm compare`; `auditor.read` reads them."""
     components: Mapping[str, Annotated[Row, AfterValidator(check_components)]] = field(
         default_factory=dict
@@ -479,18 +425,18 @@ class BenchmarkAudit(frames.AsFrames):
     """Audited metric -> the variance components of all its administrations together, for `hqm
     design`; `auditor.parts_in` reads them.
     """
-    stopped: Annotated[Mapping[str, Any], _MappingOf(StoppedRow | NoRow)] = field(
+    stopped: Annotated[Mapping[str, Any], MappingOf(StoppedRow | NoRow)] = field(
         default_factory=dict
     )
     """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
     each respondent.
     """
-    tools: tuple[Annotated[Mapping[str, Any], _MappingOf(ScoreComparison)], ...] = ()
+    tools: tuple[Annotated[Mapping[str, Any], MappingOf(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[
-        Annotated[Mapping[str, Any], _MappingOf(Analysis, "drawn"), AfterValidator(check_analysis)],
+        Annotated[Mapping[str, Any], MappingOf(Analysis, "drawn"), AfterValidator(check_analysis)],
         ...,
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
@@ -687,7 +633,7 @@ class Audit(frames.AsFrames):
     def json_schema(cls) -> dict[str, Any]:
         """The JSON schema of `audit.json`."""
         schema = _AUDIT.json_schema()
-        stored = _STORED.json_schema()
+        stored = STORED_ESTIMATE.json_schema()
         schema["$defs"] |= stored["$defs"]
         estimate = schema["$defs"]["Estimate"]
         estimate["properties"] |= stored["properties"]

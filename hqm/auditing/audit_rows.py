@@ -5,27 +5,41 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Required
 
 from pydantic import (
     AfterValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     StrictFloat,
     StrictInt,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     with_config,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
+from hqm.auditing import frames
 from hqm.indicators.indicator import Unit, indicator_named
+from hqm.psychometrics.variance.study_variance import StudyComponents
 from hqm.scoring.metrics import Better
 from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS
-from hqm.types import Administration, Correlation, Count, Number, Share, Width
+from hqm.types import (
+    Administration,
+    Correlation,
+    Count,
+    Estimate,
+    Number,
+    Share,
+    Width,
+)
 
 _GROWING = ConfigDict(extra="allow")
 """Rows that a later version may add to."""
@@ -71,13 +85,47 @@ class MetricRow(TypedDict, total=False):
 
 
 @with_config(_GROWING)
-class FormRow(TypedDict):
+class FormRow(TypedDict, total=False):
     """How many items a form has, and what made them."""
 
-    items: Count
-    left_out: Count
-    rules: dict[str, Count]
-    digest: str
+    items: Required[Count]
+    left_out: Required[Count]
+    rules: Required[dict[str, Count]]
+    digest: Required[str]
+    reasons: dict[str, Count]
+    modes: dict[str, Count]
+
+
+@with_config(_GROWING)
+class ReadingRow(TypedDict, total=False):
+    """An item that a person should read first."""
+
+    item: Required[str]
+    why: Required[Literal["contradiction", "answers", "reversed"]]
+    type: str
+    part: str
+    question: str
+    key: str
+    image: str
+    thumbnail: str
+    options: list[str]
+    rank: Count
+    fails: list[str]
+    beside: list[str]
+    expected: Share
+
+
+@with_config(_GROWING)
+class PairRow(TypedDict):
+    """One item of a type as it is asked."""
+
+    type: str
+    item: str
+    prompt: str
+    options: list[str]
+    target: str
+    image: str
+    thumbnail: str
 
 
 @with_config(_GROWING)
@@ -204,6 +252,14 @@ class _Detail(TypedDict, total=False):
     d_study: tuple[Row, ...] | None
     curve: tuple[Row, ...] | None
     map: _Map | None
+    raters: dict[str, Count] | Number
+    power: dict[str, Figure] | Number
+    reading_list: tuple[Row, ...]
+    schemas: tuple[str, ...]
+    goal: Number
+    decides: bool
+    stands_out: bool
+    graded: bool
     lower: Number | tuple[Number, ...]
     upper: Number | tuple[Number, ...]
     varied: str | None
@@ -373,3 +429,131 @@ def check_scale(
     )
     if value is not None and not low - 1e-9 <= value <= high + 1e-9:
         raise wrong(f"{value:g} is not from {low:g} to {high:g}", *path)
+
+
+def check_equal(value: Any, expected: Any, *path: str | int) -> None:
+    """Refuse what stands twice in an audit, and is not the same."""
+    is_close = (
+        isinstance(value, float) and isinstance(expected, float) and abs(value - expected) < 1e-6
+    )
+    if value != expected and not is_close:
+        raise wrong(f"{value} stands here, and {expected} elsewhere in the audit", *path)
+
+
+def check_counted(estimate: Estimate) -> None:
+    """Refuse a share or a count that is not that of its own detail."""
+    detail = estimate.detail
+    name = estimate.indicator.rpartition(".")[2]
+    counted: float | None = None
+    if name in ("separable_pairs", "separable_adjacent") and detail.get("pairs"):
+        counted = detail.get("apart", math.nan) / detail["pairs"]
+    elif name in ("negative_items", "dead_items", "misfit_items") and "items" in detail:
+        counted = len(detail["items"] or ())
+    elif name == "label_errors" and "candidates" in detail:
+        counted = len(detail["candidates"])
+    elif name == "duplicate_items" and "groups" in detail:
+        counted = sum(len(group) - 1 for group in detail["groups"])
+    if counted is not None and estimate.value is not None:
+        check_equal(float(estimate.value), float(counted), "value")
+
+
+@dataclass(frozen=True, slots=True)
+class MappingOf:
+    """In `Annotated`: a file must hold the fields of this type, which code reads as a mapping."""
+
+    shape: Any
+    required_key: str = ""
+    """A key that must be there too."""
+
+    def __get_pydantic_core_schema__(
+        self, _source: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        # a schema of its own: within the audit's, unknown keys would be refused
+        shape_schema = TypeAdapter(self.shape).core_schema
+        return core_schema.no_info_wrap_validator_function(self._check, shape_schema)
+
+    def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        check(value)
+        if self.required_key and self.required_key not in value:
+            raise wrong("it is missing", self.required_key)
+        # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
+        return value
+
+
+STORED_ESTIMATE = TypeAdapter(StoredEstimate)
+_COMPONENTS = TypeAdapter(StudyComponents)
+
+
+def estimate_fields(row: Any) -> Any:
+    """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
+    if not isinstance(row, dict):
+        return row
+    for name in (f.name for f in fields(Estimate)):
+        if name not in row:
+            raise wrong("it is missing", name)
+    stored = STORED_ESTIMATE.validate_python(row)
+    if stored["intervals"].keys() != stored["methods"].keys():
+        raise wrong("they are not those of the intervals", "methods")
+    unknown = row.keys() - {f.name for f in fields(Estimate)} - {"methods"}
+    if unknown:
+        raise wrong("no audit has it", min(unknown))
+    estimate = Estimate.from_dict(row)
+    return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
+
+
+# --- Checks that one type cannot say ---
+
+
+_READ_DETAILS = {
+    "parallel_forms.phi_of_forms": ("forms", "goal"),
+    "criterion.labelled_answers": ("drawn", "raters"),
+}
+"""Indicator -> the details without which a report, or the gate, cannot say what it says of it."""
+
+
+def check_estimate(estimate: Estimate) -> Estimate:
+    """Refuse an estimate without its number, or beside its interval."""
+    if estimate.status == "ok" and estimate.value is None:
+        raise wrong("it is missing though the status is ok", "value")
+    if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
+        raise wrong("it is no list of items", "detail", "items")
+    for key in _READ_DETAILS.get(estimate.indicator, ()) if estimate.value is not None else ():
+        if key not in estimate.detail:
+            raise wrong("it is missing", "detail", key)
+    labels_by_rater = estimate.detail.get("raters") or {}
+    if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
+        raise wrong("it is no object with a number for each rater", "detail", "raters")
+    for name, value in frames.respondent_values(estimate).items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise wrong("it is no number", "detail", "by_respondent", name)
+    check_counted(estimate)
+    return estimate
+
+
+def check_components(row: Row) -> Row:
+    """Refuse components of a study, or of one of its types, that are no `StudyComponents`."""
+    types = row.get("types", {})
+    if not isinstance(types, dict) or not all(isinstance(own, dict) for own in types.values()):
+        raise wrong("it is no object with a row for each type", "types")
+    for component_row in ({k: v for k, v in row.items() if k != "types"}, *types.values()):
+        unknown = component_row.keys() - {f.name for f in fields(StudyComponents)}
+        if unknown:
+            raise wrong("no audit has it", min(unknown))
+        components = _COMPONENTS.validate_json(json.dumps(component_row), strict=True)
+        for name in "respondents families items pictures forms runs askings labelled".split():
+            check_scale(getattr(components, name), 0, None, name)
+        for name in ("per_picture", "crowd"):
+            check_scale(getattr(components, name), 1, None, name)
+        diagonal = [row[k] for k, row in enumerate(components.covariance)]
+        for variance in (*components.values, *diagonal, components.judge, components.labels):
+            check_scale(variance, 0, None, "values")
+    return row
+
+
+def check_analysis(table: Row) -> Row:
+    """Refuse a table whose rows are not as wide as its heading."""
+    if any(len(row) != len(table["columns"]) for row in table["rows"]):
+        raise wrong("a row has not as many entries as there are columns", "rows")
+    if table["drawn"] and table["drawn"] not in table["columns"]:
+        raise wrong("it is none of the columns", "drawn")
+    return table

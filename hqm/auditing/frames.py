@@ -174,7 +174,7 @@ def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]
             "n_respondents": estimate.n_respondents,
             **interval_row,
         }
-    for name, value in _respondent_values(estimate).items():
+    for name, value in respondent_values(estimate).items():
         yield {**common, "group": name, "value": value, "n_respondents": 1, **no_interval}
 
 
@@ -186,7 +186,7 @@ _DETAIL_FIELDS = {"item_agreement": "agreement", "coherence": "coherent"}
 """Indicators whose detail has it under this name, beside other things."""
 
 
-def _respondent_values(estimate: Estimate) -> dict[str, float | None]:
+def respondent_values(estimate: Estimate) -> dict[str, Any]:
     """Respondent -> its own value of the estimate's quantity, where the estimate has one."""
     values = estimate.detail.get("by_respondent")
     statistic = estimate.indicator.rpartition(".")[2]
@@ -194,15 +194,16 @@ def _respondent_values(estimate: Estimate) -> dict[str, float | None]:
         return {}
     if statistic in _SAME_QUANTITY:
         return dict(values)
+    rows = {name: value for name, value in values.items() if isinstance(value, Mapping)}
     if statistic in _DETAIL_FIELDS:
-        return {name: value[_DETAIL_FIELDS[statistic]] for name, value in values.items()}
+        return {name: row.get(_DETAIL_FIELDS[statistic]) for name, row in rows.items()}
     if statistic == "mean_shift":  # of smaller pictures: the paired differences
-        return {n: v.get("difference") for n, v in values.items() if isinstance(v, Mapping)}
+        return {name: row.get("difference") for name, row in rows.items()}
     if not statistic.endswith("_shift"):
         return {}
     shifts = {}
     for name, pair in values.items():  # what was measured in the two administrations
-        if isinstance(pair, (list, tuple)):
+        if isinstance(pair, (list, tuple)) and len(pair) > 1:
             first, second = pair[0], pair[1]
             shifts[name] = None if first is None or second is None else second - first
     return shifts

@@ -80,8 +80,16 @@ def find_estimate(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
 # --- what to mend ---
 
 
+def is_unread(remedy: Remedy) -> bool:
+    """Return whether a remedy is about an audit of which no answer was read."""
+    return remedy.what == "unscored" and remedy.severity == "fault"
+
+
 def find_remedies(audit: BenchmarkAudit) -> tuple[Remedy, ...]:
-    """Everything that is to be mended, the gravest first, and of equals the costliest."""
+    """Everything that is to be mended, the gravest first, and of equals the costliest.
+
+    Where no answer was read, that comes first: what else was found rests on no answer.
+    """
     order: Mapping[RemedySeverity, int] = {"fault": 0, "doubt": 1, "note": 2}
     remedies: list[Remedy] = []
     for find in (
@@ -96,7 +104,13 @@ def find_remedies(audit: BenchmarkAudit) -> tuple[Remedy, ...]:
         _findings,
     ):
         remedies += find(audit)
-    remedies.sort(key=lambda remedy: (order[remedy.severity], -(remedy.cost or 0.0)))
+    remedies.sort(
+        key=lambda remedy: (
+            not is_unread(remedy),
+            order[remedy.severity],
+            -(remedy.cost or 0.0),
+        )
+    )
     return tuple(remedies)
 
 
@@ -232,7 +246,10 @@ def _unscored(audit: BenchmarkAudit) -> Iterator[Remedy]:
     scored = scored_answers(audit)
     if scored.share_unscored > _MAX_UNSCORED:
         yield Remedy(
-            what="unscored", severity="doubt", count=scored.unscored, cost=scored.share_unscored
+            what="unscored",
+            severity="fault" if scored.share_unscored >= 1 else "doubt",
+            count=scored.unscored,
+            cost=scored.share_unscored,
         )
 
 

@@ -361,6 +361,12 @@ class Session:
         """Prepare a benchmark's pictures, and refuse it if there is no respondent."""
         benchmark.prepare_images(benchmark.original)
         if not self.respondents(benchmark):
+            if recorded := self.options.answering.recorded:
+                raise UsageError(
+                    f"it holds no answer to {benchmark.name}",
+                    location=", ".join(map(str, recorded)),
+                    remedy="Write a row for each answer: item, respondent and answer.",
+                )
             raise UsageError(
                 f"there is no respondent to answer {benchmark.name}",
                 remedy="Name some (-r hf/MODEL, -r openai/MODEL@ADDRESS; --recorded ANSWERS).",

@@ -599,6 +599,7 @@ _VARYING = re.compile(
 )
 """What differs between two errors of one kind: paths, pictures, hashes, numbers but for a status.
 """
+_NO_REASON = "they are marked as errors, and no reason stands beside them"
 _REASONS = 3
 """Kinds of errors that are shown; of further ones, only how many there are."""
 
@@ -617,7 +618,7 @@ def reasons(errors: Mapping[str, int]) -> Iterator[str]:
         counts[kind] += count
         examples.setdefault(kind, reason)
     for kind, count in counts.most_common(_REASONS):
-        yield f"{count:,} answer{'s' * (count != 1)}: {examples[kind]}"
+        yield f"{count:,} answer{'s' * (count != 1)}: {examples[kind].strip() or _NO_REASON}"
     if len(counts) > _REASONS:
         yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 

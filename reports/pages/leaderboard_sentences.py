@@ -159,7 +159,8 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
     n_separated, n_pairs = count_separated_pairs(audit)
     estimate = find_estimate(audit, "discriminability.separable_pairs")
     if estimate is None or not n_pairs:
-        return (compose("Not measured: it takes two models."),)
+        needed = "two models" if len(audit.respondents) < 2 else "scores of two models"
+        return (compose("Not measured: it takes {needed}.", needed=needed),)
     pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
     sentences = []
     contrasts = contrasts_of(audit, policy)

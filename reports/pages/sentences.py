@@ -76,7 +76,7 @@ from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
 from hqm.auditing.definitions import has_graded_items, types_measured
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
-from hqm.auditing.seven_questions import SevenAnswers, seven_answers, shift_margin
+from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
 from hqm.imports.human_labels import by_people
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
@@ -148,6 +148,8 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     policy = policy or default_policy()
     answers = seven_answers(audit, policy)
     state, code = STATE_LABELS[answers.state]
+    if any(map(is_unread, answers.mend)):
+        return Headline(state, code, f"{_fault_list(answers.mend)}.")
     sentences = []
     if answers.state == "too_little":
         sentences.append(_too_little_sentence(audit))
@@ -181,10 +183,12 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
 
 def _fault_list(remedies: Sequence[Remedy]) -> str:
     """What is shown or suspected of the items, in a few words."""
-    faults = [remedy for remedy in remedies if remedy.severity == "fault"]
+    unread = [remedy for remedy in remedies if is_unread(remedy)]
+    faults = unread or [remedy for remedy in remedies if remedy.severity == "fault"]
     urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
     key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
-    return ", ".join(_fault_words(remedy) for remedy in (key_checks + urgent)[:3])
+    listed = unread or (key_checks + urgent)[:3]
+    return ", ".join(map(_fault_words, listed))
 
 
 def _fault_words(remedy: Remedy) -> str:
@@ -200,7 +204,9 @@ def _fault_words(remedy: Remedy) -> str:
         "leaks": f"answers leak in {leaks}",
         "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
         "repeats": f"{pluralise_in_words(count, 'item')} asked again",
-        "unscored": f"{percent(remedy.cost, 1)} of the answers unscored",
+        "unscored": "no answer could be read"
+        if is_unread(remedy)
+        else f"{percent(remedy.cost, 1)} of the answers unscored",
         "empty_types": f"{pluralise_in_words(count, 'type')} without items",
     }
     return words.get(remedy.what, _finding(name or remedy.what))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections import Counter
@@ -111,4 +112,27 @@ def test_an_impossible_number_anywhere_is_refused(document: dict[str, Any]) -> N
 def test_families_of_nobody_are_refused(document: dict[str, Any]) -> None:
     audit = {**document["audits"][0], "families": {"recorded/nobody": "a"}}
     with pytest.raises(hqm.DataError, match="recorded/nobody"):
+        hqm.Audit.from_dict({**document, "audits": [audit]})
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("test_retest.mean_shift", 0.02),
+        ("test_retest.pearson", -0.02),
+        ("parallel_forms.pearson", -0.02),
+        ("discriminability.separable_pairs", 0.02),
+        ("items.dead_items", 1.0),
+    ],
+)
+def test_a_number_that_others_of_the_audit_give_is_computed_again(
+    document: dict[str, Any], name: str, change: float
+) -> None:
+    audit = copy.deepcopy(document["audits"][0])
+    estimate = next(
+        e for e in audit["estimates"] if e["indicator"] == name and e["metric"] == "accuracy"
+    )
+    assert estimate["value"] is not None
+    estimate["value"] += change
+    with pytest.raises(hqm.DataError, match="elsewhere in the audit|beside the value"):
         hqm.Audit.from_dict({**document, "audits": [audit]})

@@ -1,0 +1,74 @@
+"""An `audit.json` with one wrong value is refused with its path, or every command can print it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm.auditing.audit import Audit
+from tests.audit_designs import random_audit
+from tests.audit_doors import pass_all_doors
+from tests.audit_mutations import mutated, paths_by_shape
+from tests.conftest import NIGHTLY, counts
+
+SEED = random.SystemRandom().randrange(10_000) if NIGHTLY else 1
+DESIGNS = (8, 13, 40, 61)
+"""Answers with labels and another wording, a table of scores, and types."""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    made = []
+    for seed in DESIGNS:
+        audit = random_audit(seed, tmp_path_factory.mktemp("made") / "x")
+        made.append(json.loads(Audit((audit,)).to_json()))
+    return made
+
+
+def test_a_changed_audit_is_refused_or_printed_by_every_command(documents: list[Any]) -> None:
+    """Nothing but an error of HQM's own is raised, whatever stands where something else belongs."""
+    rng = random.Random(SEED)
+    groups = [paths_by_shape(document) for document in documents]
+    tally: Counter[str] = Counter()
+    n_printed = counts(200)
+    for _ in range(counts(6000)):
+        index = rng.randrange(len(documents))
+        changed, change = mutated(documents[index], groups[index], rng)
+        try:
+            audit = Audit.from_dict(changed)
+        except hqm.HQMError:
+            tally["refused"] += 1
+            continue
+        tally["accepted"] += 1
+        if tally["printed"] < n_printed:
+            print(SEED, index, change)
+            tally["printed"] += 1
+            try:
+                pass_all_doors(audit, figures=False)
+            except hqm.HQMError:
+                tally["said"] += 1
+    print(SEED, dict(tally))
+    assert tally["refused"] > tally["accepted"] > 0
+
+
+def test_counts_of_answers_add_up(documents: list[Any]) -> None:
+    changed = copy.deepcopy(documents[0])
+    states = next(iter(changed["audits"][0]["respondents"][0]["states"].values()))
+    state = max(states, key=lambda name: states[name])
+    states[state] -= 1
+    with pytest.raises(hqm.DataError, match="elsewhere in the audit"):
+        Audit.from_dict(changed)
+
+
+@pytest.mark.parametrize("why", ["", "model", None, 5])
+def test_a_reason_to_read_that_there_is_not_is_refused(documents: list[Any], why: Any) -> None:
+    changed = next(d for d in copy.deepcopy(documents) if d["audits"][0]["to_read"])
+    changed["audits"][0]["to_read"][0]["why"] = why
+    with pytest.raises(hqm.DataError, match=r"to_read\[0\].why"):
+        Audit.from_dict(changed)
