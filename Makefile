@@ -25,7 +25,7 @@ PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile -
 # tests start many processes, and without bytecode each compiles all that it imports
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help audit test lint types unit nightly docs site train clean mount wheel hooks
+.PHONY: help audit test lint types unit nightly versions docs site train clean mount wheel hooks
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1|\2/' | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of
 # the seed of the order is printed at the beginning: PYTEST="--randomly-seed=1" gives the order again
 nightly: $(VENV)/.tests  ## the tests with new examples, in a random order, and with the full counts
 	HQM_NIGHTLY=1 $(PARALLEL) $(PYTEST)
+
+versions: $(VENV)/.tests  ## raise the version of every procedure that behaves otherwise on its frozen cases
+	$(VENV)/bin/python -m tests.procedures raise $(NAMES)
 
 docs: $(VENV)/.tests  ## write docs/reference.md again from the code
 	$(VENV)/bin/python docs/generate.py

@@ -10,8 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 TAG = "b2:"
@@ -110,6 +113,57 @@ def short_signature(signature: str) -> str:
     'fb3dee031250'
     """
     return hashlib.sha256(signature.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+PROCEDURES = Path(__file__).with_name("procedures.json")
+"""The versions of the procedures that make numbers of answers, one a line.
+
+A version stands for a behaviour: the outcome of every case of a frozen corpus in `tests/corpora`. A
+test fails where a procedure behaves otherwise and its version is the same, so that equal
+signatures, which have the versions, mean equal numbers. `python -m tests.procedures` writes it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A procedure with the version of its behaviour.
+
+    Parameters
+    ----------
+    name
+        Its kind and its name: `reader.strict`, `statistic.test_retest.pearson`.
+    version
+        Raised whenever a case of its corpus comes out otherwise.
+    cases
+        The number of the cases whose outcomes are held.
+    outcomes
+        The content hash of all outcomes.
+    """
+
+    name: str
+    version: int
+    cases: int
+    outcomes: str
+
+
+@cache
+def load_procedures() -> Mapping[str, Procedure]:
+    """Every procedure that has a version, by its name."""
+    rows = json.loads(PROCEDURES.read_text(encoding="utf-8"))
+    return MappingProxyType({name: Procedure(name, **row) for name, row in rows.items()})
+
+
+def labelled(kind: str, name: str) -> str:
+    """The name of a procedure with its version, as signatures have it.
+
+    A procedure that a user adds has no version of ours, and stands by its name alone; so do all in
+    signatures of 0.1.0 and 0.2.0.
+
+    >>> labelled("reader", "pope").startswith("pope:"), labelled("reader", "somebody's own")
+    (True, "somebody's own")
+    """
+    procedure = load_procedures().get(f"{kind}.{name}")
+    return name if procedure is None else f"{name}:{procedure.version}"
 
 
 def sign(values: Mapping[str, object]) -> str:

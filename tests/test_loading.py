@@ -327,7 +327,7 @@ def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     assert (caption.reads, caption.scorer) == (False, "official")
     assert not plain.has_own_answer_files
     assert PopeBenchmark(plain.card, plain.data).has_own_answer_files
-    assert PopeBenchmark(plain.card, plain.data, scoring="paper").parser.label == "pope"
+    assert PopeBenchmark(plain.card, plain.data, scoring="paper").parser.name == "pope"
     assert PopeBenchmark(plain.card, plain.data).parser.label == plain.parser.label != "pope"
     assert (
         PopeBenchmark(plain.card, plain.data, scoring="paper", reader="strict").parser

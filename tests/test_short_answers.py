@@ -24,6 +24,8 @@ from hqm.scoring.released_readers import (
     mmmu_short,
 )
 from hqm.scoring.rules import score_choice, score_short
+from hqm.scoring.short_answers import read_list, read_number
+from hqm.signature import load_procedures
 from tests.answer_corpus import Case, corpus
 
 TABLES = Path(__file__).parent / "tables"
@@ -262,4 +264,6 @@ def test_a_parser_that_cannot_read_a_task_leaves_it_to_strict() -> None:
     assert readings == {"pope": "B", "mmmu": "B", "inspect": "B", "strict": "B"}
     answer = Response("I would say: a blue car")
     assert score_choice(item, answer, parser("inspect")).state == "unparsed"
-    assert parser("strict").label == "strict:4"
+    version = load_procedures()["reader.strict"].version
+    assert parser("strict").label == f"strict:{version}"
+    assert version > 3

@@ -32,7 +32,7 @@ from hqm.auditing.study_records import (
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
-from hqm.forms.make_forms import count_modes, count_reasons, count_rules
+from hqm.forms.make_forms import count_modes, count_reasons, count_rules, rule_labels
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.indicators import (
     Case,
@@ -138,17 +138,19 @@ class Study:
         benchmark, forms = evidence.benchmark, evidence.forms
         names = dict.fromkeys([evidence.reference.form, *(cell.form for cell in cells)])
         data = "~".join(forms[name].digest for name in names)
+        rules = "+".join(sorted({label for name in names for label in rule_labels(forms[name])}))
+        protocol = Protocol(benchmark.label, data, benchmark.scorer, evidence.margin, rules)
         if evidence.scored_by:
-            return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
+            return replace(protocol, scorer=evidence.scored_by)
         if not benchmark.reads:
-            return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
+            return protocol
         # a benchmark of several tasks reads each with a reader of its own; the first items of a
         # form show its tasks
         readers = sorted(
             {benchmark.reader(item).label for name in names for item in forms[name].items[:50]}
         )
         scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(readers))
-        return Protocol(benchmark.label, data, scorer, evidence.margin)
+        return replace(protocol, scorer=scorer)
 
 
 def retest(study: Study, metric: Metric) -> list[Estimate]:

@@ -40,11 +40,14 @@ from hqm.forms.negate import (
 )
 from hqm.forms.wording import LEADS, add_lead, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
+from hqm.signature import labelled
 from hqm.text import check_address
 from hqm.types import LETTERS, ORIGINAL, PARALLEL, Form, Item, LeftOut, Task
 
 MAX_WORDINGS = 9
 """The wordings that can be asked for by name, from `parallel` to `parallel9`."""
+_RULE_FAMILIES = frozenset({"polar", "open", "questions", "wording", "options"})
+"""What the names of the rules of this package begin with."""
 _REVERSING_DRAWS = (1, 3)
 """The wordings of a yes/no question that turn its right answer."""
 _NO_REWORDINGS: Mapping[str, tuple[int, ...]] = {"yes_no": _REVERSING_DRAWS, "choice": (1,)}
@@ -338,6 +341,18 @@ def count_reasons(form: Form) -> dict[str, int]:
 def count_rules(form: Form) -> dict[str, int]:
     """How many items each rule made, the commonest first."""
     return dict(Counter(item.rule or "(as it was)" for item in form.items).most_common())
+
+
+def rule_labels(form: Form) -> set[str]:
+    """The rules of HQM that made a form's wordings, by task, with their versions; those of a
+    release or of a corrected file are in the hash of the form.
+
+    >>> form = build_parallel(Form("original", (Item("1", "Is it red?", "yes_no", "yes"),)))
+    >>> [label.partition(":")[0] for label in rule_labels(form)]
+    ['yes_no']
+    """
+    tasks = {item.task for item in form.items if item.rule.partition(".")[0] in _RULE_FAMILIES}
+    return {labelled("form", task) for task in tasks}
 
 
 def write_form(form: Form, path: Path) -> None:

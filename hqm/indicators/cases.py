@@ -45,13 +45,14 @@ class Protocol:
     margin if any.
 
     `margin` is the largest mean difference that does not matter, in score units, where one was
-    declared.
+    declared. `rules` names the rules that made the compared forms, with their versions.
     """
 
     benchmark: str
     data: str
     scorer: str
     margin: float | None = None
+    rules: str = ""
 
 
 def _shared_property(compute: Callable[[Case], T]) -> T:

@@ -32,7 +32,7 @@ from hqm.labels.people_labels import StageEvidence
 from hqm.psychometrics import Coefficient, ConfidenceInterval, too_few_families, too_few_respondents
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
-from hqm.signature import digest, sign
+from hqm.signature import digest, labelled, sign
 from hqm.types import Estimate, Form, Interval
 from hqm.version import __version__
 
@@ -223,6 +223,7 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
                 facet: facet_levels(facet)
                 for facet in ("form", "run", "judge", "sight", "until", "resolution")
             },
+            "rules": case.protocol.rules,
             "respondents": (
                 f"{size_text(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
             ),
@@ -230,7 +231,7 @@ def _signature(case: Case, indicator: Indicator, method: str, respondents: int, 
             if items == case.n_items
             else size_text(items, case.n_items),
             "answers": digest([matrix.answers for matrix in matrices]),
-            "statistic": f"{case.family}.{indicator.name}",
+            "statistic": labelled("statistic", f"{case.family}.{indicator.name}"),
             "interval": method.replace(" ", "_") or "none",
             "hqm": __version__,
         }

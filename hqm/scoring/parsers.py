@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from hqm.errors import UsageError
 from hqm.scoring import polar_answers
 from hqm.scoring.polar_answers import Polar
+from hqm.signature import labelled
 from hqm.types import Item, Task
 
 if TYPE_CHECKING:
@@ -67,12 +68,13 @@ class Parser:
 
     reads: tuple[Task, ...] = ("yes_no",)
     """The tasks whose answers it reads."""
-    version: int = 1
 
     @property
     def label(self) -> str:
-        """Its name as a signature has it: with its version, from the second on."""
-        return self.name if self.version == 1 else f"{self.name}:{self.version}"
+        """Its name as a signature has it: with the version of what it reads
+        (`hqm.signature.labelled`).
+        """
+        return labelled("reader", self.name)
 
     def for_task(self, task: Task) -> Parser:
         """The parser that reads the answers to items of a task: itself where it can.
@@ -174,7 +176,6 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 polar_answers.quotes_question,
                 polar_answers.needs_question,
                 reads=_ALL_TASKS,
-                version=4,
             ),
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_same_kind),
             Parser(

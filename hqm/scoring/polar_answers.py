@@ -616,6 +616,8 @@ def _restates_as_equal(stated: Sequence[str], question_words: Sequence[str]) -> 
 
 def _repeats(stated: Sequence[str], question_words: Sequence[str], question: str) -> bool:
     """Whether the words of a clause say again what is asked."""
+    if not question_words:
+        return False  # "Is the above on the left?" asks about nothing that has a name
     if len(question_words) == 2 and set(stated[:2]) == set(question_words):
         return True  # "The function is even", of an even function
     has_subject = stated[0] == question_words[0] or _PRONOUN.match(question)

@@ -1,0 +1,319 @@
+"""What the procedures behind every number do on frozen cases, and the versions that stand for it.
+
+    python -m tests.procedures                          # which procedures behave otherwise
+    python -m tests.procedures raise reader.strict ...  # their new versions; no name: of all
+    python -m tests.procedures coverage                 # the branches that each corpus covers
+
+A corpus is a file of JSON lines in `tests/corpora`, a case a line, which only grows: lines are
+added at its end. Beside it, `tests/corpora/<corpus>/<procedure>.jsonl` has the outcome of each case
+in the same order. `hqm/procedures.json` has the versions. Nobody edits outcomes and versions by
+hand: `raise` writes them, with the changed cases, into CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.signature import PROCEDURES, Procedure, digest_all
+from tests import procedure_runs
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "tests" / "corpora"
+CHANGELOG = ROOT / "CHANGELOG.md"
+NOT_ASKED = ""
+"""The line of a case that a procedure is not asked about."""
+MAX_SHOWN = 10
+_TOLERANCE = 1e-6
+"""Numbers agree to six digits: further ones differ between processors and releases of numpy."""
+_MIN_NUMBER = 1e-9
+"""Below it a number is rounding error of zero."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that came out otherwise than when the version was given."""
+
+    procedure: str
+    case: str
+    before: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{_shortened(self.case)}: {_differing(self.before, self.now)}"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Frozen cases, and the function that puts one before every procedure that it concerns.
+
+    `run` gives procedure -> outcome, a JSON value.
+    """
+
+    name: str
+    run: Callable[[Any], Mapping[str, Any]]
+    sources: tuple[str, ...]
+    """The files whose branches it is to cover."""
+
+    @property
+    def file(self) -> Path:
+        """Its cases."""
+        return FOLDER / f"{self.name}.jsonl"
+
+    @cached_property
+    def cases(self) -> list[str]:
+        """The lines of its file."""
+        return self.file.read_text(encoding="utf-8").splitlines()
+
+    @cached_property
+    def outcomes(self) -> dict[str, list[str]]:
+        """Procedure -> the outcome of every case, as the procedures behave now."""
+        by_procedure: dict[str, list[str]] = {}
+        for index, case in enumerate(self.cases):
+            for procedure, outcome in self.run(json.loads(case)).items():
+                lines = by_procedure.setdefault(procedure, [NOT_ASKED] * len(self.cases))
+                lines[index] = json.dumps(outcome, ensure_ascii=False)
+        return by_procedure
+
+    def outcome_file(self, procedure: str) -> Path:
+        """Where the outcomes of a procedure lie."""
+        return FOLDER / self.name / f"{procedure}.jsonl"
+
+    @cached_property
+    def held_outcomes(self) -> dict[str, list[str]]:
+        """Procedure -> the outcomes for which its version stands."""
+        files = sorted((FOLDER / self.name).glob("*.jsonl"))
+        return {file.stem: file.read_text(encoding="utf-8").split("\n")[:-1] for file in files}
+
+    def changes(self, procedure: str) -> list[Change]:
+        """The cases that come out otherwise than before; a new case is no change."""
+        held = self.held_outcomes.get(procedure, [])
+        now = self.outcomes.get(procedure, [NOT_ASKED] * len(self.cases))
+        return [
+            Change(procedure, case, before, after)
+            for case, before, after in zip(self.cases, held, now, strict=False)
+            if not agrees(before, after)
+        ]
+
+
+CORPORA = tuple(Corpus(*row) for row in procedure_runs.CORPORA)
+
+
+def agrees(before: str, now: str) -> bool:
+    """Whether two outcomes are the same, numbers to six digits."""
+    return before == now or (
+        NOT_ASKED not in (before, now) and _agree(json.loads(before), json.loads(now))
+    )
+
+
+def _agree(before: Any, now: Any) -> bool:
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() == now.keys() and all(_agree(before[k], now[k]) for k in before)
+    if isinstance(before, list) and isinstance(now, list):
+        return len(before) == len(now) and all(map(_agree, before, now))
+    if isinstance(before, float) or isinstance(now, float):
+        is_number = all(isinstance(value, (int, float)) for value in (before, now))
+        return is_number and math.isclose(before, now, rel_tol=_TOLERANCE, abs_tol=_MIN_NUMBER)
+    return bool(before == now)
+
+
+def _differing(before: str, now: str) -> str:
+    """Both outcomes; of two records only what differs."""
+    if NOT_ASKED not in (before, now):
+        first, second = json.loads(before), json.loads(now)
+        if isinstance(first, dict) and isinstance(second, dict):
+            keys = [k for k in {**first, **second} if not _agree(first.get(k), second.get(k))]
+            before = json.dumps({k: first.get(k) for k in keys[:2]}, ensure_ascii=False)
+            now = json.dumps({k: second.get(k) for k in keys[:2]}, ensure_ascii=False)
+    return f"{_shortened(before) or 'not listed'} before, {_shortened(now) or 'not listed'} now"
+
+
+def _shortened(text: str, limit: int = 160) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def versions() -> dict[str, Procedure]:
+    """The procedures as `hqm/procedures.json` has them now."""
+    rows = json.loads(PROCEDURES.read_text(encoding="utf-8"))
+    return {name: Procedure(name, **row) for name, row in rows.items()}
+
+
+def held_digest(procedure: str) -> tuple[int, str]:
+    """The number of the outcomes that are held for a procedure, and their hash."""
+    lines: list[str] = []
+    for corpus in CORPORA:
+        file = corpus.outcome_file(procedure)
+        if file.is_file():
+            outcomes = file.read_text(encoding="utf-8").split("\n")[:-1]
+            cases = corpus.cases[: len(outcomes)]
+            # the hash holds the cases too: a frozen case that is edited changes it
+            lines += (f"{case}\t{outcome}" for case, outcome in zip(cases, outcomes, strict=False))
+    asked = [line for line in lines if not line.endswith("\t")]
+    return len(asked), digest_all(asked)
+
+
+def failures(corpus: Corpus) -> list[str]:
+    """A paragraph for every procedure that behaves otherwise, or has no version."""
+    known = versions()
+    paragraphs = []
+    for procedure in sorted({*corpus.outcomes, *corpus.held_outcomes}):
+        version = known.get(procedure)
+        if version is None or procedure not in corpus.held_outcomes:
+            paragraphs.append(f"{procedure} has no outcomes of the corpus {corpus.name}.")
+            continue
+        changes = corpus.changes(procedure)
+        if changes:
+            shown = "".join(f"\n    {change}" for change in changes[:MAX_SHOWN])
+            rest = len(changes) - MAX_SHOWN
+            paragraphs.append(
+                f"{procedure} decides {len(changes):,} of {version.cases:,} frozen cases otherwise,"
+                f" and its version is still {version.version}:{shown}"
+                + (f"\n    and {rest:,} more" if rest > 0 else "")
+            )
+        elif len(corpus.held_outcomes[procedure]) < len(corpus.cases):
+            paragraphs.append(f"{procedure} has no outcomes of the newest cases of {corpus.name}.")
+        elif (version.cases, version.outcomes) != held_digest(procedure):
+            paragraphs.append(
+                f"The frozen cases or outcomes of {procedure} in tests/corpora were edited by hand:"
+                f" its version {version.version} stands for others."
+            )
+    return paragraphs
+
+
+def advice(paragraphs: Sequence[str]) -> str:
+    """The paragraphs with what to do."""
+    names = " ".join(paragraph.split(" ", 1)[0] for paragraph in paragraphs)
+    if len(paragraphs) > MAX_SHOWN:
+        listed = ", ".join(paragraph.split(" ", 1)[0] for paragraph in paragraphs[MAX_SHOWN:])
+        paragraphs = [*paragraphs[:MAX_SHOWN], f"The same of {listed}."]
+        names = ""
+    command = f"python -m tests.procedures raise {names}".strip()
+    return (
+        "\n".join(paragraphs)
+        + "\n\nEqual signatures must mean equal numbers. Where the change is meant, run"
+        f" `{command}` (or `make versions` for all) and commit what it writes:"
+        " hqm/procedures.json, tests/corpora and a line of CHANGELOG.md. Where it is not meant,"
+        " mend the change."
+    )
+
+
+def raise_versions(names: Sequence[str] = ()) -> list[str]:
+    """Give the procedures that behave otherwise their next version, and hold what they do now.
+
+    Returns
+    -------
+    list[str]
+        A sentence for each version that was raised or begun.
+    """
+    known = versions()
+    changes: dict[str, list[Change]] = {}
+    written: dict[str, None] = {}
+    for corpus in CORPORA:
+        for procedure in sorted({*corpus.outcomes, *corpus.held_outcomes}):
+            if names and procedure not in names:
+                continue
+            changed = corpus.changes(procedure)
+            changes.setdefault(procedure, []).extend(changed)
+            now = corpus.outcomes.get(procedure, [NOT_ASKED] * len(corpus.cases))
+            held = corpus.held_outcomes.get(procedure)
+            if changed or held is None or len(held) < len(now) or procedure not in known:
+                file = corpus.outcome_file(procedure)
+                file.parent.mkdir(exist_ok=True)
+                # outcomes that agree stay as they are, so that a difference shows what changed
+                lines = list(now)
+                for index, line in enumerate(held or ()):
+                    if agrees(line, now[index]):
+                        lines[index] = line
+                file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+                written[procedure] = None
+    sentences = []
+    for procedure in written:
+        cases, digest = held_digest(procedure)
+        before = known.get(procedure)
+        version = 1 if before is None else before.version + bool(changes[procedure])
+        known[procedure] = Procedure(procedure, version, cases, digest)
+        if before is not None and changes[procedure]:
+            sentences.append(_changelog_line(before, version, changes[procedure]))
+    rows = (f"{json.dumps(name)}: {json.dumps(_row(known[name]))}" for name in sorted(known))
+    PROCEDURES.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    _write_changelog(sentences)
+    return sentences or [f"{len(written)} procedures got outcomes; no version was raised"]
+
+
+def _row(procedure: Procedure) -> dict[str, Any]:
+    row = asdict(procedure)
+    del row["name"]
+    return row
+
+
+def _changelog_line(before: Procedure, version: int, changes: Sequence[Change]) -> str:
+    examples = "; ".join(str(change) for change in changes[:3])
+    return (
+        f"- `{before.name}` is version {version} (was {before.version}): {len(changes):,} of"
+        f" {before.cases:,} frozen cases come out otherwise, such as {examples}"
+    )
+
+
+def _write_changelog(sentences: Sequence[str]) -> None:
+    """Add the sentences under the first "Changed"; of many procedures the first ones' cases."""
+    if not sentences:
+        return
+    lines = list(sentences[:3])
+    if len(sentences) > 3:
+        rest = (re.sub(r"- (.+? \(was \d+\)).*", r"\1", line) for line in sentences[3:])
+        lines.append(f"- By the same change: {'; '.join(rest)}")
+    text = CHANGELOG.read_text(encoding="utf-8")
+    heading = "### Changed\n\n"
+    start = text.index(heading) + len(heading)
+    added = "".join(f"{line}\n" for line in lines)
+    CHANGELOG.write_text(text[:start] + added + text[start:], encoding="utf-8")
+
+
+def branch_coverage(names: Sequence[str] = ()) -> None:
+    """Print the share of lines and branches of its sources that each corpus covers."""
+    for corpus in CORPORA:
+        if names and corpus.name not in names:
+            continue
+        # a process of its own, so that what runs while modules are loaded is counted too
+        sources = ",".join(corpus.sources)
+        program = [sys.executable, "-m", "coverage"]
+        with tempfile.TemporaryDirectory() as folder:
+            data = f"--data-file={folder}/coverage"
+            script = ["-m", "tests.procedures", "run", corpus.name]
+            subprocess.run(
+                [*program, "run", data, "--branch", f"--include={sources}", *script], check=True
+            )
+            print(f"{corpus.name}: {len(corpus.cases):,} cases")
+            sys.stdout.flush()
+            subprocess.run([*program, "report", data, "--show-missing"], check=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says."""
+    command, *names = arguments or ["check"]
+    if command == "raise":
+        print("\n".join(raise_versions(names)))
+    elif command == "coverage":
+        branch_coverage(names)
+    elif command == "run":
+        for corpus in CORPORA:
+            if corpus.name in names:
+                print(f"{len(corpus.outcomes)} procedures, {len(corpus.cases):,} cases")
+    else:
+        paragraphs = [paragraph for corpus in CORPORA for paragraph in failures(corpus)]
+        print(advice(paragraphs) if paragraphs else "every procedure behaves as its version says")
+        return bool(paragraphs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""Equal signatures mean equal numbers: a procedure that behaves otherwise has another version."""
+
+import json
+
+import pytest
+
+from hqm.signature import labelled, load_procedures
+from tests.procedures import CORPORA, Corpus, advice, agrees, failures
+
+
+@pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
+def test_a_procedure_that_behaves_otherwise_has_another_version(corpus: Corpus) -> None:
+    paragraphs = failures(corpus)
+    assert not paragraphs, advice(paragraphs)
+
+
+def test_a_corpus_has_each_case_once() -> None:
+    for corpus in CORPORA:
+        assert len(set(corpus.cases)) == len(corpus.cases), corpus.name
+
+
+def test_every_version_stands_for_outcomes() -> None:
+    held = {name for corpus in CORPORA for name in corpus.held_outcomes}
+    assert held == set(load_procedures())
+    assert all(
+        procedure.version >= 1 and procedure.cases >= 100
+        for procedure in load_procedures().values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        (0.123456789, 0.1234567, True),
+        (0.123456, 0.123457, False),
+        ([1.0, "a"], [1, "a"], True),
+        ({"x": 1e-12}, {"x": 0.0}, True),
+        ({"x": 1.0}, {"x": 1.0, "y": None}, False),
+        ("yes", "no", False),
+        (1.0, None, False),
+        ("0.123456789", "0.1234567", False),
+    ],
+)
+def test_numbers_agree_to_six_digits(before: object, now: object, same: bool) -> None:
+    assert agrees(json.dumps(before), json.dumps(now)) is same
+
+
+def test_a_signature_has_the_version() -> None:
+    version = load_procedures()["reader.strict"].version
+    assert labelled("reader", "strict") == f"strict:{version}"
+    assert labelled("reader", "somebody's own") == "somebody's own"
