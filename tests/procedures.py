@@ -158,7 +158,10 @@ def held_digest(procedure: str) -> tuple[int, str]:
             # the hash holds the cases too: a frozen case that is edited changes it
             lines += (f"{case}\t{outcome}" for case, outcome in zip(cases, outcomes, strict=False))
     asked = [line for line in lines if not line.endswith("\t")]
-    return len(asked), digest_all(asked)
+    outcomes = (json.loads(line.rpartition("\t")[2]) for line in asked)
+    # a study has an outcome for each pair of administrations
+    n_cases = sum(len(outcome) if isinstance(outcome, dict) else 1 for outcome in outcomes)
+    return n_cases, digest_all(asked)
 
 
 def failures(corpus: Corpus) -> list[str]:

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from hqm.forms.make_forms import REWRITERS
+from hqm.indicators import all_indicators
+from hqm.scoring.parsers import PARSERS
 from hqm.signature import labelled, load_procedures
 from tests.procedures import CORPORA, Corpus, advice, agrees, failures
 
@@ -22,10 +25,23 @@ def test_a_corpus_has_each_case_once() -> None:
 def test_every_version_stands_for_outcomes() -> None:
     held = {name for corpus in CORPORA for name in corpus.held_outcomes}
     assert held == set(load_procedures())
-    assert all(
-        procedure.version >= 1 and procedure.cases >= 100
-        for procedure in load_procedures().values()
-    )
+    for procedure in load_procedures().values():
+        assert procedure.version >= 1
+        assert procedure.cases >= (8 if procedure.name.startswith("statistic.") else 100), (
+            procedure
+        )
+
+
+def test_every_statistic_of_an_audit_has_a_version() -> None:
+    statistics = {
+        f"statistic.{family}.{indicator.name}"
+        for indicator in all_indicators()
+        for family in indicator.family_names
+    }
+    versions = load_procedures()
+    assert statistics == {name for name in versions if name.startswith("statistic.")}
+    assert {f"reader.{name}" for name in PARSERS} <= set(versions)
+    assert {f"form.{task}" for task in REWRITERS} <= set(versions)
 
 
 @pytest.mark.parametrize(
