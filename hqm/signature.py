@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -164,6 +165,41 @@ def labelled(kind: str, name: str) -> str:
     """
     procedure = load_procedures().get(f"{kind}.{name}")
     return name if procedure is None else f"{name}:{procedure.version}"
+
+
+def parse_signature(signature: str) -> dict[str, str]:
+    """The parts of a signature; `sign` writes them back equal.
+
+    >>> parse_signature("benchmark:pope@08d957b|scorer:official(strict:3)|run:0")
+    {'benchmark': 'pope@08d957b', 'scorer': 'official(strict:3)', 'run': '0'}
+    """
+    pairs = (part.partition(":") for part in signature.split("|") if part)
+    return {key: value for key, _, value in pairs}
+
+
+def changed_procedures(signature: str) -> list[tuple[str, str, str]]:
+    """The procedures behind a signature that have another version now: kind, label in the
+    signature, label now.
+
+    A label without a version is one of 0.1.0 or 0.2.0, where the same label stood for several
+    behaviours.
+
+    >>> changed_procedures("scorer:official(pope)|statistic:somebody's.own")[0][:2]
+    ('reader', 'pope')
+    """
+    parts = parse_signature(signature)
+    readers = re.findall(r"[\w.]+(?::\d+)?(?![\w=:])", parts.get("scorer", "").partition("(")[2])
+    labels = [
+        *(("reader", label) for label in readers),
+        *(("form", label) for label in parts.get("rules", "").split("+")),
+        ("statistic", parts.get("statistic", "")),
+    ]
+    changed = []
+    for kind, label in labels:
+        label_now = labelled(kind, label.partition(":")[0])
+        if ":" in label_now and label_now != label:
+            changed.append((kind, label, label_now))
+    return changed
 
 
 def sign(values: Mapping[str, object]) -> str:

@@ -27,9 +27,7 @@ def test_every_version_stands_for_outcomes() -> None:
     assert held == set(load_procedures())
     for procedure in load_procedures().values():
         assert procedure.version >= 1
-        assert procedure.cases >= (8 if procedure.name.startswith("statistic.") else 100), (
-            procedure
-        )
+        assert procedure.cases >= (8 if procedure.name.startswith("statistic.") else 100), procedure
 
 
 def test_every_statistic_of_an_audit_has_a_version() -> None:

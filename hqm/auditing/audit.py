@@ -50,6 +50,7 @@ from hqm.auditing.audit_rows import (
     Row,
     StoppedRow,
     Summary,
+    VerdictRow,
     check_analysis,
     check_components,
     check_ends,
@@ -431,6 +432,12 @@ class BenchmarkAudit(frames.AsFrames):
     """Where a rule stopped the asking (`--until`): rule, pictures and items used, and a row for
     each respondent.
     """
+    verdicts: Mapping[Administration, Annotated[Mapping[str, Any], MappingOf(VerdictRow)]] = field(
+        default_factory=dict
+    )
+    """Administration -> the verdict on every answer (`verdict_records.unpack_verdicts` reads it);
+    empty in audits of 0.1.0 and 0.2.0.
+    """
     tools: tuple[Annotated[Mapping[str, Any], MappingOf(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
     (`ScoreComparison.to_dict`).
@@ -622,6 +629,8 @@ class Audit(frames.AsFrames):
         """The text of `audit.json`."""
         data = _AUDIT.dump_python(self, by_alias=True, warnings=False)
         for audit in data["audits"]:
+            if not audit["verdicts"]:
+                del audit["verdicts"]
             if not audit["budget"]:
                 # an earlier version made it: it is written as it was read
                 del audit["budget"], audit["mend"], audit["answers"], audit["scales"]

@@ -85,6 +85,18 @@ class MetricRow(TypedDict, total=False):
 
 
 @with_config(_GROWING)
+class VerdictRow(TypedDict):
+    """The verdicts of one administration: the values that occur, and which answer has which."""
+
+    items: Count
+    values: list[float]
+    codes: str
+    """Respondent by respondent, item by item: the number of the value, one byte each; the number
+    behind the last one where an answer was not scored. Packed by zlib, in base64.
+    """
+
+
+@with_config(_GROWING)
 class FormRow(TypedDict, total=False):
     """How many items a form has, and what made them."""
 

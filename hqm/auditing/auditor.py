@@ -29,6 +29,7 @@ from hqm.auditing.study_records import (
     jackknife_rows,
     study_components,
 )
+from hqm.auditing.verdict_records import pack_verdicts
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
@@ -376,6 +377,10 @@ def _assemble(
         ),
         pairs=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
+        verdicts={
+            str(cell): pack_verdicts(matrix, evidence.first.respondents)
+            for cell, matrix in evidence.matrices.items()
+        },
         analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},
         scales={metric.name: metric.ends for metric in benchmark.metrics},

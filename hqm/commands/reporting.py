@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,12 +15,13 @@ from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, EveryTable, PolicyFile, RunOptions
 from hqm.commands.shared import command, find_audit, report_files
 from hqm.commands.terminal import print_json, print_line, print_lines
-from hqm.errors import UsageError
+from hqm.errors import HQMError, UsageError
 from hqm.files.records import read_json
 from hqm.files.whole import write_together
+from hqm.signature import changed_procedures, parse_signature
 
 if TYPE_CHECKING:
-    from hqm.auditing.audit import Audit
+    from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.budget import Statement
     from hqm.auditing.gate import Policy
     from hqm.types import Estimate
@@ -28,7 +30,7 @@ _SIGNATURE_CHARS = 12
 """The characters of a short signature."""
 
 
-@with_options("as_json")
+@with_options("as_json", "store")
 def report(
     *,
     audit_files: Annotated[
@@ -101,7 +103,8 @@ def report(
             metavar="TEXT",
             help=(
                 "Compare a reliability statement with the audit, or print the number"
-                " behind a signature; status 1 if they disagree."
+                " behind a signature; status 1 if they disagree. Where an earlier version signed,"
+                " the stored answers are scored again, and --to FILE.json writes that audit."
             ),
         ),
     ] = None,
@@ -135,7 +138,9 @@ def report(
     audits = [Audit.load(file) for file in files]
     joined, loaded_policy = _join_audits(audits), Policy.load(policy)
     if verify is not None:
-        _verify(joined, verify.strip(), options.output.as_json)
+        rescoring = Rescoring(tuple(zip(files, audits, strict=True)), options)
+        _verify(joined, verify.strip(), rescoring)
+        rescoring.write(to)
         return
     pages: dict[Path, str | bytes]
     if quote:
@@ -251,42 +256,159 @@ def _verify_statement(audit: Audit, text: str, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _verify(audit: Audit, signature: str, as_json: bool) -> None:
+def _verify(audit: Audit, signature: str, rescoring: Rescoring) -> None:
     """Print the estimates with a signature, or that there is none; then the status is 1."""
+    as_json = rescoring.options.output.as_json
     if " " in signature and not signature.startswith("benchmark:"):
         _verify_statement(audit, signature, as_json)
         return
     estimates = _signed_estimates(audit, signature)
     if as_json:
-        print_json(
-            {
-                "signature": signature,
-                "estimates": [{"benchmark": name, **e.to_dict()} for name, e in estimates],
-            }
-        )
+        rows = [
+            {"benchmark": name, **estimate.to_dict(), **rescoring.to_dict(name, estimate)}
+            for name, estimate in estimates
+        ]
+        print_json({"signature": signature, "estimates": rows})
     elif not estimates:
-        print_line(
+        print(
             f"this audit has no number with the signature {signature}: it is another audit, or"
             " another version of it."
         )
     else:
-        tables = importlib.import_module("hqm.reports.tables.table")
         for name, estimate in estimates:
-            digits = tables.decimals_of(estimate)
-            spans = "; ".join(
-                f"{tables.interval_in_words(interval, digits)} ({interval.inference})"
-                for interval in estimate.intervals
-            )
-            value_text = tables.estimate_text(estimate).text
-            print_lines(
-                f"{name}: {estimate.indicator} of {estimate.metric} is"
-                f" {value_text}{f' ({spans})' if spans else ''}",
-                f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items;"
-                f" status {estimate.status}",
-                f"  {estimate.signature}",
-            )
+            _print_estimate(name, estimate)
+            sentence = rescoring.sentence(name, estimate)
+            if sentence:
+                print_lines(f"  {sentence}")
     if not estimates:
         raise typer.Exit(1)
+
+
+def _print_estimate(name: str, estimate: Estimate) -> None:
+    """Print the number that a signature stands for."""
+    tables = importlib.import_module("hqm.reports.tables.table")
+    digits = tables.decimals_of(estimate)
+    spans = "; ".join(
+        f"{tables.interval_in_words(interval, digits)} ({interval.inference})"
+        for interval in estimate.intervals
+    )
+    value_text = tables.estimate_text(estimate).text
+    print_lines(
+        f"{name}: {estimate.indicator} of {estimate.metric} is"
+        f" {value_text}{f' ({spans})' if spans else ''}",
+        f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items;"
+        f" status {estimate.status}",
+        f"  {estimate.signature}",
+    )
+
+
+@dataclass
+class Rescoring:
+    """The audits that a signature is looked up in, scored again where an earlier version signed.
+
+    Parameters
+    ----------
+    audits
+        Each audit with its file.
+    options
+        Where the store is.
+    """
+
+    audits: tuple[tuple[Path, Audit], ...]
+    options: RunOptions
+    _rescored: dict[str, BenchmarkAudit | HQMError] = field(default_factory=dict)
+
+    def sentence(self, name: str, estimate: Estimate) -> str:
+        """Who signed, who this is, how many answers are read otherwise, and the number now; empty
+        where the same procedures signed.
+        """
+        found = self._find(name, estimate)
+        if found is None:
+            return ""
+        signed, outcome, before = found
+        if isinstance(outcome, HQMError):
+            return f"{signed}: it cannot be scored again here, because {outcome}"
+        from hqm.auditing.verdict_records import compare_verdicts
+
+        tables = importlib.import_module("hqm.reports.tables.table")
+        rereading = compare_verdicts(before, outcome)
+        now = _same_estimate(outcome, estimate)
+        number = "none" if now is None else tables.estimate_text(now).text
+        return f"{signed}: {rereading}; rescored: {number}"
+
+    def to_dict(self, name: str, estimate: Estimate) -> dict[str, Any]:
+        """The same for JSON: empty where the same procedures signed."""
+        found = self._find(name, estimate)
+        if found is None:
+            return {}
+        signed, outcome, before = found
+        if isinstance(outcome, HQMError):
+            return {"rescored": {"signed": signed, "reason": str(outcome)}}
+        from hqm.auditing.verdict_records import compare_verdicts
+
+        now = _same_estimate(outcome, estimate)
+        return {
+            "rescored": {
+                "signed": signed,
+                **asdict(compare_verdicts(before, outcome)),
+                "estimate": None if now is None else now.to_dict(),
+            }
+        }
+
+    def write(self, path: Path | None) -> None:
+        """Write the audits that were scored again."""
+        from hqm.auditing.audit import Audit
+
+        audits = [audit for audit in self._rescored.values() if not isinstance(audit, HQMError)]
+        if path is None or not audits:
+            return
+        first = self.audits[0][1]
+        record = {**first.record, "rescored": command()}
+        write_together({path: Audit(tuple(audits), first.command, record).to_json()})
+        print(f"wrote  {path}")
+
+    def _find(
+        self, name: str, estimate: Estimate
+    ) -> tuple[str, BenchmarkAudit | HQMError, BenchmarkAudit] | None:
+        """Who signed, the audit scored again or why that cannot be, and the audit as it was."""
+        changed = changed_procedures(estimate.signature)
+        if not changed:
+            return None
+        file, before = next(
+            (file, audited)
+            for file, audit in self.audits
+            for audited in audit.audits
+            if audited.benchmark == name and estimate in audited.all_estimates
+        )
+        version = parse_signature(estimate.signature).get("hqm", "")
+        signers = (
+            f"{kind} {label}" if ":" in label else f"{kind} {label} of HQM {version}"
+            for kind, label, _ in changed
+        )
+        signed = (
+            f"signed by {' and '.join(signers)}, this is {' and '.join(now for *_, now in changed)}"
+        )
+        if name not in self._rescored:
+            from hqm.commands.rescoring import rescored
+
+            try:
+                self._rescored[name] = rescored(file, before, self.options)
+            except HQMError as error:
+                self._rescored[name] = error
+        return signed, self._rescored[name], before
+
+
+def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:
+    """The estimate of another audit that is of the same statistic and administrations."""
+    key = ("indicator", "metric", "first", "other")
+    return next(
+        (
+            other
+            for other in audited.all_estimates
+            if all(getattr(other, name) == getattr(estimate, name) for name in key)
+        ),
+        None,
+    )
 
 
 def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:

@@ -5,7 +5,9 @@ with nothing asked.
 from __future__ import annotations
 
 import shutil
+import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -26,6 +28,7 @@ from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
 from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.files.records import read_text
 from hqm.respondents.kinds import check_families, families_of, read_families
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_file
@@ -310,6 +313,53 @@ def from_audit(
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return shortened
+
+
+def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) -> BenchmarkAudit:
+    """Score the stored answers of an audit again, by the procedures of this version.
+
+    Parameters
+    ----------
+    file
+        The audit.json.
+    audited
+        The benchmark's part of it.
+    options
+        Name the store, unless it is `store.sqlite` beside the audit.
+
+    Raises
+    ------
+    DataError
+        The store is not there, or the audit is of other items.
+    """
+    full_audit = Audit.load(file)
+    path = options.output.store or file.parent / "store.sqlite"
+    if not path.is_file():
+        raise DataError(
+            "the audit's store is not there, and audit.json has no single answers",
+            location=str(path),
+            remedy="Name the file of stored answers with --store.",
+        )
+    with readable(path) as opened:
+        name = _audited_name(full_audit, audited)
+        session = Session([name], opened, _audited_options(options, full_audit), offline=True)
+        (benchmark,) = session.benchmarks
+        respondents = _audited_respondents(session, benchmark, audited)
+        _check_same_items(session, benchmark, respondents, full_audit, file)
+        evidence = session.evidence(benchmark, respondents, pictures=False)
+        metrics = tuple(benchmark.metric(metric) for metric in audited.metrics)
+        return audit(replace(evidence, metrics=metrics))
+
+
+def _audited_name(full_audit: Audit, audited: BenchmarkAudit) -> str:
+    """The benchmark as the audit's command named it: a folder where it was one."""
+    for word in full_audit.command.split():
+        card = Path(word.strip("'\"")) / "card.toml"
+        # another word of the command may be longer than any path
+        with suppress(OSError):
+            if card.is_file() and tomllib.loads(read_text(card)).get("name") == audited.benchmark:
+                return str(card.parent)
+    return audited.benchmark
 
 
 def _audited_options(options: groups.RunOptions, full_audit: Audit) -> groups.RunOptions:

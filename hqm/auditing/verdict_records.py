@@ -1,0 +1,155 @@
+"""The verdict on every answer of an audit, in little room, and the comparison of two such records.
+
+An audit of an earlier version is read as what it is: where its answers are scored again by another
+version of a reader, its record says how many of them come out otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.auditing.audit import REMAKE_ADVICE, BenchmarkAudit
+from hqm.auditing.audit_rows import VerdictRow
+from hqm.errors import DataError
+from hqm.scoring.matrix import ScoreMatrix
+
+MAX_VALUES = 255
+"""Distinct values of single answers that a record holds; further ones are rounded to percent."""
+
+
+def pack_verdicts(matrix: ScoreMatrix, respondents: Sequence[str]) -> VerdictRow:
+    """Pack the verdicts of an administration, about a bit for each answer; rows are those of the
+    respondents, also of one that took no part.
+    """
+    values = np.full((len(respondents), len(matrix.items)), np.nan)
+    for row, name in enumerate(respondents):
+        if name in matrix.respondents:
+            values[row] = matrix.values[matrix.respondents.index(name)]
+    scored = np.isfinite(values)
+    distinct = np.unique(values[scored])
+    if len(distinct) > MAX_VALUES:
+        values = np.round(values, 2)
+        distinct = np.unique(values[scored])[:MAX_VALUES]
+    codes = np.full(values.shape, len(distinct), dtype=np.uint8)
+    codes[scored] = np.searchsorted(distinct, values[scored]).clip(0, len(distinct))
+    packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode("ascii")
+    return {"items": values.shape[1], "values": distinct.tolist(), "codes": packed}
+
+
+def unpack_verdicts(row: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """(respondents, items): the verdicts of a record; NaN where an answer was not scored.
+
+    Raises
+    ------
+    DataError
+        The record is damaged.
+    """
+    values = np.array([*row["values"], np.nan])
+    try:
+        codes = np.frombuffer(zlib.decompress(base64.b64decode(row["codes"])), dtype=np.uint8)
+        return values[codes.reshape(-1, row["items"])]
+    except (ValueError, IndexError, zlib.error) as error:
+        raise DataError(
+            f"the record of the verdicts is damaged: {error}", remedy=REMAKE_ADVICE
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """How the answers of an audit come out when they are scored again.
+
+    Parameters
+    ----------
+    answers
+        The answers that both have.
+    n_changed
+        How many of them have another verdict; where the audit has no record of its verdicts, at
+        least so many, by the scores and states of each respondent in each administration.
+    is_exact
+        Whether the audit has the record.
+    """
+
+    answers: int
+    n_changed: int
+    is_exact: bool
+
+    def __str__(self) -> str:
+        if self.is_exact:
+            return f"{self.n_changed:,} of {self.answers:,} answers are read otherwise"
+        if not self.n_changed:
+            return (
+                f"the scores of {self.answers:,} answers are the same (the audit has no record of"
+                " single verdicts)"
+            )
+        return (
+            f"at least {self.n_changed:,} of {self.answers:,} answers are read otherwise (the audit"
+            " has no record of single verdicts)"
+        )
+
+
+def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
+    """Count the answers of an audit that another scoring of the same answers reads otherwise."""
+    cells = [cell for cell in before.cells if cell in now.cells]
+    if all(cell in before.verdicts for cell in cells):
+        return _compare_records(before, now, cells)
+    respondents = {respondent.name: respondent for respondent in now.respondents}
+    answers = n_changed = 0
+    for respondent in before.respondents:
+        rescored = respondents.get(respondent.name)
+        if rescored is None:
+            continue
+        for cell in cells:
+            states = respondent.states.get(cell, {})
+            answers += sum(states.values())
+            n_changed += _least_changes(
+                states,
+                rescored.states.get(cell, {}),
+                respondent.cells.get(cell, {}),
+                rescored.cells.get(cell, {}),
+            )
+    return Rereading(answers, n_changed, is_exact=False)
+
+
+def _compare_records(
+    before: BenchmarkAudit, now: BenchmarkAudit, cells: Sequence[str]
+) -> Rereading:
+    names = [respondent.name for respondent in now.respondents]
+    rows = [
+        (k, names.index(respondent.name))
+        for k, respondent in enumerate(before.respondents)
+        if respondent.name in names
+    ]
+    answers = n_changed = 0
+    for cell in cells:
+        first, second = unpack_verdicts(before.verdicts[cell]), unpack_verdicts(now.verdicts[cell])
+        if first.shape[1] != second.shape[1]:
+            continue
+        for k, other in rows:
+            same = (first[k] == second[other]) | (np.isnan(first[k]) & np.isnan(second[other]))
+            answers += len(same)
+            n_changed += int((~same).sum())
+    return Rereading(answers, n_changed, is_exact=True)
+
+
+def _least_changes(
+    states: Mapping[str, int],
+    states_now: Mapping[str, int],
+    scores: Mapping[str, float | None],
+    scores_now: Mapping[str, float | None],
+) -> int:
+    """The least number of answers that must have changed where counts and scores did."""
+    differences = [states_now.get(s, 0) - states.get(s, 0) for s in {**states, **states_now}]
+    moved = sum(difference for difference in differences if difference > 0)
+    n_scored = sum(states.get(state, 0) for state in ("ok", "truncated"))
+    first, second = scores.get("accuracy"), scores_now.get("accuracy")
+    if first is None or second is None:
+        return moved or int(dict(scores) != dict(scores_now))
+    return moved or math.ceil(abs(second - first) * n_scored - 1e-6)
