@@ -132,13 +132,7 @@ def _item_text(item: Item) -> str:
     return f"{item.prompt} {''.join(item.options)}={item.target}"
 
 
-_READERS = tuple(
-    f"hqm/scoring/{name}.py"
-    for name in (
-        *("choices", "commitments", "parsers", "polar_answers", "released_readers"),
-        *("short_answers", "written_numbers"),
-    )
-)
+_READERS = ("hqm/scoring/[!ms_]*.py", "hqm/scoring/short_answers.py")
 CORPORA = (
     ("answers", read_answer, _READERS),
     ("words", read_word, _READERS),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hqm import UsageError
 from hqm.scoring.parsers import PARSERS, parser, refuses
+from hqm.signature import labelled
 
 ANSWERS = [
     "Yes",
@@ -213,8 +214,7 @@ def test_what_each_parser_reads() -> None:
     assert {name: reader.reads for name, reader in PARSERS.items()} == reads
     negations = {name for name, reader in PARSERS.items() if reader.reads_negation}
     assert negations == {"strict", "amber", "lmms_eval"}
-    labels = {name: f"{name}:{reader.version}" if name == "strict" else name
-              for name, reader in PARSERS.items()}  # fmt: skip
+    labels = {name: labelled("reader", name) for name in PARSERS}
     assert {name: reader.label for name, reader in PARSERS.items()} == labels
     for name, reader in PARSERS.items():
         for task in all_tasks:

@@ -24,7 +24,6 @@ from hqm.scoring.released_readers import (
     mmmu_short,
 )
 from hqm.scoring.rules import score_choice, score_short
-from hqm.scoring.short_answers import read_list, read_number
 from hqm.signature import load_procedures
 from tests.answer_corpus import Case, corpus
 

@@ -139,7 +139,7 @@ class Study:
         benchmark, forms = evidence.benchmark, evidence.forms
         names = dict.fromkeys([evidence.reference.form, *(cell.form for cell in cells)])
         data = "~".join(forms[name].digest for name in names)
-        rules = "+".join(sorted({label for name in names for label in rule_labels(forms[name])}))
+        rules = "+".join(sorted(set().union(*(rule_labels(forms[name]) for name in names))))
         protocol = Protocol(benchmark.label, data, benchmark.scorer, evidence.margin, rules)
         if evidence.scored_by:
             return replace(protocol, scorer=evidence.scored_by)

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -322,10 +323,10 @@ class Rescoring:
         """Who signed, who this is, how many answers are read otherwise, and the number now; empty
         where the same procedures signed.
         """
-        found = self._find(name, estimate)
-        if found is None:
+        rescored_pair = self._find(name, estimate)
+        if rescored_pair is None:
             return ""
-        signed, outcome, before = found
+        signed, outcome, before = rescored_pair
         if isinstance(outcome, HQMError):
             return f"{signed}: it cannot be scored again here, because {outcome}"
         from hqm.auditing.verdict_records import compare_verdicts
@@ -338,10 +339,10 @@ class Rescoring:
 
     def to_dict(self, name: str, estimate: Estimate) -> dict[str, Any]:
         """The same for JSON: empty where the same procedures signed."""
-        found = self._find(name, estimate)
-        if found is None:
+        rescored_pair = self._find(name, estimate)
+        if rescored_pair is None:
             return {}
-        signed, outcome, before = found
+        signed, outcome, before = rescored_pair
         if isinstance(outcome, HQMError):
             return {"rescored": {"signed": signed, "reason": str(outcome)}}
         from hqm.auditing.verdict_records import compare_verdicts
@@ -367,6 +368,14 @@ class Rescoring:
         write_together({path: Audit(tuple(audits), first.command, record).to_json()})
         print(f"wrote  {path}")
 
+    def _origin(self, name: str, estimate: Estimate) -> tuple[Path, BenchmarkAudit]:
+        """The file that has an estimate, and the benchmark's part of it."""
+        for file, audit in self.audits:
+            for audited in audit.audits:
+                if audited.benchmark == name and estimate in audited.all_estimates:
+                    return file, audited
+        raise LookupError(name)
+
     def _find(
         self, name: str, estimate: Estimate
     ) -> tuple[str, BenchmarkAudit | HQMError, BenchmarkAudit] | None:
@@ -374,12 +383,7 @@ class Rescoring:
         changed = changed_procedures(estimate.signature)
         if not changed:
             return None
-        file, before = next(
-            (file, audited)
-            for file, audit in self.audits
-            for audited in audit.audits
-            if audited.benchmark == name and estimate in audited.all_estimates
-        )
+        file, before = self._origin(name, estimate)
         version = parse_signature(estimate.signature).get("hqm", "")
         signers = (
             f"{kind} {label}" if ":" in label else f"{kind} {label} of HQM {version}"
@@ -400,15 +404,11 @@ class Rescoring:
 
 def _same_estimate(audited: BenchmarkAudit, estimate: Estimate) -> Estimate | None:
     """The estimate of another audit that is of the same statistic and administrations."""
-    key = ("indicator", "metric", "first", "other")
-    return next(
-        (
-            other
-            for other in audited.all_estimates
-            if all(getattr(other, name) == getattr(estimate, name) for name in key)
-        ),
-        None,
-    )
+    identity = attrgetter("indicator", "metric", "first", "other")
+    for candidate in audited.all_estimates:
+        if identity(candidate) == identity(estimate):
+            return candidate
+    return None
 
 
 def _signed_estimates(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
