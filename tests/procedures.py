@@ -18,9 +18,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 NOT_ASKED = ""
 """The line of a case that a procedure is not asked about."""
 MAX_SHOWN = 10
+MAX_CASE_CHARS = 200
 _TOLERANCE = 1e-6
 """Numbers agree to six digits: further ones differ between processors and releases of numpy."""
 _MIN_NUMBER = 1e-9
@@ -49,7 +51,7 @@ class Change:
     now: str
 
     def __str__(self) -> str:
-        return f"{_shortened(self.case)}: {_differing(self.before, self.now)}"
+        return f"{self.case}: {_differing(self.before, self.now)}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ class Corpus:
                 lines[index] = json.dumps(outcome, ensure_ascii=False)
         return by_procedure
 
+    def case_text(self, index: int) -> str:
+        """A case in a sentence: its line, or its number where that is long."""
+        case = self.cases[index]
+        return case if len(case) <= MAX_CASE_CHARS else f"case {index + 1} of {self.name}"
+
     def outcome_file(self, procedure: str) -> Path:
         """Where the outcomes of a procedure lie."""
         return FOLDER / self.name / f"{procedure}.jsonl"
@@ -99,8 +106,8 @@ class Corpus:
         held = self.held_outcomes.get(procedure, [])
         now = self.outcomes.get(procedure, [NOT_ASKED] * len(self.cases))
         return [
-            Change(procedure, case, before, after)
-            for case, before, after in zip(self.cases, held, now, strict=False)
+            Change(procedure, self.case_text(index), before, after)
+            for index, (before, after) in enumerate(zip(held, now, strict=False))
             if not agrees(before, after)
         ]
 
@@ -127,14 +134,25 @@ def _agree(before: Any, now: Any) -> bool:
 
 
 def _differing(before: str, now: str) -> str:
-    """Both outcomes; of two records only what differs."""
+    """Both outcomes; of two records the first values that differ, with where they stand."""
     if NOT_ASKED not in (before, now):
         first, second = json.loads(before), json.loads(now)
-        if isinstance(first, dict) and isinstance(second, dict):
-            keys = [k for k in {**first, **second} if not _agree(first.get(k), second.get(k))]
-            before = json.dumps({k: first.get(k) for k in keys[:2]}, ensure_ascii=False)
-            now = json.dumps({k: second.get(k) for k in keys[:2]}, ensure_ascii=False)
+        if isinstance(first, dict):
+            differences = islice(_differences(first, second), 2)
+            return "; ".join(f"{path}: {old} before, {new} now" for path, old, new in differences)
     return f"{_shortened(before) or 'not listed'} before, {_shortened(now) or 'not listed'} now"
+
+
+def _differences(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The values in which two outcomes differ, each with its path."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in {**before, **now}:
+            yield from _differences(before.get(key), now.get(key), f"{path}[{key}]")
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, pair in enumerate(zip(before, now, strict=True)):
+            yield from _differences(*pair, f"{path}[{index}]")
+    elif not _agree(before, now):
+        yield path, before, now
 
 
 def _shortened(text: str, limit: int = 160) -> str:
