@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hqm.indicators import case, warn
-from hqm.indicators.flags import Warned, length_confound
+from hqm.indicators.flags import Warned, adjust_warnings, flag_p_values, length_confound
 from hqm.psychometrics import Coefficient
 from hqm.psychometrics.inference.families import FamilyDependence
 from hqm.scoring.metrics import Metric
@@ -76,14 +76,14 @@ def test_few_respondents_or_few_independent_ones(
         assert warning.sentence == (full_sentence if counts else f"{answered} answered")
         independent = n_eff if n_eff is not None and math.isfinite(n_eff) else n
         assert dict(warning.numbers) == {"n": n, "n_effective": independent}
-        assert (warning.metric, warning.about, warning.note) == ("accuracy", "", False)
+        assert (warning.metric, warning.about, warning.note) == ("accuracy", "", True)
 
 
 def test_relatives_that_score_alike() -> None:
     (warning,) = score_warnings([50] * 20, family=related(20, 12.3, "FAMILY_DEPENDENCE"))
     assert warning.sentence == text_of("flags.relatives", icc=0.46, count=20, independent=12.3)
     assert dict(warning.numbers) == {"icc": 0.456, "n_effective": 12.3}
-    assert (warning.flag, warning.note) == ("FAMILY_DEPENDENCE", False)
+    assert (warning.flag, warning.note) == ("FAMILY_DEPENDENCE", True)
     assert score_warnings([50] * 20, family=related(20, 12.3)) == []
 
 
@@ -216,31 +216,45 @@ RHO = "test_retest.rho_g"
 
 
 @pytest.mark.parametrize(
-    ("flagged", "rho", "note"),
+    ("flagged", "note"),
     [
-        (estimate("test_retest.gain", 0.1, "NOISE_FLOOR"), estimate(RHO, fixed=0.9), True),
-        (estimate("test_retest.gain", 0.1, "NOISE_FLOOR"), estimate(RHO, fixed=0.89), False),
-        (estimate("test_retest.gain", 0.1, "NOISE_FLOOR"), estimate(RHO), False),
-        (estimate("test_retest.gain", 0.1, "NOISE_FLOOR"), None, False),
-        (
-            estimate("test_retest.gain", 0.1, "NOISE_FLOOR"),
-            estimate(RHO, fixed=0.95, status="not_informative"),
-            False,
-        ),
-        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT", fixed=0.75), None, True),
-        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT", fixed=0.74), None, False),
-        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT"), None, False),
-        (estimate("test_retest.pearson", 0.9, "MEAN_SHIFT", fixed=0.9), None, False),
-        (estimate("test_retest.rho_g", 0.9, "DETERMINISTIC"), None, True),
-        (estimate("test_retest.rho_g", 0.9, "DRIFT"), None, False),
+        (estimate("test_retest.gain", 0.1, "NOISE_FLOOR"), True),
+        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT", fixed=0.75), True),
+        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT", fixed=0.74), False),
+        (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT"), False),
+        (estimate("test_retest.pearson", 0.9, "MEAN_SHIFT", fixed=0.9), False),
+        (estimate("test_retest.rho_g", 0.9, "DETERMINISTIC"), True),
+        (estimate("test_retest.rho_g", 0.9, "DRIFT"), False),
     ],
 )
-def test_whether_a_decision_hangs_on_a_flag(
-    flagged: Estimate, rho: Estimate | None, note: bool
-) -> None:
-    estimates = [flagged] if rho is None else [flagged, rho]
-    (warning,) = score_warnings([50] * 24, estimates)
+def test_whether_a_decision_hangs_on_a_flag(flagged: Estimate, note: bool) -> None:
+    (warning,) = score_warnings([50] * 24, [flagged])
     assert (warning.flag, warning.note) == (flagged.flags[0], note)
+
+
+def test_the_tests_behind_the_warnings_share_one_level() -> None:
+    """Holm by hand: of two tests the smaller p-value is doubled, the other one is not."""
+    tested = ("consistency.own_strengths", "NOT_ONE_THING")
+    strengths = estimate(tested[0], 0.3, tested[1], detail={"p": 0.02})
+    for drift_p, notes in ((0.04, {False}), (0.03, {False}), (0.9, {False})):
+        drift = estimate("test_retest.drift", drift_p)
+        rho = estimate(RHO, 0.9, *(["DRIFT"] if drift_p < 0.05 else []))
+        estimates = [strengths, drift, rho]
+        warnings = score_warnings([50] * 24, estimates)
+        adjusted = adjust_warnings(warnings, estimates)
+        assert {warning.note for warning in adjusted} == notes
+    # three tests: .02 is tripled
+    shift = estimate("test_retest.icc_a1", 0.9, detail={"shift_p": 0.5})
+    estimates = [strengths, estimate("test_retest.drift", 0.9), shift]
+    warnings = score_warnings([50] * 24, estimates)
+    assert [warning.note for warning in warnings] == [False]
+    assert [warning.note for warning in adjust_warnings(warnings, estimates)] == [True]
+    rows = {"a": {"p": 0.3}, "b": {"p": 0.001}, "c": {"p": None}}
+    memory = estimate("items.older_advantage", 0.1, "REMEMBERED", detail={"by_respondent": rows})
+    values = flag_p_values([strengths, memory, estimate("items.reading_list", 3.0)])
+    assert set(values.values()) == {0.02, 0.001}
+    untested = score_warnings([50] * 24, [estimate(RHO, 0.9, "MISSING")])
+    assert [warning.note for warning in adjust_warnings(untested, estimates)] == [False]
 
 
 @pytest.mark.parametrize(

@@ -183,23 +183,28 @@ ALIKE = [0.70, 0.71, 0.72, 0.74, 0.75, 0.76]
 
 
 def test_far_respondents_are_found_as_by_hand() -> None:
-    assert far_respondents(ALIKE) == ()
-    assert far_respondents([*ALIKE, 0.2]) == (6,)
-    # two hide one another from a test of one
-    assert far_respondents([*ALIKE, 0.2, 0.22]) == (6, 7)
-    assert far_respondents([math.nan, *ALIKE, 0.2]) == (7,)
-    assert far_respondents([0.7, 0.71, 0.72, 0.1]) == (), "among four nobody is told to be far"
-    assert far_respondents([0.5] * 9) == ()
+    for scores, far in (
+        (ALIKE, ()),
+        ([*ALIKE, 0.2], (6,)),
+        ([*ALIKE, 0.2, 0.22], (6, 7)),  # two hide one another from a test of one
+        ([math.nan, *ALIKE, 0.2], (7,)),
+        ([0.7, 0.71, 0.72, 0.1], ()),  # four are too few
+        ([0.5] * 9, ()),
+    ):
+        assert far_respondents(scores).respondents == far
     # Rosner (1983): R = (12 - 3) / s against lambda, of n = 5
     x = np.array([0.0, 1, 1, 1, 12])
     t = stats.t.ppf(1 - 0.04 / 10, 3)
     critical = t * 4 / math.sqrt((3 + t**2) * 5)
-    assert (far_respondents(x) == (4,)) == (abs(x - x.mean()).max() / x.std(ddof=1) > critical)
+    is_far = abs(x - x.mean()).max() / x.std(ddof=1) > critical
+    found = far_respondents(x)
+    assert (found.respondents == (4,)) == is_far == (found.p < 0.04)
 
 
 def test_few_normal_samples_have_far_respondents() -> None:
     rng = np.random.default_rng(8)
-    share = np.mean([bool(far_respondents(rng.normal(size=10))) for _ in range(2000)])
+    samples = rng.normal(size=(2000, 10))
+    share = np.mean([bool(far_respondents(sample).respondents) for sample in samples])
     assert share < 0.07
 
 

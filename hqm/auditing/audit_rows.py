@@ -303,7 +303,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     (
         Share,
         "accuracy, adjacent, agreement, at_ceiling, at_floor, baseline, chance, coherent,"
-        " commonest answer, cross_validated, easy, evenness, expected, found, g, gain at least,"
+        " commonest answer, cross_validated, easy, evenness, expected, far_p, found, g,"
+        " gain at least,"
         " hard, i2, negative, overlap, p, p_sensitivity, p_specificity, pair_flip, phi,"
         " phi_of_3, positive, q, reversals, right, same_set, share, share_planted, shared, solved_by_none,"
         " top5, true_among_first, usual, v",

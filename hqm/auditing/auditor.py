@@ -52,6 +52,7 @@ from hqm.indicators import (
     warn,
     yes_ratio,
 )
+from hqm.indicators.flags import Warned, adjust_warnings
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasurable_types
 from hqm.lint.question_checks import with_favoured_keys
@@ -287,15 +288,15 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
 
     # the estimates of every metric, and what they warn of
     estimates: list[Estimate] = []
-    flags: list[Mapping[str, Any]] = []
+    warnings: list[Warned] = []
     for metric in evidence.metrics:
         metric_estimates = [
             estimate for analysis in ANALYSES for estimate in analysis(study, metric)
         ]
         reference_case = case("", "", (study.first,), metric, study.protocol())
-        warnings = warn(reference_case, metric_estimates, study.dependence[metric.name])
+        warnings += warn(reference_case, metric_estimates, study.dependence[metric.name])
         estimates += metric_estimates
-        flags += [warning.to_dict() for warning in warnings]
+    flags = [warning.to_dict() for warning in adjust_warnings(warnings, estimates)]
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions

@@ -5,13 +5,14 @@ what to do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import is_on_page
 from hqm.psychometrics import range_restriction
 from hqm.psychometrics.inference.families import FamilyDependence
+from hqm.psychometrics.inference.significance import holm
 from hqm.types import Estimate
 
 FLAGS: Mapping[str, str] = {
@@ -132,11 +133,17 @@ NOTE_FLAGS = frozenset(
         "RANGE_INFLATED",
         "NON_PARALLEL",
         "CHANCE",
+        "FEW_MODELS",
+        "FAMILY_DEPENDENCE",
+        "NOISE_FLOOR",
+        "HEYWOOD",
     }
 )
 """Flags that say how a number was made, or describe the respondents, and change no decision: a
-sound benchmark has weak respondents, a close top, and some who lean towards yes.
+sound benchmark has weak respondents, a close top, some who lean towards yes, and few who are alike.
 """
+_LEVEL = 0.05
+"""The chance that a sound benchmark has any warning that rests on a test."""
 _DETAIL_LISTS = {
     "CEILING": ("in that range", "in_top"),
     "FLOOR": ("in that range at the lower end", "in_bottom"),
@@ -197,7 +204,8 @@ def _sample_size_flags(case: Case, family: FamilyDependence | None) -> Iterable[
     if n < 20 or n_eff < 10:
         relatives = "" if n_eff > n - 0.05 else f", which count as {n_eff:.1f} independent ones"
         sentence = f"{_respondent_count(n)} answered{relatives}"
-        yield Warned("FEW_MODELS", metric, sentence, "", {"n": n, "n_effective": n_eff})
+        sizes = {"n": n, "n_effective": n_eff}
+        yield Warned("FEW_MODELS", metric, sentence, "", sizes, note=True)
     if family is not None and "FAMILY_DEPENDENCE" in family.flags:
         sentence = (
             f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as"
@@ -209,6 +217,7 @@ def _sample_size_flags(case: Case, family: FamilyDependence | None) -> Iterable[
             sentence,
             "",
             {"icc": family.icc.value, "n_effective": n_eff},
+            note=True,
         )
 
 
@@ -271,17 +280,12 @@ def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
         sentence = _sentence(flag, first)
         if names and flag not in ("UNPARSED", "WITHHELD"):
             sentence += f" (also: {', '.join(names)})"
-        is_note = _is_note(flag, first, estimates)
+        is_note = _is_note(flag, first)
         yield Warned(flag, case.metric.name, sentence, family, note=is_note)
 
 
-def _is_note(flag: str, estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
+def _is_note(flag: str, estimate: Estimate) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
-    if flag == "NOISE_FLOOR":
-        # a reliability that reaches the goal repeats well enough, whatever single answers do
-        rho = _estimate(estimates, "test_retest.rho_g")
-        interval = rho.interval("fixed_models") if rho is not None else None
-        return interval is not None and interval.low >= GOAL
     if flag == "MEAN_SHIFT":
         interval = estimate.interval("fixed_models")
         return (
@@ -319,6 +323,82 @@ def _sentence(flag: str, estimate: Estimate) -> str:
         names = ", ".join(map(str, detail.get(key) or ()))
         return f"{estimate.indicator} is {value}; {description}: {names}"
     return f"{estimate.indicator} is {value}"
+
+
+# --- multiplicity: all tests behind the warnings of an audit share one level ---
+
+
+def flag_p_values(estimates: Iterable[Estimate]) -> Mapping[tuple[str, str, str], float]:
+    """Return (flag, metric, family) -> the p-value of the test behind it, also where it is not
+    raised; the least one where several estimates are tested for the same.
+    """
+    values: dict[tuple[str, str, str], float] = {}
+    for estimate in estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        if statistic not in _TESTED or not is_on_page(estimate.indicator):
+            continue
+        flag, p_of = _TESTED[statistic]
+        p = p_of(estimate)
+        if p is not None:
+            key = (flag, estimate.metric, family)
+            values[key] = min(p, values.get(key, 1.0))
+    return values
+
+
+def adjust_warnings(
+    warnings: Sequence[Warned], estimates: Sequence[Estimate]
+) -> tuple[Warned, ...]:
+    """Return the warnings of an audit, those as notes that the number of tests explains (Holm).
+
+    An audit tests some ten things for which it may warn. Each holds .05 by itself, and without a
+    correction most sound benchmarks would have a warning of one or the other.
+    """
+    values = flag_p_values(estimates)
+    adjusted = dict(zip(values, holm(list(values.values())), strict=True))
+    return tuple(
+        replace(warning, note=True)
+        if adjusted.get((warning.flag, warning.metric, warning.about), 0.0) > _LEVEL
+        else warning
+        for warning in warnings
+    )
+
+
+def _detail_p(name: str) -> Callable[[Estimate], float | None]:
+    """The function that reads a p-value from the detail of an estimate."""
+    return lambda estimate: _probability(estimate.detail.get(name))
+
+
+def _least_p(name: str) -> Callable[[Estimate], float | None]:
+    """The function that reads the least p-value of the rows of a detail, each adjusted for all."""
+
+    def least(estimate: Estimate) -> float | None:
+        rows = estimate.detail.get(name) or ()
+        if isinstance(rows, Mapping):
+            rows = rows.values()
+        values = [p for row in rows if (p := _probability(row.get("p"))) is not None]
+        return min(values, default=None)
+
+    return least
+
+
+def _probability(value: object) -> float | None:
+    return float(value) if isinstance(value, float | int) and math.isfinite(value) else None
+
+
+_TESTED: Mapping[str, tuple[str, Callable[[Estimate], float | None]]] = {
+    "drift": ("DRIFT", lambda estimate: estimate.value),
+    "icc_a1": ("MEAN_SHIFT", _detail_p("shift_p")),
+    "pearson": ("DOMINANT_MODEL", _detail_p("far_p")),
+    "rho_g": ("DOMINANT_MODEL", _detail_p("far_p")),
+    "phi_of_forms": ("DOMINANT_MODEL", _detail_p("far_p")),
+    "own_strengths": ("NOT_ONE_THING", _detail_p("p")),
+    "family_types": ("FAVOURS_FAMILY", _least_p("parts")),
+    "family_keys": ("FAVOURS_FAMILY", _least_p("parts")),
+    "released_advantage": ("REMEMBERED", _least_p("by_respondent")),
+    "older_advantage": ("REMEMBERED", _least_p("by_respondent")),
+    "labels_at_random": ("LABELS_NOT_RANDOM", lambda estimate: estimate.value),
+}
+"""Statistic -> the flag that rests on its test, and where the p-value stands."""
 
 
 def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:

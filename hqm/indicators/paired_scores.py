@@ -177,6 +177,7 @@ def influence_detail(case: Case, influence: Influence) -> dict[str, Any]:
         "without_high": finite(influence.high),
         "strongest": case.respondents[influence.strongest],
         "without_strongest": finite(influence.leave_one_out[influence.strongest]),
+        "far_p": influence.far_p,
     }
     if influence.flags:
         detail["strongest"] = " and ".join(case.respondents[i] for i in influence.far)
@@ -193,15 +194,19 @@ def far_influence(
     """Whether a coefficient rests on one or two respondents whose scores lie far from all others',
     with its value among the others.
     """
-    far = far_respondents(scores)
-    if coefficient.status != "ok" or not far:
+    farthest = far_respondents(scores)
+    far = farthest.respondents
+    if coefficient.status != "ok":
         return (), {}
+    if not far:
+        return (), {"far_p": farthest.p}
     without_far = value_of(np.setdiff1d(np.arange(len(scores)), far))
     # a comparison with NaN is false: what is undefined without them rests on them
     if abs(without_far - coefficient.value) <= MAX_CHANGE:
-        return (), {}
+        return (), {"far_p": farthest.p}
     names = " and ".join(case.respondents[i] for i in far)
-    return ("DOMINANT_MODEL",), {"strongest": names, "without_strongest": finite(without_far)}
+    without = {"strongest": names, "without_strongest": finite(without_far)}
+    return ("DOMINANT_MODEL",), {**without, "far_p": farthest.p}
 
 
 def _unread_bounds(case: Case) -> dict[str, Any]:
@@ -229,6 +234,7 @@ def _icc_a1(case: Case) -> Result:
         sem=finite(study.sem_agreement),
         mdc95=finite(study.mdc95),
         shift=finite(mean_shift(*case.scores).value),
+        shift_p=finite(shift_test.p),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
+from scipy.special import fdtri, stdtr, stdtrit
 
 from hqm.psychometrics.inference.resampling import jackknife_variance
 from hqm.psychometrics.result import (
@@ -488,7 +488,17 @@ MAX_CHANGE = 0.1
 """A coefficient that changes by more without those that lie far off rests on them."""
 
 
-def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class FarRespondents:
+    """The one or two respondents that lie far from all others, the farthest first, and the p-value
+    of the test that finds them.
+    """
+
+    respondents: tuple[int, ...] = ()
+    p: float = 1.0
+
+
+def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> FarRespondents:
     """Find the one or two respondents whose scores lie far from all others'.
 
     Rosner's generalized extreme studentized deviate, which finds two that hide one another. Of
@@ -503,16 +513,16 @@ def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> tuple[int, ...
 
     Returns
     -------
-    tuple of int
-        Their indices, the farthest first; empty below 5 respondents.
+    FarRespondents
+        Their indices and the p-value; none below 5 respondents.
 
     Notes
     -----
-        R_i = max |x - mean| / s of what is left after i - 1 removals
-        lambda_i = t (n - i) / sqrt((n - i - 1 + t^2) (n - i + 1)),
-        t = t(1 - (1 - level) / (2 (n - i + 1)); n - i - 1)
+        R_i = max |x - mean| / s of what is left after i - 1 removals,   k = n - i + 1
+        t_i = R_i sqrt(k (k - 2) / ((k - 1)^2 - k R_i^2)),   p_i = 2 k P(t(k - 2) > t_i)
 
-    The far ones are the first k, k the largest i with R_i above lambda_i.
+    which is R_i against lambda_i, solved for the p-value. The far ones are the first j, j the
+    largest i with p_i below 1 - `level`; p is the least of the p_i.
 
     References
     ----------
@@ -520,26 +530,27 @@ def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> tuple[int, ...
 
     Examples
     --------
-    >>> far_respondents([0.70, 0.71, 0.72, 0.74, 0.75, 0.76, 0.2, 0.22])
+    >>> far_respondents([0.70, 0.71, 0.72, 0.74, 0.75, 0.76, 0.2, 0.22]).respondents
     (6, 7)
     """
     x = float_array(scores, "respondents")
     remaining = np.flatnonzero(np.isfinite(x)).tolist()
-    n, removed, n_far = len(remaining), list[int](), 0
-    for i in range(1, 3 if n >= MIN_RESPONDENTS_FOR_TWO else 2):
+    removed, p_values = list[int](), list[float]()
+    for _ in range(2 if len(remaining) >= MIN_RESPONDENTS_FOR_TWO else 1):
         left = x[remaining]
-        if n - i < 4 or is_constant(left):
+        k = len(left)
+        if k < 5 or is_constant(left):
             break
         deviations = np.abs(left - left.mean())
         farthest = int(np.argmax(deviations))
         ratio = float(deviations[farthest] / left.std(ddof=1))
-        # Rosner (1983), eq. 2.5: t and lambda_i
-        t = float(stdtrit(n - i - 1, 1 - (1 - level) / (2 * (n - i + 1))))
-        critical = t * (n - i) / math.sqrt((n - i - 1 + t**2) * (n - i + 1))
+        # Rosner (1983), eq. 2.5, solved for t: the denominator is 0 where all others are equal
+        denominator = max((k - 1) ** 2 - k * ratio**2, 1e-12)
+        t = ratio * math.sqrt(k * (k - 2) / denominator)
+        p_values.append(min(1.0, 2 * k * float(stdtr(k - 2, -t))))
         removed.append(remaining.pop(farthest))
-        if ratio > critical:
-            n_far = i
-    return tuple(removed[:n_far])
+    n_far = max((i for i, p in enumerate(p_values, 1) if p < 1 - level), default=0)
+    return FarRespondents(tuple(removed[:n_far]), min(p_values, default=1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,8 +558,8 @@ class Influence(Outcome):
     """A statistic without each respondent in turn, and without those that lie far off.
 
     `leave_one_out[i]` lacks respondent i; `strongest` is the one whose absence changes the
-    statistic most, by `change`. `far` are those that lie far from all others, and `without_far` is
-    the statistic without them.
+    statistic most, by `change`. `far` are those that lie far from all others, by a test with p-value `far_p`,
+    and `without_far` is the statistic without them.
     """
 
     value: float
@@ -560,6 +571,7 @@ class Influence(Outcome):
     flags: tuple[str, ...] = ()
     far: tuple[int, ...] = ()
     without_far: float = math.nan
+    far_p: float = 1.0
 
 
 def leave_one_out(
@@ -620,7 +632,8 @@ def leave_one_out(
         )
     change = np.where(finite, np.abs(replicates - value), -1.0)
     strongest = int(np.argmax(change))
-    far = _farthest(np.atleast_2d(x)) if x.size else ()
+    farthest = _farthest(np.atleast_2d(x)) if x.size else FarRespondents()
+    far = farthest.respondents
     without_far = float(statistic(np.delete(respondents, far))) if far else math.nan
     # a comparison with NaN is false: a coefficient that is undefined without them rests on them
     rests_on_far = bool(far) and not abs(without_far - value) <= MAX_CHANGE
@@ -634,13 +647,18 @@ def leave_one_out(
         ("DOMINANT_MODEL",) if rests_on_far else (),
         far,
         without_far,
+        farthest.p,
     )
 
 
-def _farthest(scores: Array) -> tuple[int, ...]:
-    """The far respondents of the first administration that has any."""
-    level = 1 - 0.04 / len(scores)
-    return next((far for row in scores if (far := far_respondents(row, level=level))), ())
+def _farthest(scores: Array) -> FarRespondents:
+    """The far respondents of the first administration that has any, with the p-value for all of
+    the administrations.
+    """
+    found = [far_respondents(row, level=1 - 0.04 / len(scores)) for row in scores]
+    p = min(1.0, len(scores) * min(far.p for far in found))
+    respondents = next((far.respondents for far in found if far.respondents), ())
+    return FarRespondents(respondents, p)
 
 
 @dataclass(frozen=True, slots=True)
