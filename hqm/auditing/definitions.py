@@ -179,11 +179,18 @@ class TypeMeasured:
         return "as_total" if self.gain_high < 0 else "open"
 
     @property
+    def helped_by_items(self) -> bool:
+        """Whether more items make a score of it: they have enough in common."""
+        return self.reliability is None or self.reliability >= MIN_RELIABILITY
+
+    @property
     def stands_alone(self) -> bool:
         """Whether its own score is shown to say more than the total, and is exact enough."""
         return self.standing == "alone"
 
 
+MIN_RELIABILITY = 0.3
+"""Reliability of a type over its items below which more items do not make a score of it."""
 TypeStanding = Literal["alone", "imprecise", "as_total", "open", "chance", "leaks", "unmeasured"]
 """Its own score is shown to say more of the type than the total does (`alone`), but with a larger
 error than is allowed (`imprecise`), or no more (`as_total`), or neither is shown (`open`); all are

@@ -27,8 +27,6 @@ Purpose = Literal["difference", "top", "neighbours"]
 """What items are wanted for: to show a difference of the policy's size between two respondents, to
 separate the first two, or all neighbours of the leaderboard.
 """
-MIN_RELIABILITY = 0.3
-"""Reliability of a type over its items below which more items do not make a score of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +208,10 @@ def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
     for row in types_measured(audit, policy.coverage.error):
         if not row.items or row.measurable or row.at_chance or not row.measured:
             continue
-        if row.reliability is not None and row.reliability < MIN_RELIABILITY:
-            unhelped.append(row.type)
-        else:
+        if row.helped_by_items:
             missing_items[row.type] = row.missing
+        else:
+            unhelped.append(row.type)
     runs = None
     limit = policy.precision.error
     if precision.run_error is not None and precision.scale is not None and limit < 1:

@@ -172,8 +172,8 @@ def quality_table(
             " other models like these, with an asterisk the other of the two; “at least” is a"
             " one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
-            " the other wording. Types alone: how many have a standard error of .03 or less, are"
-            " above chance and leak no answers.",
+            " the other wording. Types alone: how many are shown to say more than the"
+            " total (Haberman 2008), with an error of at most .03, above chance and without a leak.",
             *mark_notes,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",

@@ -51,6 +51,8 @@ def alike_sentence(audit: BenchmarkAudit) -> str:
 
 def search_sentence(audit: BenchmarkAudit) -> str:
     """What was looked at where no fault was found, and what was not."""
+    if audit.task == "caption":
+        return "Searched: data and scores; there are no keys to search."
     if was_seen_by_people(audit):
         return "Searched: data, answers, people's labels."
     return "Searched: data and answers; no person looked."

@@ -68,7 +68,7 @@ from hqm.reports.tables.table import (
     percent,
     short_name,
 )
-from hqm.reports.tables.type_tables import types_title
+from hqm.reports.tables.type_tables import STANDING_LABELS, types_title
 
 from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, __version__
 from hqm.auditing.definitions import leaks_shown, scored_answers, types_measured
@@ -195,8 +195,9 @@ def _page(
         ],
         "to_read": len(items_to_read),
         "reading_note": reading_note(audit),
-        "grid": _grid(audit, share),
-        "types_title": types_title(audit),
+        "grid": _grid(audit, share, policy.coverage.error),
+        "type_limit": Points.for_metric(audit).format_limit(policy.coverage.error),
+        "types_title": types_title(audit, policy.coverage.error),
         "answers": answer_questions(audit, policy),
         "statement": str(statement(audit)),
         "bibtex": bibtex(audit, parent.hqm_version),
@@ -265,9 +266,9 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
 
 
-def _grid(audit: BenchmarkAudit, share: bool) -> dict[str, Any] | None:
+def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | None:
     """The scores by type: a row a model, a column a type, with how dark each cell is."""
-    measured = {row.type: row for row in types_measured(audit)}
+    measured = {row.type: row for row in types_measured(audit, limit)}
     names = [kind for kind, row in measured.items() if row.items]
     for respondent in audit.respondents:
         names += [kind for kind in respondent.by_type if kind not in (*measured, *names)]
@@ -300,20 +301,11 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
     """The heading of a type: its items, and whether it may be reported alone."""
     if row is None:
         return {"name": name, "count": 0, "code": "not_measured", "status": ""}
-    code = "not_measured"
-    status = ""
-    if row.at_chance:
-        code = "wrong"
-        status = "at chance"
-    elif row.leaks:
-        code = "wrong"
-        status = "leaks"
-    elif row.measurable:
-        code = "fine"
-        status = "alone"
-    elif row.missing:
-        code = "look"
-        status = f"+{capped_count(row.missing)}"
+    status, code = STANDING_LABELS[row.standing]
+    if row.standing == "imprecise":
+        status = "not by more items"
+        if row.helped_by_items:
+            status = f"+{capped_count(row.missing)}"
     return {"name": name, "count": row.items, "code": code, "status": status}
 
 

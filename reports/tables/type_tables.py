@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.reports.figures.drawings import DotRow, Figure, dots, error_curves
-from hqm.reports.pages.phrases import capped_count, join_names, number_word, verb_form
+from hqm.reports.pages.phrases import join_names, number_word, verb_form
 from hqm.reports.tables import score_tables
 from hqm.reports.tables.score_tables import respondents_in_order, score_signature
 from hqm.reports.tables.table import (
@@ -17,6 +17,7 @@ from hqm.reports.tables.table import (
     Table,
     Text,
     administration_name,
+    bracket_text,
     capital,
     find_estimate,
     finite_number,
@@ -25,38 +26,45 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Estimate
-from hqm.auditing.definitions import types_measured
+from hqm.auditing.definitions import MEASURABLE, types_measured
 
 STEPS = 7
 """How many colours the heat map has."""
 
 
-def types_title(audit: BenchmarkAudit) -> str:
-    """Which types may be scored alone."""
-    measured = [row for row in types_measured(audit) if row.items]
-    reportable = [row.type for row in measured if row.stands_alone]
-    chance = [row.type for row in measured if row.at_chance]
+STANDING_LABELS: Mapping[str, tuple[str, str]] = {
+    "alone": ("alone", "fine"),
+    "imprecise": ("too imprecise", "look"),
+    "as_total": ("the total says as much", "not_measured"),
+    "open": ("not shown", "not_measured"),
+    "chance": ("at chance", "wrong"),
+    "leaks": ("leaks", "wrong"),
+    "unmeasured": ("not measured", "not_measured"),
+}
+"""What the own score of a type is worth -> its words, and their mark."""
+
+
+def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
+    """Which types say more than the total, and which are at chance or leak."""
+    measured = [row for row in types_measured(audit, limit) if row.items]
+    alone = [row.type for row in measured if row.stands_alone]
+    chance = [row.type for row in measured if row.standing == "chance"]
     leaking = [row.type for row in measured if row.leaks]
-    missing = [row.missing for row in measured if not row.measurable and not row.at_chance]
     tail = ""
     if chance:
         tail += f"; {_type_names(chance)} {verb_form(len(chance), 'is', 'are')} at chance"
     if leaking:
         tail += f"; answers leak in {_type_names(leaking)}"
-    if len(reportable) == len(measured):
-        return "Every type can be scored alone"
-    if reportable:
-        subject = (
-            join_names(reportable)
-            if len(reportable) <= 2
-            else f"{number_word(len(reportable))} of {len(measured)}"
-        )
-        return f"{capital(subject)} can be scored alone{tail}"
-    if not missing:
-        return f"No type can be scored alone{tail}"
-    low, high = map(capped_count, (min(missing), max(missing)))
-    range_text = low if low == high else f"between {low} and {high}"
-    return f"No type can be scored alone{tail or f': each needs {range_text} more items'}"
+    if not alone:
+        return f"No type is shown to say more than the total{tail}"
+    if len(alone) == len(measured):
+        return "Every type says more than the total"
+    subject = (
+        join_names(alone)
+        if len(alone) <= 2
+        else f"{number_word(len(alone))} of {number_word(len(measured))} types"
+    )
+    return f"{capital(subject)} {verb_form(len(alone), 'says', 'say')} more than the total{tail}"
 
 
 def _type_names(types: Sequence[str]) -> str:
@@ -183,16 +191,26 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
     kinds = (estimate.detail.get("types") or ()) if estimate is not None else ()
     if estimate is None or not kinds:
         return None
-    lines = [
-        (
-            Text(str(row.get("type"))),
-            Text(str(row.get("items"))),
-            Text(number(finite_number(row.get("by_subscore")))),
-            Text(number(finite_number(row.get("by_total")))),
-            Text(_worth(row), muted=row.get("status") != "ok"),
+    measured = {row.type: row for row in types_measured(audit)}
+    lines = []
+    for row in kinds:
+        measurement = measured.get(str(row.get("type")))
+        standing = "unmeasured" if measurement is None else measurement.standing
+        lines.append(
+            (
+                Text(str(row.get("type"))),
+                Text(str(row.get("items"))),
+                Text(number(finite_number(row.get("by_subscore")))),
+                Text(number(finite_number(row.get("by_total")))),
+                Text(
+                    bracket_text(
+                        finite_number(row.get("gain_low")), finite_number(row.get("gain_high"))
+                    )
+                ),
+                Text(number(measurement.error_high if measurement is not None else None)),
+                Text(_worth(row, standing), muted=row.get("status") != "ok"),
+            )
         )
-        for row in kinds
-    ]
     return Table.for_page(
         "Is a type's own score worth reporting?",
         columns=(
@@ -200,28 +218,29 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
             "Items",
             "Predicted by its own score",
             "Predicted by the total",
-            "Own score worth reporting",
+            "Difference",
+            "Error",
+            "Own score",
         ),
         rows=tuple(lines),
-        right=(1, 2, 3),
+        right=(1, 2, 3, 4, 5),
         notes=(
             (
                 "How much of the type's true score its own items predict, and how much of it the"
-                " total predicts (Haberman). Yes: the 95% interval of the difference over"
-                " respondents lies above 0."
+                " total predicts (Haberman 2008). A type stands alone where the 95% interval of the"
+                " difference over respondents lies above 0, and the upper end of the standard error"
+                f" of its score is at most {MEASURABLE:g}, which is the limit of the default policy."
             ),
         ),
         signature=estimate.signature,
     )
 
 
-def _worth(row: Mapping[str, Any]) -> str:
-    """Whether a type's own score is worth reporting, as far as its interval supports it."""
+def _worth(row: Mapping[str, Any], standing: str) -> str:
+    """What a type's own score is worth, as far as its interval supports it."""
     if row.get("status") != "ok":
         return f"not measured: {row.get('reason', '')}"
-    if row.get("adds") and row.get("certain"):
-        return "yes"
-    return f"not shown; the estimate favours {'it' if row.get('adds') else 'the total'}"
+    return STANDING_LABELS[standing][0]
 
 
 # --- what a total rests on ---

@@ -2,7 +2,7 @@
 markdown table of all cells, and the summary in the docs.
 
     python -m tests.perf.coverage_table [--inference others] [--replicates 500] [--jobs 2]
-        [--only "families of 4" ...] [--respondents 20 ...] [--write]
+        [--only "families of 4" ...] [--respondents 20 ...] [--estimates g phi] [--write]
 
 In each replicate respondents, items and answers are drawn anew. An interval for "these" must hold
 the truth of the respondents drawn, over other items and runs; an interval for "others" the truth of
@@ -278,9 +278,9 @@ def _count_coverage(rows: np.ndarray) -> CellCoverage:
     return CellCoverage(len(rows), int(finite.sum()), int(covered.sum()), width, open_end)
 
 
-def _simulated(job: tuple[World, int, int, str]) -> dict[Cell, CellCoverage]:
-    world, replicates, seed, inference = job
-    return simulate(world, replicates, seed, inferences=(inference,))
+def _simulated(job: tuple[World, int, int, str, tuple[str, ...]]) -> dict[Cell, CellCoverage]:
+    world, replicates, seed, inference, estimates = job
+    return simulate(world, replicates, seed, estimates, inferences=(inference,))
 
 
 def table(coverage: Mapping[tuple[str, int], Mapping[Cell, CellCoverage]], inference: str) -> str:
@@ -307,6 +307,8 @@ def summary(coverage: Mapping[tuple[str, int], Mapping[Cell, CellCoverage]], inf
         cells = {
             key: world_cells.get((estimate, inference)) for key, world_cells in coverage.items()
         }
+        if not any(cells.values()):
+            continue
         reported = {key: cell for key, cell in cells.items() if cell and not cell.refused}
         (name, size), worst = min(reported.items(), key=lambda pair: pair[1].share)
         mean = sum(cell.share for cell in reported.values()) / len(reported)
@@ -342,6 +344,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=None, metavar="WORLD")
     parser.add_argument("--respondents", nargs="*", type=int, default=None)
+    parser.add_argument(
+        "--block", default="", help="the block of the page to write; that of the inference"
+    )
+    parser.add_argument("--estimates", nargs="*", default=list(ESTIMATES), choices=ESTIMATES)
     parser.add_argument("--inference", choices=("these", "others"), default="others")
     parser.add_argument(
         "--write", action="store_true", help="put the summary into docs/psychometrics_coverage.md"
@@ -356,7 +362,8 @@ def main() -> None:
     }
     started = time.perf_counter()
     jobs = [
-        (world, args.replicates, args.seed, args.inference) for world in selected_worlds.values()
+        (world, args.replicates, args.seed, args.inference, tuple(args.estimates))
+        for world in selected_worlds.values()
     ]
     with multiprocessing.get_context("spawn").Pool(args.jobs) as pool:
         coverage = dict(zip(selected_worlds, pool.map(_simulated, jobs, chunksize=1), strict=True))
@@ -370,7 +377,8 @@ def main() -> None:
     )
     print(text)
     if args.write:
-        begin, end = (f"<!-- {args.inference}: {edge} -->" for edge in ("begin", "end"))
+        block = args.block or args.inference
+        begin, end = (f"<!-- {block}: {edge} -->" for edge in ("begin", "end"))
         before, mark, remainder = PAGE.read_text("utf-8").partition(begin)
         PAGE.write_text(
             before + mark + "\n" + text + "\n" + end + remainder.partition(end)[2], encoding="utf-8"

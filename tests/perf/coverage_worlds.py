@@ -492,6 +492,8 @@ _SETTINGS: Mapping[str, World] = {
     "two halves": replace(PLAIN, shape="bimodal"),
     "wide, two halves": replace(PLAIN, shape="bimodal", ability=1.6),
     "lognormal": replace(PLAIN, shape="lognormal"),
+    "alike, 30 items": replace(PLAIN, ability=0.15, items=30),
+    "alike": replace(PLAIN, ability=0.15),
     "families of unequal size": replace(PLAIN, unbalanced=True),
     "families of unequal size, two halves": replace(
         PLAIN, unbalanced=True, shape="bimodal", ability=1.6
