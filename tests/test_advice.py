@@ -164,6 +164,13 @@ def test_keys_that_are_wrong_beyond_doubt_are_named_however_few() -> None:
     for rows, kinds in ((sure, ["keys"]), (probable, [])):
         audit = audit_of(est("items.label_errors", 2.0, detail={"candidates": rows}), ranked)
         assert [remedy.what for remedy in find_remedies(audit)] == kinds
+    few = audit_of(est("items.label_errors", 2.0, detail={"candidates": sure}), ranked, n_items=30)
+    assert find_remedies(few) == (), "abilities from 30 items are noise"
+    # an exact test names at 5 %, and is certain at 1 %
+    for q, severity in ((0.004, "fault"), (0.04, "doubt")):
+        tested = est("items.label_errors", 1.0, detail={"candidates": [{"item": "q1", "q": q}]})
+        (remedy,) = find_remedies(audit_of(tested))
+        assert remedy.severity == severity
 
 
 # --- read these items ---

@@ -224,6 +224,9 @@ RHO = "test_retest.rho_g"
         (estimate("test_retest.icc_a1", 0.9, "MEAN_SHIFT"), False),
         (estimate("test_retest.pearson", 0.9, "MEAN_SHIFT", fixed=0.9), False),
         (estimate("test_retest.rho_g", 0.9, "DETERMINISTIC"), True),
+        (estimate("discriminability.measures_up_to", 0.97, "CEILING"), False),
+        (estimate("discriminability.measures_up_to", 0.8, "CEILING"), True),
+        (estimate("discriminability.measures_up_to", 0.9, "FLOOR", detail={"bottom": 0.2}), True),
         (estimate("test_retest.rho_g", 0.9, "DRIFT"), False),
     ],
 )

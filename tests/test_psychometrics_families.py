@@ -197,8 +197,8 @@ def test_far_respondents_are_found_as_by_hand() -> None:
     t = stats.t.ppf(1 - 0.04 / 10, 3)
     critical = t * 4 / math.sqrt((3 + t**2) * 5)
     is_far = abs(x - x.mean()).max() / x.std(ddof=1) > critical
-    found = far_respondents(x)
-    assert (found.respondents == (4,)) == is_far == (found.p < 0.04)
+    farthest = far_respondents(x)
+    assert (farthest.respondents == (4,)) == is_far == (farthest.p < 0.04)
 
 
 def test_few_normal_samples_have_far_respondents() -> None:

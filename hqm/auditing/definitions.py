@@ -22,6 +22,7 @@ from hqm.types import Cell, Estimate, Form, Item, types_in
 
 MEASURABLE = 0.03
 """The standard error that makes a type measurable."""
+_MIN_ITEMS_FOR_CHANCES = 100
 FEW_FAULTS = 5.0
 """From how many wrong keys on, that a list of items to read expects, its advice is given: lists of
 sound keys expect under 3.
@@ -401,8 +402,9 @@ class WrongKeys:
     contradicted
         Items whose key nearly all labels by people contradict.
     beyond_doubt
-        How many of those named an exact test names, or have a key that is wrong with a chance of
-        .995.
+        How many of those named an exact test names at a false discovery rate of 1 %, or have a key
+        that is wrong with a chance of .995, which is believed from 100 items on: abilities from 30
+        are noise, and one of thirty sound benchmarks had such a key.
     """
 
     items: tuple[str, ...]
@@ -412,6 +414,8 @@ class WrongKeys:
     beyond_doubt: int = 0
     stands_out: bool = False
     """Whether the list is worth reading although it gives no number."""
+    n_tested: int = 0
+    """How many an exact test names at a false discovery rate of 5 %."""
 
     @property
     def has_wrong_keys(self) -> bool:
@@ -419,7 +423,8 @@ class WrongKeys:
         one audit in twenty.
         """
         has_faults = self.stands_out if self.expected is None else self.expected >= FEW_FAULTS
-        return bool(self.contradicted or self.beyond_doubt or has_faults)
+        is_named = self.beyond_doubt or self.n_tested
+        return bool(self.contradicted or is_named or has_faults)
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
@@ -430,7 +435,7 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     # a search that would find too little has another status than `ok`, and names nothing
     estimated = {name: estimate for name, estimate in by_name.items() if estimate.status == "ok"}
     tested = estimated.get("items.label_errors")
-    rows: Iterable[object] = ()
+    rows: Sequence[object] = ()
     if tested is not None:
         rows = tested.detail.get("candidates") or ()
     expected = None
@@ -441,7 +446,8 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
         count=int(tested.value or 0) if tested is not None else 0,
         expected=expected,
         contradicted=_items_of(estimated.get("criterion.contradicted_items")),
-        beyond_doubt=sum(map(_is_beyond_doubt, rows)),
+        beyond_doubt=sum(_is_beyond_doubt(row, audit.n_items) for row in rows),
+        n_tested=sum(isinstance(row, Mapping) and "expected" not in row for row in rows),
         stands_out=listed is not None and bool(listed.detail.get("stands_out")),
     )
 
@@ -451,11 +457,15 @@ def has_graded_items(audit: BenchmarkAudit) -> bool:
     return any(row.get("why") == "reversed" for row in audit.to_read)
 
 
-def _is_beyond_doubt(row: object) -> bool:
-    """Return whether an exact test names an item, or its key is wrong with a chance of .995."""
+def _is_beyond_doubt(row: object, n_items: int) -> bool:
+    """Return whether an exact test names an item at a false discovery rate of 1 %, or its key is
+    wrong with a chance of .995 among items enough to know that.
+    """
     if not isinstance(row, Mapping):
         return False
-    return "expected" not in row or float(row["expected"] or 0) >= 0.995
+    if "expected" in row:
+        return float(row["expected"] or 0) >= 0.995 and n_items >= _MIN_ITEMS_FOR_CHANCES
+    return float(row.get("q") or 0.0) <= 0.01
 
 
 def _items_of(estimate: Estimate | None) -> tuple[str, ...]:

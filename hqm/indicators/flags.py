@@ -151,6 +151,11 @@ _DETAIL_LISTS = {
     "REMEMBERED": ("more than the others", "remembered"),
 }
 """Flags whose sentence names what raised them, from the detail of the estimate."""
+_RANGE_ENDS = ("CEILING", "FLOOR")
+_MAX_END_RANGE = 0.12
+"""How far from an end scores may lie that are not told from it, for items to be too easy or too
+hard; the default policy names the same as the difference to be shown.
+"""
 _GOOD_AGREEMENT = 0.75
 """The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li
 2016: good).
@@ -286,6 +291,10 @@ def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
 
 def _is_note(flag: str, estimate: Estimate) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
+    if flag in _RANGE_ENDS:
+        # a range that is wide because items are few is the imprecision that the verdict names
+        end = estimate.value if flag == "CEILING" else estimate.detail.get("bottom")
+        return end is not None and min(end, 1 - end) > _MAX_END_RANGE
     if flag == "MEAN_SHIFT":
         interval = estimate.interval("fixed_models")
         return (

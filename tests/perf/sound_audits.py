@@ -1,7 +1,7 @@
 """What the first page says of sound benchmarks: how often a verdict is red, a flag warns, or items
 are to be mended where nothing is wrong with them.
 
-    python -m tests.perf.sound_audits [WORLD ...] [--replicates 60] [--seed 0]
+    python -m tests.perf.sound_audits [WORLD ...] [--replicates 60] [--seed 0] [--strengths]
 
 Every replicate goes through `hqm.audit`, with new questions, keys, models and answers, in two runs.
 Answers follow a probit curve with a slope of each item, slips and lucky guesses, pictures with an
@@ -9,7 +9,8 @@ effect of their own, and what a model and an item have between them, which a rer
 estimator's own model. The worlds differ in how the models' abilities are distributed (`normal`,
 `skewed`, `alike` with a standard deviation of .05, .15 or .30 logit, `families` of unequal size), in
 their size (`thirty` items by models that are nearly greedy) and in their scores (`graded` from 1 to
-5, `captions` without keys, both as tables of scores).
+5, `captions` without keys, both as tables of scores). With `--strengths` only the test of strengths
+in single types is made, of six types that have none.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import hqm
 from hqm import Audit, BenchmarkAudit, Policy
 from hqm.auditing.gate import check_against
 from hqm.auditing.seven_questions import seven_answers
+from hqm.psychometrics import dimensionality
 from tests.release_worlds import NAMES, rows_of, write
 
 Array = npt.NDArray[np.float64]
@@ -167,6 +169,18 @@ def first_pages(name: str, replicates: int, seed: int) -> Iterator[FirstPage]:
             yield read_first_page(audit_world(WORLDS[name], Path(scratch), seed + k))
 
 
+def size_of_strengths(name: str, replicates: int, seed: int) -> float:
+    """How often strengths in single types are found where types have none."""
+    world, n_found = WORLDS[name], 0
+    for k in range(replicates):
+        rng = np.random.default_rng([13, seed + k])
+        types = rng.permutation(np.arange(world.items) % 6).astype(str).tolist()
+        pictures = np.arange(world.items) // 2
+        scores = draw_scores(world, rng)[0]
+        n_found += dimensionality(scores, types, pictures, rng=rng, permutations=199).p < 0.05
+    return n_found / replicates
+
+
 def report(name: str, pages: Sequence[FirstPage]) -> None:
     """Print how often each state, warning and failed test of the gate comes."""
     count = len(pages)
@@ -191,9 +205,14 @@ def main() -> None:
     parser.add_argument("worlds", nargs="*", default=list(WORLDS), metavar="WORLD")
     parser.add_argument("--replicates", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--strengths", action="store_true")
     options = parser.parse_args()
     started = time.perf_counter()
     for name in options.worlds:
+        if options.strengths:
+            size = size_of_strengths(name, options.replicates, options.seed)
+            print(f"{name}: {size:.3f} of {options.replicates}", flush=True)
+            continue
         report(name, list(first_pages(name, options.replicates, options.seed)))
     print(f"{time.perf_counter() - started:.0f} s")
 

@@ -655,9 +655,9 @@ def _farthest(scores: Array) -> FarRespondents:
     """The far respondents of the first administration that has any, with the p-value for all of
     the administrations.
     """
-    found = [far_respondents(row, level=1 - 0.04 / len(scores)) for row in scores]
-    p = min(1.0, len(scores) * min(far.p for far in found))
-    respondents = next((far.respondents for far in found if far.respondents), ())
+    by_administration = [far_respondents(row, level=1 - 0.04 / len(scores)) for row in scores]
+    p = min(1.0, len(scores) * min(far.p for far in by_administration))
+    respondents = next((far.respondents for far in by_administration if far.respondents), ())
     return FarRespondents(respondents, p)
 
 
