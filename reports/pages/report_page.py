@@ -302,10 +302,10 @@ def _type_heading(name: str, row: TypeMeasured | None) -> dict[str, Any]:
     if row is None:
         return {"name": name, "count": 0, "code": "not_measured", "status": ""}
     status, code = STANDING_LABELS[row.standing]
-    if row.standing == "imprecise":
-        status = "not by more items"
-        if row.helped_by_items:
-            status = f"+{capped_count(row.missing)}"
+    if row.missing and row.standing not in ("chance", "leaks"):
+        # whatever it is worth, its score is not exact enough
+        code = "look"
+        status = f"+{capped_count(row.missing)}" if row.helped_by_items else "not by more items"
     return {"name": name, "count": row.items, "code": code, "status": status}
 
 
