@@ -22,9 +22,9 @@ the others.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class HQMError(Exception):
@@ -173,6 +173,29 @@ class UnreadableReply(HQMError):  # noqa: N818  it says what cannot be read
 
 class UsageError(HQMError):
     """A name or an option that HQM does not know."""
+
+
+class MissingLibrary(NamedTuple):
+    """What is said where a library of an extra is not installed."""
+
+    message: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.remedy}"
+
+
+def missing_library(subject: str, libraries: Sequence[str], extra: str) -> MissingLibrary:
+    """Say what needs which libraries, and which extra brings them.
+
+    >>> print(missing_library("figures", ["matplotlib"], "figures"))
+    figures need matplotlib, which is not installed. Run: pip install 'hqm-audit[figures]'.
+    """
+    verb = "is" if len(libraries) == 1 else "are"
+    return MissingLibrary(
+        f"{subject} need {' and '.join(libraries)}, which {verb} not installed",
+        f"Run: pip install 'hqm-audit[{extra}]'.",
+    )
 
 
 def check_known(given: str, known: Collection[str], what: str, remedy: str = "") -> None:

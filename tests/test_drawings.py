@@ -13,9 +13,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hqm.reports.figures import drawings
+from hqm.reports.figures import drawings, plots
 from hqm.reports.figures.drawings import plot, scatter, ticks
-from hqm.reports.figures.plots import draw
 from hqm.reports.figures.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.pages.phrases import Points
 from hqm.reports.pages.report_page import render
@@ -224,9 +223,10 @@ def test_a_report_needs_no_matplotlib(audit: Audit, monkeypatch: pytest.MonkeyPa
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plots._figure_type.cache_clear()
     assert render(audit) == before
     with pytest.raises(UsageError, match=pattern_of("figure.no-matplotlib")):
-        draw([audit], "leaderboard", "svg")
+        audit.plot("leaderboard")
 
 
 def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.figures.plots import FIGURES, draw
 from hqm.reports.latex.latex_tables import (
     INTERVAL_SIZE,
     MAX_PAGE_LINES,
@@ -457,25 +456,6 @@ def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
 )
 def test_escape(text: str, escaped: str) -> None:
     assert escape(text) == escaped
-
-
-def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
-    figures = {name: draw([audit], name, "svg") for name in FIGURES}
-    assert figures == {name: draw([audit], name, "svg") for name in FIGURES}
-    svg = figures["leaderboard"].decode()
-    assert all(f"model {k}" in svg for k in (0, 1, 2, 4, 5))
-    assert "<b>" not in svg, "the sixth has markup in its name"
-    pdf = draw([audit], "leaderboard", "pdf")
-    assert pdf.startswith(b"%PDF")
-    assert pdf == draw([audit], "leaderboard", "pdf")
-    with pytest.raises(hqm.UsageError, match="there is no figure 'pie'"):
-        draw([audit], "pie", "svg")
-    budget = figures["error_budget"].decode()
-    assert budget.count("Another seed") == 1
-    assert "Another judge" not in budget, "it was not measured"
-    assert draw([audit], "error_budget", "png").startswith(b"\x89PNG")
-    with pytest.raises(hqm.UsageError, match="gif"):
-        draw([audit], "leaderboard", "gif")
 
 
 def test_the_command_decides_by_suffix(

@@ -86,6 +86,7 @@ from hqm.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _EXACT = ConfigDict(extra="forbid")
 
@@ -521,6 +522,23 @@ class BenchmarkAudit(frames.AsFrames):
             )
         return self.budget[metric]
 
+    def plot(self, name: str = "error_budget") -> Figure:
+        """A figure for a paper, as an object of matplotlib, a column wide.
+
+        Parameters
+        ----------
+        name
+            `error_budget`, `leaderboard`, `types`, `rank_flips` or `items`.
+
+        Raises
+        ------
+        UsageError
+            There is no such figure, or matplotlib is not installed.
+        DesignError
+            The audit has nothing of what the figure shows.
+        """
+        return Audit((self,)).plot(name)
+
     @property
     def statement(self) -> Statement:
         """The line that a table's caption says of the reliability of these scores."""
@@ -618,6 +636,11 @@ class Audit(frames.AsFrames):
         """The report, as a notebook shows it."""
         page: str = import_module("hqm.reports.pages.report_page").in_a_notebook(self)
         return page
+
+    def plot(self, name: str = "error_budget") -> Figure:
+        """A figure with a panel for each benchmark; see `BenchmarkAudit.plot`."""
+        figure: Figure = import_module("hqm.reports.figures.plots").plot(self.audits, name)
+        return figure
 
     def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
         """All benchmarks of the audit as one tidy pandas frame; see `BenchmarkAudit.to_frame`."""

@@ -18,7 +18,7 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, MACHINE_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.terminal import print_line, print_lines, print_report_table, tell
-from hqm.errors import DataError, UsageError, check_known
+from hqm.errors import DataError, UsageError, check_known, missing_library
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
@@ -129,10 +129,8 @@ def _need_server() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        raise UsageError(
-            "the page needs Starlette and uvicorn, which are not installed",
-            remedy="Install them: pip install 'hqm-audit[label]'.",
-        ) from None
+        missing = missing_library("pages for labels", ["starlette", "uvicorn"], "label")
+        raise UsageError(missing.message, remedy=missing.remedy) from None
 
 
 def _in_url(host: str) -> str:

@@ -59,7 +59,10 @@ def report(
         typer.Option(
             rich_help_panel=WHAT_PANEL,
             metavar="NAME",
-            help=("One figure, into an .svg, .pdf or .png: error_budget or leaderboard."),
+            help=(
+                "One figure, into an .svg, .pdf or .png: error_budget, leaderboard, types,"
+                " rank_flips or items."
+            ),
         ),
     ] = None,
     card: Annotated[
@@ -154,7 +157,8 @@ def report(
     elif figure:
         path = to or Path(f"{figure}.svg")
         plots = importlib.import_module("hqm.reports.figures.plots")
-        pages = {path: plots.draw(audits, figure, path.suffix.lower().removeprefix("."))}
+        drawn = plots.plot(joined.audits, figure)
+        pages = {path: plots.save(drawn, path.suffix.lower().removeprefix("."))}
     elif to is None or to.suffix.lower() in (".html", ".htm"):
         pages = report_files(joined, to or Path("report.html"), loaded_policy)
     else:

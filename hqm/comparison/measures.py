@@ -7,7 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import ErrorBudget
@@ -21,6 +22,9 @@ from hqm.psychometrics.validity.correlation import DependentCorrelations, Multit
 from hqm.psychometrics.variance.study_forecast import Contest
 from hqm.types import Cell, Estimate, json_data
 from hqm.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Scores = Mapping[str, float]
 """Respondent -> score; who has none is not in it."""
@@ -395,6 +399,20 @@ class Comparison:
     forecasts: tuple[ForecastPair, ...] = ()
     """Pairs of measures at equal cost, where a forecast was asked for."""
     hqm_version: str = field(default=__version__)
+
+    def plot(self) -> Figure:
+        """The error budgets side by side for a paper, as an object of matplotlib.
+
+        Raises
+        ------
+        UsageError
+            matplotlib is not installed.
+        DesignError
+            No measure has an error budget.
+        """
+        plots = import_module("hqm.reports.figures.plots")
+        figure: Figure = plots.plot_measures(self.measures)
+        return figure
 
     def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
         """The adjusted p-value of a difference at the measures' own lengths, for other respondents;

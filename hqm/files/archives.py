@@ -20,7 +20,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from hqm.errors import DataError
+from hqm.errors import DataError, missing_library
 from hqm.text import unique_columns
 
 MAX_DOCUMENT_BYTES = 4 << 30
@@ -139,11 +139,9 @@ def sheet_rows(path: Path) -> list[dict[str, Any]]:
     try:
         import openpyxl  # type: ignore[import-untyped]
     except ModuleNotFoundError:
-        raise DataError(
-            "Excel sheets are read with openpyxl, which is not installed",
-            location=str(path),
-            remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
-        ) from None
+        missing = missing_library("Excel sheets", ["openpyxl"], "logs")
+        remedy = f"{missing.remedy} Or save the sheet as .tsv."
+        raise DataError(missing.message, location=str(path), remedy=remedy) from None
     try:
         with zipfile.ZipFile(path) as archive:
             check_unfolding(archive, path)

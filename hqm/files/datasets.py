@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hqm.errors import DataError, UsageError
+from hqm.errors import DataError, UsageError, missing_library
 from hqm.files.records import SUFFIXES, read_json, read_text
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -573,14 +573,8 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
             RevisionNotFoundError,
         )
     except ImportError as error:
-        raise DataError(
-            (
-                "datasets of the Hugging Face hub need the library huggingface_hub, which is not"
-                " installed"
-            ),
-            location=text,
-            remedy="Run: pip install 'hqm-audit[hub]'.",
-        ) from error
+        missing = missing_library("datasets of the Hugging Face hub", ["huggingface_hub"], "hub")
+        raise DataError(missing.message, location=text, remedy=missing.remedy) from error
     try:
         yield huggingface_hub
     except GatedRepoError as error:

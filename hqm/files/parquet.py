@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import DataError, ImageError
+from hqm.errors import DataError, ImageError, missing_library
 from hqm.files.cache import (
     MAX_BYTES,
     SMALLER,
@@ -184,10 +184,8 @@ def pyarrow_library() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(
-            "files of the Parquet format need the library pyarrow, which is not installed",
-            remedy="Run: pip install 'hqm-audit[parquet]'.",
-        ) from error
+        missing = missing_library("files of the Parquet format", ["pyarrow"], "parquet")
+        raise DataError(missing.message, remedy=missing.remedy) from error
     return pyarrow
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hqm.errors import RespondentError
+from hqm.errors import RespondentError, missing_library
 from hqm.files.cache import cache_folder, writing
 from hqm.respondents.base import waiting
 from hqm.respondents.hf_families import Family, family_of
@@ -456,7 +456,7 @@ def _loading_error(name: str, error: Exception) -> RespondentError:
         message = f"the model cannot be loaded: it needs {package}, which is not installed"
         remedy = f"pip install {package}"
         if package == "torchvision":
-            remedy = 'Install the extra: pip install "hqm-audit[vision]"'
+            remedy = missing_library("models", [package], "vision").remedy
     return RespondentError(message, location=name, remedy=remedy)
 
 

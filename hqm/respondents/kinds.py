@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from hqm.errors import DataError, RespondentError, UsageError
+from hqm.errors import DataError, RespondentError, UsageError, missing_library
 from hqm.files.records import located_records, required_field
 from hqm.text import plain_name
 
@@ -80,11 +80,9 @@ class Kind:
         """
         missing = [package for package in LOCAL if not _is_installed(package)] if self.local else []
         if missing:
-            raise RespondentError(
-                f"models that run on this machine ({self.form}) need {' and '.join(missing)}, which"
-                f" {'is' if len(missing) == 1 else 'are'} not installed",
-                remedy='Install the extra: pip install "hqm-audit[local]"',
-            )
+            subject = f"models that run on this machine ({self.form})"
+            sentence = missing_library(subject, missing, "local")
+            raise RespondentError(sentence.message, remedy=sentence.remedy)
         module, _, name = self.target.partition(":")
         try:
             return getattr(importlib.import_module(module), name)

@@ -9,15 +9,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from hqm.reports.figures.figure_data import item_points
 from hqm.reports.tables.item_tables import FACETS
 from hqm.reports.tables.table import (
     ORACLE_TITLE,
     administration_name,
-    detail_of,
-    find_estimate,
     number,
     short_name,
 )
@@ -573,24 +572,17 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     """Difficulty and discrimination of the items, and how many items are shown; a larger point
     stands for several items with almost the same values.
     """
-    points = _points(audit, metric)
-    items = [
-        (name, p, r)
-        for name, p, r in zip(
-            points.get("ids", ()),
-            points.get("difficulty", ()),
-            points.get("item_rest", ()),
-            strict=True,
-        )
-        if p is not None and r is not None
-    ]
+    items = item_points(audit, metric)
     if not items:
         return "", 0
-    flagged = _flagged(audit, metric)
     # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing
     # small
-    grid = Counter((int(p * 200), int(r * 100)) for name, p, r in items if name not in flagged)
-    low = min(-0.1, min(r for _, _, r in items) - 0.05)
+    grid = Counter(
+        (int(item.difficulty * 200), int(item.item_rest * 100))
+        for item in items
+        if not item.flagged
+    )
+    low = min(-0.1, min(item.item_rest for item in items) - 0.05)
     axes = plot(480, 350, (-0.03, 1.03), (low, 1.05))
     drawing = axes.drawing
     drawing.line([(axes.x.start, axes.y(0)), (axes.x.end, axes.y(0))])
@@ -602,7 +594,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
             min(12.0, 1.6 + 0.9 * count**0.5),
             opacity=0.55,
         )
-    marked = [(name, p, r) for name, p, r in items if name in flagged]
+    marked = [(item.name, item.difficulty, item.item_rest) for item in items if item.flagged]
     for name, p, r in marked:
         x, y = axes.x(p), axes.y(r)
         drawing.area(
@@ -623,21 +615,6 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
         flag_note = f"Flagged: {'; '.join(flagged_items)}."
     description = f"{len(items):,} items. {flag_note}"
     return drawing.finish("Items by difficulty and discrimination", description), len(items)
-
-
-def _points(audit: BenchmarkAudit, metric: str) -> Mapping[str, Any]:
-    """The items with difficulty, discrimination and answers; empty where this was not measured."""
-    return detail_of(audit, "items.discrimination", "map", metric) or {}
-
-
-def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
-    names: set[str] = set()
-    for statistic in ("label_errors", "negative_items", "misfit_items"):
-        estimate = find_estimate(audit, f"items.{statistic}", metric)
-        if estimate is not None and estimate.value:
-            names |= {str(row.get("item")) for row in estimate.detail.get("candidates", ())}
-            names |= {str(name) for name in estimate.detail.get("items", ())}
-    return names
 
 
 # --- the first administration against the others ---

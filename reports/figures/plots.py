@@ -1,31 +1,65 @@
-"""Named figures for papers as SVG, PDF or PNG; the same audit gives the same bytes."""
+"""Figures for papers as objects of matplotlib: a column wide, with fonts as text, in colours that
+people with any colour vision tell apart; the same audit gives the same bytes.
+"""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports.pages.error_picture import SOURCES, largest_row
+from hqm.reports.figures.drawings import truncate
+from hqm.reports.figures.figure_data import (
+    BoardRow,
+    board_rows,
+    has_shift,
+    item_points,
+    type_scores,
+)
+from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, MeasuresPicture
+from hqm.reports.pages.leaderboard_sentences import contrasts_of
 from hqm.reports.pages.phrases import Points
+from hqm.reports.tables.score_tables import orders
 from hqm.reports.tables.table import leading_metric, short_name
 
-from hqm import Audit, BenchmarkAudit, DesignError, ErrorBudget, UsageError
+from hqm import BenchmarkAudit, DesignError, UsageError
+from hqm.auditing.budget import BudgetRow
+from hqm.errors import missing_library
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ACCENT, _FAINT, _BAND, _INK = "#0b6394", "#8a949e", "#b7c9da", "#14202b"
+    from hqm.comparison.measures import Measure
+
+WIDTH = 3.3
+"""Inches of a column of a paper."""
+_LEGEND_HEIGHT = 0.2
+_DPI = 300
+_MAX_NAME = 26
+# Okabe and Ito's colours, which differ for every colour vision and in print
+_BLUE, _ORANGE, _INK = "#0072b2", "#d55e00", "#14202b"
+_FAINT, _BAND = "#8a949e", "#b7c9da"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hqm",
     "pdf.fonttype": 42,
     "font.family": ["sans-serif"],
-    "font.size": 8,
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    # a name is no formula
+    "text.parse_math": False,
+    "text.usetex": False,
+    # inches round a panel: letters are wider in one kind of file than in another
+    "figure.constrained_layout.w_pad": 0.06,
+    "figure.constrained_layout.h_pad": 0.06,
 }
 _METADATA: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -34,8 +68,8 @@ _METADATA: Mapping[str, dict[str, None]] = {
 }
 
 
-def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
-    """A figure as the bytes of a file.
+def plot(audits: Sequence[BenchmarkAudit], name: str) -> Figure:
+    """A figure of audits, a panel each, as an object of matplotlib.
 
     Parameters
     ----------
@@ -43,13 +77,11 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
         Each benchmark that has what the figure shows gets one panel.
     name
         One of `FIGURES`.
-    kind
-        `svg`, `pdf` or `png`.
 
     Raises
     ------
     UsageError
-        There is no such figure or kind.
+        There is no such figure, or matplotlib is not installed.
     DesignError
         The audits have nothing of what the figure shows.
     """
@@ -60,116 +92,259 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
             name=name,
             choices=FIGURES,
         )
-    benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
-    return _file(lambda figure: FIGURES[name](figure, benchmark_audits), kind)
+    return _painted(lambda figure: FIGURES[name](figure, audits))
 
 
-def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
+def plot_measures(measures: Sequence[Measure]) -> Figure:
+    """The error budgets of several measures side by side, a panel a source.
+
+    Raises
+    ------
+    UsageError
+        matplotlib is not installed.
+    DesignError
+        No measure has an error budget.
+    """
+    return _painted(lambda figure: _measures(figure, measures))
+
+
+def save(figure: Figure, kind: str) -> bytes:
+    """A figure as the bytes of a file.
+
+    Parameters
+    ----------
+    kind
+        `svg`, `pdf` or `png`.
+
+    Raises
+    ------
+    UsageError
+        There is no such kind.
+    """
     if kind not in _METADATA:
         raise UsageError(
             f"a figure cannot be written as {kind!r}",
             remedy="Name a file that ends in .svg, .pdf or .png.",
         )
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        raise UsageError(
-            "a figure is drawn by matplotlib, which is missing",
-            remedy="Run: pip install 'hqm-audit[figures]'.",
-        ) from None
-
-    mpl.use("svg")
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(layout="constrained")
-        paint(figure)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, dpi=300, transparent=True, metadata=_METADATA[kind])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind)
     return buffer.getvalue()
 
 
-def _panels(
-    figure: Figure, count: int, width: float, height: float, *, max_columns: int = 3
-) -> list[Axes]:
-    columns = min(count, max_columns)
-    rows = math.ceil(count / columns)
-    figure.set_size_inches(width * columns, height * rows)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    axes = list(grid.ravel())
-    for unused in axes[count:]:
-        unused.set_visible(False)
-    return axes[:count]
+@lru_cache(maxsize=1)
+def _figure_type() -> type[Figure]:
+    """The class of the figures: matplotlib's, which writes a file with the settings of a paper."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        missing = missing_library("figures", ["matplotlib"], "figures")
+        raise UsageError(missing.message, remedy=missing.remedy) from None
+
+    class PaperFigure(Figure):
+        def savefig(self, fname: Any, **options: Any) -> None:
+            """Write the figure; the fonts stay text, and no date is written."""
+            name = "" if hasattr(fname, "write") else str(fname)
+            kind = str(options.get("format") or name.rpartition(".")[2]).lower()
+            defaults = {"dpi": _DPI, "transparent": True, "metadata": _METADATA.get(kind)}
+            with mpl.rc_context(_SETTINGS):
+                super().savefig(fname, **{**defaults, **options})
+
+        def _repr_svg_(self) -> str:
+            return save(self, "svg").decode()
+
+    return PaperFigure
 
 
-def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
-    """Scores with their intervals over pictures, best on top."""
-    scored_audits = [audit for audit in audits if audit.respondents]
-    if not scored_audits:
-        raise DesignError("no audit has a respondent")
-    n_rows = max(len(audit.respondents) for audit in scored_audits)
-    for axes, audit in zip(
-        _panels(figure, len(scored_audits), 3.4, 0.6 + 0.19 * n_rows), scored_audits, strict=True
-    ):
-        metric = next(iter(audit.metrics))
-        sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
-        rows = [
-            (s, r.intervals.get(metric), short_name(r.name))
-            for r in audit.respondents
-            if (s := r.scores.get(metric)) is not None
-        ]
-        rows.sort(key=lambda row: -sign * row[0])
-        for y, (score, span, _) in enumerate(rows):
-            if span is not None and span[0] is not None and span[1] is not None:
-                axes.plot([span[0], span[1]], [y, y], color=_FAINT, linewidth=1)
-            axes.plot(score, y, "o", color=_ACCENT, markersize=3.5)
-        axes.set_yticks(range(len(rows)), [_without_math(name) for _, _, name in rows])
-        axes.set(title=_without_math(audit.title), xlabel=_without_math(metric))
+def _painted(paint: Callable[[Figure], None]) -> Figure:
+    figure_type = _figure_type()
+    import matplotlib as mpl
+
+    with mpl.rc_context(_SETTINGS):
+        figure = figure_type(layout="constrained", dpi=_DPI)
+        paint(figure)
+        # laid out for good here: each further layout would move what is placed, by a hair
+        for _ in range(2):
+            figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+    return figure
 
 
-def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
-    """Every measured source of error as a band in points, with the shift of the mean."""
-    budgets = [(audit, audit.budget.get(leading_metric(audit))) for audit in audits]
-    budgeted = [
-        (audit, budget)
-        for audit, budget in budgets
-        if budget is not None and largest_row(budget.rows)
-    ]
-    if not budgeted:
-        raise DesignError("no audit has an error budget", remedy="Audit it again.")
-    n_rows = max(len(budget.rows) for _, budget in budgeted)
-    # one axis for all panels, so that bars of two benchmarks can be held against each other
-    end = max(1.05 * Points.for_metric(audit).factor * _reach(budget) for audit, budget in budgeted)
-    for axes, (audit, budget) in zip(
-        _panels(figure, len(budgeted), 3.4, 0.6 + 0.24 * n_rows), budgeted, strict=True
-    ):
-        factor = Points.for_metric(audit).factor
-        rows = [row for row in budget.rows if row.half is not None][::-1]
-        for y, row in enumerate(rows):
-            axes.barh(y, (row.half or 0.0) * factor, height=0.6, color=_BAND)
-            if row.shift is not None and row.source not in ("items", "metric"):
-                fill = _INK if row.excludes_zero else "white"
-                axes.plot(abs(row.shift) * factor, y, "D", color=_INK, mfc=fill, markersize=4)
-        axes.set_yticks(range(len(rows)), [SOURCES[row.source][0] for row in rows])
-        axes.set_xlim(0, end or 1.0)
-        axes.set(
-            title=_without_math(audit.title), xlabel=_without_math(f"points of {budget.metric}")
-        )
+def _panels(figure: Figure, heights: Sequence[float]) -> list[Axes]:
+    """A panel below the other for each height, a column wide."""
+    figure.set_size_inches(WIDTH, sum(heights) + _LEGEND_HEIGHT)
+    grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)
+    return list(grid.ravel())
 
 
-def _reach(budget: ErrorBudget) -> float:
-    return max(
-        max(row.half or 0.0, abs(row.shift or 0.0)) for row in budget.rows if row.half is not None
+def _label(name: str) -> str:
+    return truncate(short_name(name), _MAX_NAME)
+
+
+def _require(shown: Sequence[Any], reason: str) -> None:
+    if not shown:
+        raise DesignError(reason, remedy="The report says what would measure it.")
+
+
+def _legend(figure: Figure, rows: Sequence[tuple[str, str, str]]) -> None:
+    """What the marks mean, below the panels: mark, colour and words of each."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    for marker, colour, words in rows:
+        handles.append(Line2D([], [], marker=marker, color=colour, ls="", ms=4, label=words))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=2, frameon=False, handletextpad=0.2
     )
 
 
+def _is_scored(rows: Sequence[BoardRow]) -> bool:
+    return any(row.score is not None for row in rows)
+
+
+def _leaderboard(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
+    """Scores with their intervals over pictures, best on top, a line between neighbours that differ."""
+    boards = [(audit, board_rows(audit)) for audit in audits]
+    shown = [(audit, rows) for audit, rows in boards if _is_scored(rows)]
+    _require(shown, "no audit has a respondent with a score")
+    panels = _panels(figure, [0.6 + 0.15 * len(rows) for _, rows in shown])
+    for axes, (audit, rows) in zip(panels, shown, strict=True):
+        factor = Points.for_metric(audit).factor
+        for y, neighbours in enumerate(contrasts_of(audit)[: len(rows) - 1]):
+            if neighbours.outcome == "differ":
+                axes.axhline(y + 0.5, color=_INK, linewidth=0.6)
+        for y, row in enumerate(rows):
+            if row.low is not None and row.high is not None:
+                axes.plot([row.low * factor, row.high * factor], [y, y], color=_FAINT, lw=1)
+            if row.score is not None:
+                axes.plot(row.score * factor, y, "o", color=_BLUE, markersize=3.5)
+        axes.set_yticks(range(len(rows)), [_label(row.name) for row in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
+
+
+_BUDGET_MARKS = (("s", _BAND, "one model, 95%"), ("D", _ORANGE, "all models together"))
+
+
+def _error_budget(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
+    """Every measured source of error as a bar in points, with the shift of the mean."""
+    budgets = [(audit, audit.budget.get(leading_metric(audit))) for audit in audits]
+    pictures = [
+        (a, ErrorPicture.of_audit(a, budget)) for a, budget in budgets if budget is not None
+    ]
+    shown = [(audit, picture.rows) for audit, picture in pictures if picture.rows]
+    _require(shown, "no audit has an error budget")
+    panels = _panels(figure, [0.6 + 0.22 * len(rows) for _, rows in shown])
+    for axes, (audit, rows) in zip(panels, shown, strict=True):
+        factor = Points.for_metric(audit).factor
+        for y, row in enumerate(rows):
+            _draw_row(axes, y, row, factor)
+        axes.set_yticks(range(len(rows)), [SOURCES[row.source][0] for row in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlim(left=0)
+        axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
+    _legend(figure, _BUDGET_MARKS)
+
+
+def _draw_row(axes: Axes, y: float, row: BudgetRow, factor: float) -> None:
+    """The bar of a source of error, and the shift of all models as a diamond."""
+    if row.half is not None:
+        axes.barh(y, row.half * factor, height=0.55, color=_BAND)
+    if has_shift(row):
+        fill = _ORANGE if row.excludes_zero else "white"
+        x = abs(row.shift or 0.0) * factor
+        axes.plot(x, y, "D", color=_ORANGE, mfc=fill, markersize=3.5)
+
+
+def _types(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
+    """The scores of every type: a point a respondent, and their mean as a stroke."""
+    tables = [(audit, type_scores(audit)) for audit in audits]
+    shown = [(audit, rows) for audit, rows in tables if rows]
+    _require(shown, "no audit has scores by type")
+    panels = _panels(figure, [0.6 + 0.2 * len(rows) for _, rows in shown])
+    for axes, (audit, rows) in zip(panels, shown, strict=True):
+        factor = Points.for_metric(audit).factor
+        for y, row in enumerate(rows):
+            scores = [score * factor for score in row.scores.values()]
+            axes.plot(scores, [y] * len(scores), "o", color=_BLUE, markersize=3, alpha=0.5)
+            axes.plot(row.mean * factor, y, "|", color=_INK, markersize=9, markeredgewidth=1.5)
+        labels = [f"{truncate(row.type, 20)} ({row.n_items:,})" for row in rows]
+        axes.set_yticks(range(len(rows)), labels)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set(title=truncate(audit.title, 50), xlabel=f"points of {leading_metric(audit)}")
+    _legend(figure, [("o", _BLUE, "a model"), ("|", _INK, "their mean")])
+
+
+def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
+    """The order of the respondents in each administration; who moves far is drawn thick."""
+    columns_by_audit = [(audit, orders(audit)) for audit in audits]
+    shown = [(audit, columns) for audit, columns in columns_by_audit if len(columns) > 1]
+    _require(shown, "no audit has a second order: nothing was asked again or in other words")
+    panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in shown])
+    for axes, (audit, columns) in zip(panels, shown, strict=True):
+        names = columns[0].names
+        far = max(3, math.ceil(len(names) / 4))
+        for name in names:
+            ranks = [column.names.index(name) + 1 for column in columns]
+            moves_far = max(ranks) - min(ranks) >= far
+            colour, width = (_ORANGE, 1.6) if moves_far else (_FAINT, 0.8)
+            axes.plot(range(len(columns)), ranks, "o-", color=colour, lw=width, markersize=2.5)
+        axes.set_yticks(range(1, len(names) + 1), [_label(name) for name in names])
+        axes.set_ylim(len(names) + 0.6, 0.4)
+        axes.set_xticks(
+            range(len(columns)), [column.title.replace(" ", "\n") for column in columns]
+        )
+        axes.set_title(truncate(audit.title, 50))
+
+
+def _items(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
+    """Difficulty and discrimination of the items; those to be read are marked."""
+    points = [(audit, item_points(audit, leading_metric(audit))) for audit in audits]
+    shown = [(audit, items) for audit, items in points if items]
+    _require(shown, "no audit has the difficulty and discrimination of its items")
+    panels = _panels(figure, [2.5] * len(shown))
+    for axes, (audit, items) in zip(panels, shown, strict=True):
+        for flagged, marker, colour in ((False, "o", _BLUE), (True, "D", _ORANGE)):
+            group = [item for item in items if item.flagged == flagged]
+            x, y = [item.difficulty for item in group], [item.item_rest for item in group]
+            opacity = 0.9 if flagged else 0.3
+            axes.plot(x, y, marker, color=colour, ms=3, alpha=opacity, mew=0)
+        axes.axhline(0, color=_FAINT, lw=0.6)
+        axes.set(
+            title=truncate(audit.title, 50),
+            xlabel="share of respondents that get it right",
+            ylabel="correlation with the rest",
+        )
+    _legend(figure, [("o", _BLUE, "an item"), ("D", _ORANGE, "to be read first")])
+
+
+def _measures(figure: Figure, measures: Sequence[Measure]) -> None:
+    """A panel for each source of error, with a bar for each measure."""
+    picture = MeasuresPicture.of_measures(measures)
+    _require(picture.sources, "no measure has an error budget")
+    panels = _panels(figure, [0.45 + 0.17 * len(measures)] * len(picture.sources))
+    for axes, source in zip(panels, picture.sources, strict=True):
+        for y, single in enumerate(picture.pictures):
+            for row in single.rows:
+                if row.source == source:
+                    _draw_row(axes, y, row, single.points.factor)
+        axes.set_yticks(range(len(measures)), [truncate(m.label, _MAX_NAME) for m in measures])
+        axes.set_ylim(len(measures) - 0.4, -0.6)
+        axes.set_xlim(left=0)
+        axes.set_title(SOURCES[source][0], loc="left")
+    # one scale for all panels, so that bars of two sources can be held against each other
+    end = max(axes.get_xlim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_xlim(0, end)
+    panels[-1].set_xlabel("points")
+    _legend(figure, _BUDGET_MARKS)
+
+
 FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
-    "leaderboard": _leaderboard,
     "error_budget": _error_budget,
+    "leaderboard": _leaderboard,
+    "types": _types,
+    "rank_flips": _rank_flips,
+    "items": _items,
 }
 """Figures by name."""
-
-
-def _without_math(text: str) -> str:
-    """Text in which a dollar sign does not begin a formula."""
-    return text.replace("$", r"\$")

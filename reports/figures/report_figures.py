@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hqm.reports.figures.drawings import Drawing, Scale, Side, ticks, truncate_to_width, width_of
+from hqm.reports.figures.figure_data import BoardRow, board_rows
 from hqm.reports.pages.error_picture import (
     SOURCE_SHORT_NAMES,
     SOURCES,
@@ -26,7 +27,7 @@ from hqm.reports.pages.leaderboard_sentences import (
 )
 from hqm.reports.pages.phrases import Points, coefficient
 from hqm.reports.pages.sentences import STATUS_SYMBOLS, how_to_measure
-from hqm.reports.tables.score_tables import Order, names_in_order, orders
+from hqm.reports.tables.score_tables import Order, orders
 from hqm.reports.tables.table import (
     goal,
     leading_metric,
@@ -36,7 +37,6 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, ErrorBudget, Estimate, Policy
-from hqm.auditing.audit import RespondentScores
 from hqm.auditing.budget import BudgetRow
 from hqm.indicators.separation import Neighbours
 
@@ -62,7 +62,6 @@ NARROW = 344.0
 MAX_GAPS = 9
 """Gaps of a longer leaderboard are shown of its first places."""
 _FIRST_GAPS = 5
-_MAX_RESPONDENTS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +466,7 @@ class _Board:
             symbol = OUTCOME_SYMBOLS[neighbours.outcome]
             self.drawing.text(self.axis.start - 10, y, symbol, size=11, colour=QUIET)
 
-    def draw_model(self, index: int, row: RespondentScores, metric: str, number_x: float) -> None:
+    def draw_model(self, index: int, row: BoardRow, number_x: float) -> None:
         """A model's rank, name and score, with the interval of its score."""
         drawing = self.drawing
         y = self.top + self.row_height * (index + 0.5)
@@ -475,15 +474,14 @@ class _Board:
         label = truncate_to_width(name, self.axis.start - 34, 13)
         drawing.text(14, y, str(index + 1), size=12, side="end", colour=QUIET)
         drawing.text(22, y, label, size=13, bold=index == 0)
-        score = row.scores.get(metric)
-        if score is None:
+        if row.score is None:
             return
-        low, high = row.intervals.get(metric) or [None, None]
-        if low is not None and high is not None:
-            drawing.line([(self.position(low), y), (self.position(high), y)], INK, 1.4)
-        number = self.points.format(score)
-        hover = f"{name}: {number} {self.points.format_interval(low, high)}"
-        drawing.dot(self.position(score), y, INK, 4, title=hover)
+        span = ""
+        if row.low is not None and row.high is not None:
+            drawing.line([(self.position(row.low), y), (self.position(row.high), y)], INK, 1.4)
+            span = self.points.format_interval(row.low, row.high)
+        number = self.points.format(row.score)
+        drawing.dot(self.position(row.score), y, INK, 4, title=f"{name}: {number} {span}")
         drawing.text(number_x, y, number, size=13, side="end", bold=True)
 
 
@@ -504,14 +502,12 @@ def board_figure(
     """A dot a model with its interval, a line between neighbours that differ; beside it the order
     when asked again.
     """
-    metric = leading_metric(audit)
     points = Points.for_metric(audit)
-    ordered = names_in_order(audit, audit.reference)[:_MAX_RESPONDENTS]
-    rows = {respondent.name: respondent for respondent in audit.respondents}
+    rows = board_rows(audit)
+    ordered = [row.name for row in rows]
     values: list[float] = []
-    for name in ordered:
-        ends = (rows[name].scores.get(metric), *(rows[name].intervals.get(metric) or ()))
-        values += [end for end in ends if end is not None]
+    for row in rows:
+        values += [end for end in (row.score, row.low, row.high) if end is not None]
     if not values:
         return ""
     slopes = orders(audit)
@@ -535,14 +531,13 @@ def board_figure(
     board = _Board(drawing, axis, points, ordered, top, row_height)
     contrasts = contrasts_of(audit, policy)[: len(ordered) - 1]
     board.draw_contrasts(contrasts)
-    for i, name in enumerate(ordered):
-        board.draw_model(i, rows[name], metric, min(right + 48, layout.board_number_x))
+    for i, row in enumerate(rows):
+        board.draw_model(i, row, min(right + 48, layout.board_number_x))
     if has_slopes:
         slope_left, slope_right = layout.slopes
         _draw_slopes(drawing, slopes, ordered, slope_left, slope_right, slopes_top, row_height)
     descriptions = [
-        f"{i}. {short_name(name)} {points.format(rows[name].scores.get(metric))}"
-        for i, name in enumerate(ordered, 1)
+        f"{i}. {short_name(row.name)} {points.format(row.score)}" for i, row in enumerate(rows, 1)
     ]
     for neighbours in contrasts:
         pair = f"{short_name(neighbours.first)} and {short_name(neighbours.second)}"

@@ -35,7 +35,7 @@ from hqm.administration.engines.local import (
     shards_of,
 )
 from hqm.administration.engines.placement import Allocation, Model, Node, allocate_all
-from hqm.errors import HQMError, RespondentError
+from hqm.errors import HQMError, RespondentError, missing_library
 from hqm.files.cache import cache_picture
 from hqm.respondents.base import Request, Respondent
 from hqm.respondents.hf_loading import gpu_memory, use_threads
@@ -230,9 +230,8 @@ def connect(address: str) -> bool:
     try:
         import ray
     except ImportError as error:
-        raise RespondentError(
-            "Ray is not installed", remedy="Install it: pip install 'hqm-audit[ray]'."
-        ) from error
+        missing = missing_library("requests to a cluster", ["ray"], "ray")
+        raise RespondentError(missing.message, remedy=missing.remedy) from error
     if ray.is_initialized():
         return False
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

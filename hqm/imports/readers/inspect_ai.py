@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import DataError
+from hqm.errors import DataError, missing_library
 from hqm.imports.row import (
     PARTS,
     Log,
@@ -107,16 +107,9 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        raise DataError(
-            (
-                "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not"
-                " installed"
-            ),
-            location=str(path),
-            remedy=(
-                "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
-            ),
-        ) from None
+        missing = missing_library("members in Zstandard", ["pyarrow"], "logs")
+        remedy = f"{missing.remedy} Or convert it: inspect log convert --to json."
+        raise DataError(missing.message, location=str(path), remedy=remedy) from None
     try:
         # a member may have several frames, which the stream reads one after another
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:

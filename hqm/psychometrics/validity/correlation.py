@@ -241,7 +241,9 @@ _MIN_VARIANCE_SHARE = 1e-10
 """The share of a variance that is rounding; smaller ones count as 0."""
 
 
-_NO_PINGOUIN = "pingouin is not installed; pip install 'hqm-audit[stats]' brings it"
+_NO_PINGOUIN = (
+    "these correlations need pingouin, which is not installed. Run: pip install 'hqm-audit[stats]'"
+)
 
 
 def partial_pearson(
