@@ -89,9 +89,11 @@ def _storable_mapping(mapping: Mapping[Any, Any], depth: int) -> Mapping[str, An
     """A storable copy of a mapping; the mapping itself where nothing needs replacing."""
     # almost no mapping needs a copy, so that one is made only after the first such member
     for key, member in mapping.items():
-        if storable(key) is not key or storable(member, depth) is not member:
+        if not isinstance(key, str) or storable(key) is not key:
             break
-        if not isinstance(key, str):
+        # numbers, which are most members, are judged here: a call takes longer than the comparison
+        is_finite = type(member) is float and math.isfinite(member)
+        if not is_finite and storable(member, depth) is not member:
             break
     else:
         return mapping

@@ -152,6 +152,25 @@ def test_what_only_waits_in_the_servers_queue_is_not_asked(rate: float, base: fl
     assert simulated.late < max(3 * rate * base, 12)
 
 
+@pytest.mark.parametrize(
+    ("latency", "expected"), [(0.001, 128), (0.02, 75), (0.1, 15), (1.0, 8), (60.0, 8)]
+)
+def test_the_first_answer_adds_what_one_after_another_would_take_a_second_and_a_half(
+    latency: float, expected: int
+) -> None:
+    concurrency = Concurrency(8, 256)
+    concurrency.begin(0.0)
+    concurrency.answered(began=0.0, timestamp=latency)
+    assert concurrency.limit == expected + 1, "and each answer one more"
+
+
+def test_what_is_added_at_once_is_no_reason_to_double_where_it_only_queues() -> None:
+    """A server that answers 400 a second, each after 5 ms: 2 fill it, 256 are allowed at once."""
+    simulated = simulate(Queue(400.0, 0.005, random.Random(5)), 4000)
+    assert simulated.rate > 0.85 * 400
+    assert simulated.late < 24
+
+
 def test_a_server_that_batches_is_given_its_batches() -> None:
     """Each answer takes longer the more there are, and all together come faster: 21.6 a second at
     32, 64 at 178.
@@ -409,10 +428,10 @@ def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
 
 
 def test_more_is_asked_while_the_first_answers_take_their_time() -> None:
-    with PlannedServer(lambda *_: completion("Yes."), min_in_flight=lambda _: 32) as server:
+    with PlannedServer(lambda *_: completion("Yes."), min_in_flight=lambda _: 128) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
-        assert len(answers(respondent, questions(33))) == 33
-        assert server.max_in_flight == 32
+        assert len(answers(respondent, questions(129))) == 129
+        assert server.max_in_flight == 128
 
 
 def test_a_server_of_vllm_is_given_more() -> None:

@@ -92,9 +92,9 @@ class BodyWriter:
             The picture cannot be read.
         """
         question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
-        return (
-            [question] if request.image is None else [picture_part(request.image), b", ", question]
-        )
+        if request.image is None:
+            return [question]
+        return [picture_part(str(request.image)), b", ", question]
 
     @staticmethod
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
@@ -204,7 +204,7 @@ filter or a law refuses it.
 """
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
-_FIRST_ANSWER_SECONDS = 0.2
+_FIRST_ANSWER_SECONDS = 0.05
 """Seconds without a first answer after which more requests are sent."""
 
 OPERATION = frozenset((*SERVER, "key_env"))
@@ -488,7 +488,8 @@ class OpenAIRespondent:
             processed = self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
-            response = response._replace(reason=one_line(response.reason))
+            if response.reason:  # an answer has none, and a copy is checked as a whole again
+                response = response._replace(reason=one_line(response.reason))
             is_transient = response.state == "error" and "final" not in response.detail
             return response, wait if is_transient else None
         except RefusedRequest as refusal:

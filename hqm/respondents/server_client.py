@@ -167,7 +167,12 @@ class Client:
         if not is_openai(base):
             package.organization = package.project = None  # these belong to an account at OpenAI
         head = {**package.default_headers, **package.auth_headers}
-        self._headers = {name: value for name, value in head.items() if isinstance(value, str)}
+        # the package's reports about itself are eight headers of each request that no answer needs
+        self._headers = {
+            name: value
+            for name, value in head.items()
+            if isinstance(value, str) and not name.lower().startswith("x-stainless-")
+        }
         self._url = f"{base}/chat/completions"
         self._largest = largest
         self._connections = connections

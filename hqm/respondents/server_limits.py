@@ -50,7 +50,8 @@ class Pace:
         self._next = start + gap
         if start > now_seconds:
             await asyncio.sleep(start - now_seconds)
-        await self.resumed()
+        if self._paused_until > now_seconds:
+            await self.resumed()
 
     async def resumed(self) -> None:
         """Wait until no pause is left."""
@@ -120,9 +121,13 @@ def _seconds_in(text: str, scale: float, default: float) -> float:
 # as much as they do and nothing is gained. So the number in flight is judged by what it brings,
 # which holds too for a server that answers many at once and each a little slower.
 #
-# At first every answer adds a request in flight, so that their number doubles with each round,
-# until two rounds hardly bring more answers a second. From then on a larger or a smaller number
-# is tried now and then and kept where it is the better bargain.
+# The first answer says how long one takes. As many requests follow at once as even a server that
+# answers one after another would answer within a second and a half: a start beyond a few is what
+# RFC 6928 and RFC 4782 (Quick-Start) permit TCP, where it cannot do harm. From then on every answer
+# adds a request in flight, so that their number doubles with each round (slow start), until two
+# rounds hardly bring more answers a second; where the first round took three times as long as the
+# first answer, a queue has formed, as RFC 9406 (HyStart++) has it, and the next must bring much.
+# Later a larger or a smaller number is tried now and then and kept where it is the better bargain.
 #
 # 429, 503 and a timeout halve the number, once for all requests that were in flight together, and
 # down to a quarter while requests that were asked before are answered and new ones are not. Then
@@ -140,12 +145,19 @@ def _seconds_in(text: str, scale: float, default: float) -> float:
 # than that lowers the number. Close to a number that was too much, a refusal is believed at once.
 #
 # The idea of adapting a limit by latency and queue is that of TCP congestion control (V.
-# Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
+# Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas;
+# RFC 5681 for slow start).
 
 FIRST = 8
 """Requests in flight at first."""
-_MAX_UNANSWERED = 32
+_MAX_UNANSWERED = 128
 """Requests in flight at most before the first answer has come: they double while it does not."""
+_START_SECONDS = 1.5
+"""Seconds in which even a server that answers one request after another has answered all that the
+first answer adds.
+"""
+_MAX_QUEUE = 3.0
+"""Times the latency of the first answer from which the others are taken to wait in a queue."""
 _ELASTICITY = 0.25
 """A larger number in flight is kept if the rate grows at least as this power of the number."""
 _MIN_GAIN = 1.05
@@ -184,14 +196,14 @@ class Concurrency:
     >>> concurrency = Concurrency(8, 256)
     >>> concurrency.begin(0.0)
     >>> for _ in range(8):
-    ...     _ = concurrency.answered(began=0.0, timestamp=0.1)
+    ...     _ = concurrency.answered(began=0.0, timestamp=1.0)
     >>> concurrency.limit
     16
-    >>> any(concurrency.refused(began=0.1, timestamp=0.2) for _ in range(3)), concurrency.limit
+    >>> any(concurrency.refused(began=1.0, timestamp=1.1) for _ in range(3)), concurrency.limit
     (False, 16)
-    >>> any(concurrency.refused(began=0.1, timestamp=0.2) for _ in range(5)), concurrency.limit
+    >>> any(concurrency.refused(began=1.0, timestamp=1.1) for _ in range(5)), concurrency.limit
     (False, 8)
-    >>> any(concurrency.refused(began=0.2, timestamp=0.3) for _ in range(8))
+    >>> any(concurrency.refused(began=1.1, timestamp=1.2) for _ in range(8))
     True
     """
 
@@ -219,6 +231,8 @@ class Concurrency:
         self._after = 0
         """The number that is gone back to when that server answers again."""
         self._answered = False
+        self._first_latency = 0.0
+        """Seconds of the first answer, until the round that it began is judged."""
         self._again = False
         """Whether a round that brought no more is repeated, before the number stops doubling."""
         self._kept: tuple[int, float] | None = None
@@ -261,6 +275,8 @@ class Concurrency:
 
         An answer to a request that was sent before the number was halved says nothing about it.
         """
+        if not self._answered:
+            self._start(timestamp - began, timestamp)
         self._answered = self._came = True
         self._count_asked()
         has_reopened = began >= self._shut
@@ -273,6 +289,15 @@ class Concurrency:
             if self.adapts:
                 self._count_in(timestamp)
         return has_reopened
+
+    def _start(self, latency: float, timestamp: float) -> None:
+        """Allow as many requests as the latency of the first answer makes harmless."""
+        # half of the maximum, so that a second round shows whether more in flight bring more
+        limit = min(int(_START_SECONDS / max(latency, 1e-6)), int(self._aim) // 2)
+        if self.adapts and limit > self.limit and not self._in_burst:
+            self._first_latency = latency
+            self._change(limit)
+            self._open(timestamp, skip=0)
 
     def _count_in(self, timestamp: float) -> None:
         """Count an answer, and judge the number where a round or a window is full."""
@@ -407,10 +432,15 @@ class Concurrency:
             self._settle(
                 base if rate < _MIN_GAIN * base_rate else min(2 * base, self.limit), skip=self.limit
             )
-        elif self.limit >= self._aim:
+        elif self.limit >= self._aim and not self._first_latency:
             self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
         else:
             self._kept, self._again = (self._wanted, rate), False
+            # Little's law: so many in flight have this rate where none of them waits
+            n_served = int(rate * self._first_latency)
+            if 0 < n_served < self._wanted / _MAX_QUEUE:
+                self._kept = (n_served, rate)
+            self._first_latency = 0.0
             self._open(timestamp, skip=0)
 
     def _window(self, timestamp: float, rate: float) -> None:

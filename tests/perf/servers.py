@@ -1,18 +1,19 @@
 """How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
 
-    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--kilobytes 30 150] [--markdown FILE]
+    python tests/perf/servers.py [--questions 2000] [--rounds 5] [--in-flight 16 64 256] [--kilobytes 30 150] [--markdown FILE]
 
 The server is a process of its own that answers every request after 20 ms, however many come at
-once. Bare aiohttp posts bodies that were made beforehand, keeps one session and reads the replies;
-HQM reads the pictures, makes the bodies, asks with its limits on replies, reads the answers and
-gives them to the caller, who confirms them, as when it stores them. Both take turns; a ratio is of
-the median rates. Then the number in flight adapts (no `concurrency` in the name), against aiohttp
-with 64 in flight: at the same server, at one that turns 20 of every 500 requests away, the first
-among them (429, to be asked again after 200 ms), at two that turn 1 % and 5 % away at random (to be
-asked again after 20 ms), and at one whose first 64 replies take 2 s. Python
-searches for circles of values as seldom as in the program `hqm`, for both. Prints Markdown, with
-the machine's load and the processor time of a request, and writes it to a file where one is named:
-the tables of docs/performance.md.
+once. Bare aiohttp posts bodies that were made before the clock starts, keeps one session and reads
+the replies; HQM reads the pictures, makes the bodies, asks with its limits on replies, reads the
+answers and gives them to the caller, who confirms them, as when it stores them. All take turns, in
+another order each round; a ratio is the median of the rounds' ratios. Then the number in flight
+adapts (no `concurrency` in the name), against aiohttp with 64 and with 256 in flight, of which the
+second is told from the beginning what HQM has to find: at the same server, at one that turns 20 of
+every 500 requests away, the first among them (429, to be asked again after 200 ms), at two that turn
+1 % and 5 % away at random (to be asked again after 20 ms), and at one whose first 64 replies take
+2 s. Python searches for circles of values as seldom as in the program `hqm`, for all. Prints
+Markdown, with the machine's load and the processor time of a request, and writes it to a file where
+one is named: the tables of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +203,7 @@ def by_aiohttp(batch: list[Request], url: str, in_flight: int) -> tuple[float, f
     bodies = []
     for request in batch:
         content = [
-            json.loads(picture_part(request.image)),
+            json.loads(picture_part(str(request.image))),
             {"type": "text", "text": request.prompt},
         ]
         bodies.append(
@@ -248,44 +251,80 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def fixed(batch: list[Request], in_flight: int, rounds: int, url: str) -> str:
+@dataclass(frozen=True)
+class Way:
+    """One way of asking, and what its rounds measured: requests a second, processor seconds of a
+    request.
+    """
+
+    name: str
+    ask: Callable[[list[Request], str], tuple[float, float]]
+    measured: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """The median rate."""
+        return statistics.median(rate for rate, _ in self.measured)
+
+    @property
+    def milliseconds(self) -> float:
+        """The median processor time of a request."""
+        return 1000 * statistics.median(spent for _, spent in self.measured)
+
+    def ratio_to(self, other: Way) -> float:
+        """The median of the rounds' ratios of two ways."""
+        pairs = zip(self.measured, other.measured, strict=True)
+        return statistics.median(rate / base for (rate, _), (base, _) in pairs)
+
+
+def take_turns(ways: Sequence[Way], batch: list[Request], manner: str, rounds: int) -> None:
+    """Measure all ways in every round, each at a server that nobody has asked; another begins each
+    time.
+    """
+    for number in range(rounds):
+        for way in (*ways[number % len(ways) :], *ways[: number % len(ways)]):
+            with Serving(manner) as server:
+                way.measured.append(way.ask(batch, server.url))
+
+
+def of_hqm(in_flight: int = 0) -> Way:
+    """HQM, with so many in flight; 0 lets their number adapt."""
+    return Way("HQM", lambda batch, url: by_hqm(batch, url, in_flight))
+
+
+def of_aiohttp(in_flight: int) -> Way:
+    """Bare aiohttp, with so many in flight."""
+    return Way(f"aiohttp {in_flight}", lambda batch, url: by_aiohttp(batch, url, in_flight))
+
+
+def fixed(batch: list[Request], in_flight: int, rounds: int) -> str:
     """A row: so many in flight at the steady server."""
-    by_hqm(batch[:100], url, in_flight), by_aiohttp(batch[:100], url, in_flight)
-    pairs = [
-        (by_hqm(batch, url, in_flight), by_aiohttp(batch, url, in_flight)) for _ in range(rounds)
-    ]
-    (ours, spent), (baseline, spent_baseline) = (
-        [statistics.median(pair[client_index][column] for pair in pairs) for column in (0, 1)]
-        for client_index in (0, 1)
-    )
+    ours, theirs = of_hqm(in_flight), of_aiohttp(in_flight)
+    take_turns((ours, theirs), batch, "steady", rounds)
     return (
-        f"| {in_flight} | {ours:,.0f} | {baseline:,.0f} | {ours / baseline:.2f} |"
-        f" {1000 * spent:.2f} |"
-        f" {1000 * spent_baseline:.2f} |"
+        f"| {in_flight} | {ours.rate:,.0f} | {theirs.rate:,.0f} | {ours.ratio_to(theirs):.2f} |"
+        f" {ours.milliseconds:.2f} | {theirs.milliseconds:.2f} |"
     )
 
 
 def adapting(batch: list[Request], manner: str, rounds: int) -> str:
-    """A row: the number in flight follows a server of such a manner; each round begins at one that
-    nobody has asked.
-    """
-    pairs = []
-    for _ in range(rounds):
-        with Serving(manner) as ours, Serving(manner) as theirs:
-            pairs.append((by_hqm(batch, ours.url)[0], by_aiohttp(batch, theirs.url, 64)[0]))
-    rate, baseline = (
-        statistics.median(pair[client_index] for pair in pairs) for client_index in (0, 1)
-    )
-    return f"| {MANNERS[manner]} | {rate:,.0f} | {baseline:,.0f} | {rate / baseline:.2f} |"
+    """A row: the number in flight follows a server of such a manner."""
+    ours, few, many = of_hqm(), of_aiohttp(64), of_aiohttp(256)
+    take_turns((ours, few, many), batch, manner, rounds)
+    rates = " | ".join(f"{way.rate:,.0f}" for way in (ours, few, many))
+    ratios = " | ".join(f"{ours.ratio_to(way):.2f}" for way in (few, many))
+    spent = " | ".join(f"{way.milliseconds:.2f}" for way in (ours, few, many))
+    return f"| {MANNERS[manner]} | {rates} | {ratios} | {spent} |"
 
 
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--questions", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
     parser.add_argument("--kilobytes", type=int, nargs="+", default=[30, 150])
+    parser.add_argument("--manners", nargs="*", choices=MANNERS, default=list(MANNERS))
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     collect_garbage_rarely()
@@ -310,17 +349,17 @@ def main() -> None:
             kb: requests(options.questions, Path(folder), kb) for kb in options.kilobytes
         }
         batch = requests_by_size[options.kilobytes[0]]
-        with Serving() as server:
-            for kb, questions in requests_by_size.items():
-                for in_flight in options.in_flight:
-                    row = fixed(questions, in_flight, options.rounds, server.url)
-                    say(f"| {kb} {row}")
+        with Serving() as server:  # what is imported and read first counts for nobody
+            by_hqm(batch[:100], server.url, 16), by_aiohttp(batch[:100], server.url, 16)
+        for kb, questions in requests_by_size.items():
+            for in_flight in options.in_flight:
+                say(f"| {kb} {fixed(questions, in_flight, options.rounds)}")
         say(
-            "\n| server, number in flight adapts | HQM, requests/s | bare aiohttp, 64 in flight |"
-            " ratio |"
+            "\n| server, number in flight adapts | HQM, requests/s | aiohttp, 64 | aiohttp, 256 |"
+            " HQM to 64 | to 256 | HQM, processor ms per request | 64 | 256 |"
         )
-        say("|---|---|---|---|")
-        for manner in MANNERS:
+        say("|---|---|---|---|---|---|---|---|---|")
+        for manner in options.manners:
             say(adapting(batch, manner, options.rounds))
     if options.markdown:
         options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
