@@ -31,7 +31,7 @@ def shoot(report: Path, picture: Path, *, width: int, height: int) -> None:
     SystemExit
         There is no browser or no report, or the picture is too large for the README.
     """
-    browser = next(filter(None, map(shutil.gpu_indices, BROWSERS)), None)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None or not report.is_file():
         raise SystemExit(
             f"{report} is not there" if browser else f"none of {', '.join(BROWSERS)} is on the path"

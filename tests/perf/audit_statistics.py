@@ -1,21 +1,28 @@
 """All statistics of an audit against the same coefficients from general libraries, in one run.
 
-    python tests/perf/audit_statistics.py [items]
+    python tests/perf/audit_statistics.py [ITEMS ...]
 
-Twenty respondents, four administrations (three runs and the flipped form), AMBER's 14,216 yes/no
-items unless told otherwise. HQM computes every estimate of the catalogue that needs no judge, for
+Twenty respondents, four administrations (three runs and the flipped form), 250, 1,000, 4,000 and
+14,216 yes/no items (AMBER's) unless told otherwise. HQM computes every estimate of the catalogue that needs no judge, for
 accuracy and F1. The alternative computes only a handful (Pearson, Spearman, tau-b, ICC, alpha, item
 agreement and kappa, item-rest correlations) from a long table, as a script with pandas, pingouin
-and scipy does. Prints seconds of processor time, the ratio, the peak memory, and how HQM's time
-grows for 1, 4 and 16 times the items.
+and scipy does, and scikit-learn for kappa. Each size is made by both in turns, three times, and the
+medians are printed as Markdown: seconds of processor time and of the clock, their ratio, and which of
+the alternative's coefficients takes most of its time.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import statistics
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program `hqm` does; for both
 
@@ -27,6 +34,8 @@ from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form, Item
 
 RESPONDENTS = 20
+ROUNDS = 3
+Result = TypeVar("Result")
 
 
 def build_matrices(n: int, seed: int = 0) -> list[ScoreMatrix]:
@@ -118,65 +127,110 @@ def estimate_all(matrices: list[ScoreMatrix]) -> list[Estimate]:
     return estimates
 
 
-def compute_with_libraries(matrices: list[ScoreMatrix]) -> int:
-    """A few coefficients from a long table, by general libraries; how many numbers."""
+def compute_with_libraries(matrices: list[ScoreMatrix]) -> tuple[int, dict[str, float]]:
+    """A few coefficients from a long table, by general libraries: how many numbers, and the
+    processor seconds that each kind of coefficient takes.
+    """
     import pandas as pd
     import pingouin
     from scipy import stats
     from sklearn.metrics import cohen_kappa_score
 
     first, *reruns = matrices
-    count = 0
+    count, spent = 0, Counter[str]()
+
+    @contextmanager
+    def timed(name: str) -> Iterator[None]:
+        began = time.process_time()
+        yield
+        spent[name] += time.process_time() - began
+
     for matrix in reruns:
-        x, y = np.mean(first.values, axis=1), np.mean(matrix.values, axis=1)
-        long_table = pd.DataFrame(
-            {
-                "model": np.tile(np.arange(RESPONDENTS), 2),
-                "run": np.repeat([0, 1], RESPONDENTS),
-                "score": np.r_[x, y],
-            }
-        )
-        pingouin.intraclass_corr(long_table, "model", "run", "score")
-        for correlation in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
-            correlation(x, y)
-        for a, b in zip(first.values, matrix.values, strict=True):
-            cohen_kappa_score(a, b)
+        with timed("ICC"):
+            x, y = np.mean(first.values, axis=1), np.mean(matrix.values, axis=1)
+            long_table = pd.DataFrame(
+                {
+                    "model": np.tile(np.arange(RESPONDENTS), 2),
+                    "run": np.repeat([0, 1], RESPONDENTS),
+                    "score": np.r_[x, y],
+                }
+            )
+            pingouin.intraclass_corr(long_table, "model", "run", "score")
+        with timed("correlations"):
+            for correlation in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
+                correlation(x, y)
+        with timed("kappa"):
+            for a, b in zip(first.values, matrix.values, strict=True):
+                cohen_kappa_score(a, b)
         count += 4 + RESPONDENTS
     table = pd.DataFrame(first.values)
-    pingouin.cronbach_alpha(table)
-    total = table.sum(axis=1)
-    rest_scores = (-table).add(total, axis=0)
-    count += 1 + int(table.corrwith(rest_scores).notna().sum())
-    return count
+    with timed("alpha"):
+        pingouin.cronbach_alpha(table)
+    with timed("item-rest correlations"):
+        total = table.sum(axis=1)
+        rest_scores = (-table).add(total, axis=0)
+        count += 1 + int(table.corrwith(rest_scores).notna().sum())
+    return count, spent
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """What one way took."""
+
+    processor: float
+    wall: float
+
+
+def measure(work: Callable[[], Result]) -> tuple[Result, Seconds]:
+    """The result of some work, and what it took."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = work()
+    return result, Seconds(time.process_time() - processor, time.perf_counter() - wall)
+
+
+def compare_size(n: int) -> str:
+    """A row of the table: one size by both, in turns."""
+    matrices = build_matrices(n)
+    ours, theirs, shares = [], [], list[dict[str, float]]()
+    for _ in range(ROUNDS):
+        estimates, seconds = measure(lambda: estimate_all(matrices))
+        ours.append(seconds)
+        (count, spent), seconds = measure(lambda: compute_with_libraries(matrices))
+        theirs.append(seconds)
+        shares.append(spent)
+    numbers = [
+        statistics.median(getattr(seconds, kind) for seconds in way)
+        for kind in ("processor", "wall")
+        for way in (ours, theirs)
+    ]
+    ratios = [theirs / ours for ours, theirs in (numbers[:2], numbers[2:])]
+    longest = max(shares[0], key=lambda name: shares[0][name])
+    share = shares[0][longest] / sum(shares[0].values())
+    processor, wall = (" | ".join(f"{s:.2f}" for s in pair) for pair in (numbers[:2], numbers[2:]))
+    return (
+        f"| {n:,} | {len(estimates)}, {count:,} | {processor} | {ratios[0]:.2f} | {wall} |"
+        f" {ratios[1]:.2f} | {longest}, {100 * share:.0f} % |"
+    )
 
 
 def main() -> None:
     """Print the comparison."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 14_216
+    sizes = [int(word) for word in sys.argv[1:]] or [250, 1000, 4000, 14_216]
     estimate_all(build_matrices(200))  # what is imported at first use is timed for neither
     compute_with_libraries(build_matrices(200))
-    matrices = build_matrices(n)
-    began = time.process_time()
-    estimates = estimate_all(matrices)
-    ours = time.process_time() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    began = time.process_time()
-    handful = compute_with_libraries(matrices)
-    theirs = time.process_time() - began
-    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    print(f"{RESPONDENTS} respondents x {n:,} items x 4 administrations")
-    print(f"HQM: {len(estimates)} estimates of two metrics in {ours:.1f} s, peak {peak:,.0f} MiB")
     print(
-        f"pandas, pingouin, scipy, scikit-learn: {handful:,} numbers of one metric in"
-        f" {theirs:.1f} s"
+        f"{RESPONDENTS} respondents x 4 administrations, {os.cpu_count()} cores, load"
+        f" {os.getloadavg()[0]:.1f} before it, medians of {ROUNDS} rounds in turns:\n"
     )
-    print(f"ratio {theirs / ours:.2f}")
-    base = max(n // 16, 100)
-    for factor in (1, 4, 16):
-        matrices = build_matrices(base * factor)
-        began = time.process_time()
-        estimate_all(matrices)
-        print(f"{base * factor:>8,} items: {time.process_time() - began:.2f} s")
+    print(
+        "| items | numbers by HQM, by the libraries | HQM, processor s | libraries | ratio | HQM,"
+        " s | libraries | ratio | what takes the libraries longest |"
+    )
+    print("|" + "---|" * 9)
+    for n in sizes:
+        print(compare_size(n), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak {peak:,.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ def score_a_thousand_descriptions(folder: Path) -> Callable[[], None]:
 
 
 def estimate_four_thousand_difficulties() -> Callable[[], None]:
-    """Twenty respondents, the Rasch model."""
-    answers, _, _ = simulate(11, 20, 4000)
-    return lambda: print(psychometrics.item_response(answers, gate=False).n, "respondents fitted")
+    """Forty respondents, the Rasch model, which takes 30 at least."""
+    answers, _, _ = simulate(11, 40, 4000)
+    return lambda: print(psychometrics.item_response(answers).n, "respondents fitted")
 
 
 def main() -> int:
@@ -55,7 +55,7 @@ def main() -> int:
         for name, budget, run in (
             ("50,000 questions loaded", 5, load_fifty_thousand_questions),
             ("1,004 descriptions scored", 5, score_a_thousand_descriptions(Path(folder))),
-            ("20 x 4,000 answers fitted", 6, estimate_four_thousand_difficulties()),
+            ("40 x 4,000 answers fitted", 6, estimate_four_thousand_difficulties()),
         ):
             began = time.process_time()
             run()

@@ -212,10 +212,12 @@ def main() -> None:
         local, ray_median, joined = (
             statistics.median(result[measure] for result in results[engine]) for engine in engines
         )
+        cost, cost_joined = (
+            f"{seconds / local:.2f}" if local else "" for seconds in (ray_median, joined)
+        )
         print(
-            f"| {measure} | {local:.1f} | {ray_median:.1f} | {ray_median / local:.2f} |"
-            f" {joined:.1f} |"
-            f" {joined / local:.2f} |"
+            f"| {measure} | {local:.1f} | {ray_median:.1f} | {cost} | {joined:.1f} |"
+            f" {cost_joined} |"
         )
     print(f"\nequal answers in all {len(equal_stores)} stores: {all(equal_stores)}")
     print(

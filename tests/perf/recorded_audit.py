@@ -1,7 +1,7 @@
 """Recorded answers, from JSON lines to the report: processor time and memory, beside another
 version, and how both grow.
 
-    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before PYTHON] [--grow items] [--stored]
+    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--texts repeating unique reasoned] [--before PYTHON] [--grow items] [--stored]
 
 Each audit is a process of its own, and its processor time counts, because other work on the machine
 does not change it much. The named alternative is an earlier version: `--before` takes the
@@ -9,7 +9,9 @@ interpreter of an environment in which it is installed (`git worktree add FOLDER
 `pip install --editable FOLDER` in an environment of its own). Both versions audit the same files,
 one after the other, and the program ends with an error where their estimates differ by more than
 1e-10. `--grow` repeats the audit of this version with 1, 4 and 16 times the items, respondents or
-runs given. With `--stored` the answers are written into a store first, and the audit reads only
+runs given. `--texts` says what the answers are like, because a text that repeats is read once: few texts
+that repeat, short ones of which each occurs once, or such of about a hundred words that reason before
+they answer. With `--stored` the answers are written into a store first, and the audit reads only
 that (`hqm audit FOLDER --offline`).
 """
 
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +59,9 @@ class Measured:
     estimates: Any
 
 
-def make(folder: Path, size: Size, *, stored: bool = False) -> None:
+def make(folder: Path, size: Size, texts: str = "repeating", *, stored: bool = False) -> None:
     """A yes/no benchmark and a file of answers for each respondent, or a store of them; a third of
-    the answers are sentences.
+    the answers that repeat are sentences.
     """
     rng = np.random.default_rng(0)
     truths = rng.random(size.items) < 0.5
@@ -85,14 +87,17 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
         _store(
             folder,
             size,
-            (_draw_answers(rng, truths, difficulty, size) for _ in range(size.respondents)),
+            (
+                _draw_answers(rng, truths, difficulty, size, texts, r)
+                for r in range(size.respondents)
+            ),
         )
         return
     (folder / "answers").mkdir()
     for r in range(size.respondents):
         lines = []
-        for run, texts in enumerate(_draw_answers(rng, truths, difficulty, size)):
-            for i, text in enumerate(texts):
+        for run, answers in enumerate(_draw_answers(rng, truths, difficulty, size, texts, r)):
+            for i, text in enumerate(answers):
                 lines.append(
                     json.dumps(
                         {"id": f"q{i}", "response": text, "respondent": f"model{r}", "run": run}
@@ -102,23 +107,50 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
 
 
 def _draw_answers(
-    rng: np.random.Generator, truths: Any, difficulty: Any, size: Size
+    rng: np.random.Generator,
+    truths: Any,
+    difficulty: Any,
+    size: Size,
+    texts: str,
+    respondent: int,
 ) -> list[list[str]]:
     """One respondent's answers, run by run."""
     chance = 1 / (1 + np.exp(difficulty - rng.normal(1, 0.7)))
     runs = []
-    for _ in range(size.runs):
+    for run in range(size.runs):
         says_yes = (rng.random(size.items) < chance) == truths
         sentence = rng.random(size.items) < 1 / 3
-        runs.append(
-            [
-                ("Yes" if yes else "No") + (f", as object {i % 50} shows." if is_sentence else "")
-                for i, (yes, is_sentence) in enumerate(
-                    zip(says_yes.tolist(), sentence.tolist(), strict=True)
-                )
-            ]
-        )
+        write = WRITERS[texts]
+        answers = []
+        for i, (yes, is_sentence) in enumerate(
+            zip(says_yes.tolist(), sentence.tolist(), strict=True)
+        ):
+            number = (respondent * size.runs + run) * size.items + i
+            answers.append(write("Yes" if yes else "No", is_sentence, i, number))
+        runs.append(answers)
     return runs
+
+
+def _repeating(word: str, is_sentence: bool, item: int, _number: int) -> str:
+    return word + (f", as object {item % 50} shows." if is_sentence else "")
+
+
+def _unique(word: str, _is_sentence: bool, _item: int, number: int) -> str:
+    return f"{word}, as object {number} shows."
+
+
+def _reasoned(word: str, _is_sentence: bool, item: int, number: int) -> str:
+    rng = np.random.default_rng([item, number])
+    seen = [
+        f"I can see the {OBJECT_NAMES[k]} at position {number % 997 + k} of the scene, and beside it"
+        " the light falls from the left."
+        for k in rng.integers(10, size=6)
+    ]
+    return f"{' '.join(seen)} So the answer is {word.lower()}."
+
+
+WRITERS = {"repeating": _repeating, "unique": _unique, "reasoned": _reasoned}
+"""What answers are like -> the function that writes one."""
 
 
 def _store(folder: Path, size: Size, answers: Iterable[list[list[str]]]) -> None:
@@ -185,11 +217,13 @@ def difference(ours: Any, theirs: Any) -> float:
     return 0.0 if ours == theirs and type(ours) is type(theirs) else float("inf")
 
 
-def audited(size: Size, before: str | None, stored: bool) -> tuple[Measured, Measured | None]:
+def audited(
+    size: Size, texts: str, before: str | None, stored: bool
+) -> tuple[Measured, Measured | None]:
     """One size by this version and, where one is named, by the other."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make(folder, size, stored=stored)
+        make(folder, size, texts, stored=stored)
         ours = measure(sys.executable, folder, folder / "out", stored=stored)
         return ours, measure(before, folder, folder / "before", stored=stored) if before else None
 
@@ -202,6 +236,7 @@ def main() -> None:
     parser.add_argument("--respondents", type=int, default=10)
     parser.add_argument("--items", type=int, default=4000)
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--texts", nargs="+", choices=WRITERS, default=list(WRITERS))
     parser.add_argument(
         "--before",
         metavar="PYTHON",
@@ -215,36 +250,38 @@ def main() -> None:
     base = Size(options.respondents, options.items, options.runs)
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     for factor in (1, 4, 16) if options.grow else (1,):
-        size = Size(
-            **{
-                **vars(base),
-                **({options.grow: vars(base)[options.grow] * factor} if options.grow else {}),
-            }
-        )
-        ours, earlier = audited(size, options.before, options.stored)
-        title = (
+        size = base
+        if options.grow:
+            size = replace(base, **{options.grow: getattr(base, options.grow) * factor})
+        print(
             f"{size.respondents} respondents x {size.items:,} items x {size.runs} runs ="
             f" {size.answers:,} answers"
         )
-        print(
-            f"{title}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak"
-            f" {ours.mib:.0f} MiB",
-            flush=True,
+        for texts in options.texts:
+            compare(size, texts, options.before, options.stored)
+
+
+def compare(size: Size, texts: str, before: str | None, stored: bool) -> None:
+    """Print what one size took, beside the other version where one is named."""
+    ours, earlier = audited(size, texts, before, stored)
+    print(
+        f"{texts}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak"
+        f" {ours.mib:.0f} MiB",
+        flush=True,
+    )
+    if earlier is None:
+        return
+    max_difference = difference(ours.estimates, earlier.estimates)
+    print(
+        f"before: {earlier.seconds:.1f} s of processor time, {earlier.wall:.1f} s, peak"
+        f" {earlier.mib:.0f} MiB; ratio {earlier.seconds / ours.seconds:.2f}",
+        flush=True,
+    )
+    if not max_difference <= TOLERANCE:
+        sys.exit(
+            f"the two versions do not give the same estimates: they differ by {max_difference:.1g}"
         )
-        if earlier is not None:
-            max_difference = difference(ours.estimates, earlier.estimates)
-            if not max_difference <= TOLERANCE:
-                sys.exit(
-                    "the two versions do not give the same estimates: they differ by"
-                    f" {max_difference:.1g}"
-                )
-            print(
-                f"before: {earlier.seconds:.1f} s, peak {earlier.mib:.0f} MiB;"
-                " estimates differ by at"
-                f" most {max_difference:.1g}; ",
-                end="",
-            )
-            print(f"ratio {earlier.seconds / ours.seconds:.2f}", flush=True)
+    print(f"estimates differ by at most {max_difference:.1g}", flush=True)
 
 
 if __name__ == "__main__":

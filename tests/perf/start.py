@@ -229,7 +229,7 @@ def main() -> None:
             "first-cold": lambda version: version.first_answer(options.benchmark, cold=True),
             "second": second,
         }
-        selected = options.select_items or list(measures)
+        selected = options.only or list(measures)
         if "second" in selected:
             if options.store:
                 shutil.copyfile(options.store / "store.sqlite", full / "store.sqlite")
