@@ -322,7 +322,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
+    parser.add_argument("--in-flight", type=int, nargs="*", default=[16, 64, 256])
     parser.add_argument("--kilobytes", type=int, nargs="+", default=[30, 150])
     parser.add_argument("--manners", nargs="*", choices=MANNERS, default=list(MANNERS))
     parser.add_argument("--markdown", type=Path)
