@@ -3,6 +3,7 @@ reports of a bad and of a sound benchmark.
 
 hqm audit shapes_yesno --out out/shapes_yesno && python docs/screenshot.py
 
+The verdict of the audit is noted inside the picture, where docs/shown.py compares it.
 The two benchmarks are drawn by `tests/drawn_benchmarks.py`, and audited here with recorded answers.
 It needs Chromium or Chrome on the path; the rest of HQM does not.
 """
@@ -15,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -51,15 +52,24 @@ def shoot(report: Path, picture: Path, *, width: int, height: int) -> None:
         subprocess.run(
             [*command, report.resolve().as_uri()], check=True, capture_output=True, timeout=120
         )
+        noted = PngImagePlugin.PngInfo()
+        noted.add_itxt("verdict", verdict_of(report.with_name("audit.json")))
         with Image.open(raw) as opened:
             # 64 colours are enough for a page of text and figures
-            opened.convert("RGB").quantize(64).save(picture, optimize=True)
+            opened.convert("RGB").quantize(64).save(picture, optimize=True, pnginfo=noted)
     size = picture.stat().st_size
     if size > LIMIT:
         raise SystemExit(
             f"{picture} has {size:,} bytes, more than {LIMIT:,}: show less of the page"
         )
     print(f"{picture}: {size:,} bytes")
+
+
+def verdict_of(audit: Path) -> str:
+    """The verdict of an audit."""
+    import hqm
+
+    return hqm.Audit.load(audit).verdict
 
 
 def main() -> None:

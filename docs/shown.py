@@ -1,0 +1,100 @@
+"""Make anew what the pages show of the embedded benchmark, or say what differs.
+
+    python docs/shown.py [AUDIT.json] [--write]
+
+AUDIT.json is that of COMMAND; without it, the command is run first. Compared are the first line that
+the README prints below the command, the verdict in its picture (docs/screenshot.py notes it inside the
+file), and the verdict and the statement of the benchmark's row in docs/make/index.json. With `--write`
+the README's line is written; pictures are made by docs/screenshot.py and rows by docs/index_rows.py,
+which need a browser and the released answers. The exit status is 1 where something differs.
+
+What else the pages print is compared by the tests of the pages: tests/test_site.py runs the tutorials'
+commands, tests/test_audits.py those of docs/audits, tests/test_index.py the commands of the index, on
+released answers nightly. docs/performance.md is made by hand, with a date and a machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from hqm.reports.pages.sentences import STATUS_SYMBOLS, headline
+from PIL import Image
+
+import hqm
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCHMARK = "shapes_yesno"
+COMMAND = f"hqm audit {BENCHMARK}"
+README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "report.png"
+INDEX = ROOT / "docs" / "make" / "index.json"
+_SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)(.+)\n")
+"""A command of a terminal, and the line below it."""
+
+
+def terminal_line(audit: hqm.BenchmarkAudit) -> str:
+    """The first line that the terminal prints of an audit, in a window that is wide enough."""
+    head = headline(audit)
+    return f"{STATUS_SYMBOLS[head.code]} {head.text}"
+
+
+def shown_line(readme: str) -> str:
+    """The line that the README shows below the command; empty where there is none."""
+    shown = _SHOWN.search(readme)
+    return shown[2] if shown else ""
+
+
+def differences(audit: hqm.BenchmarkAudit) -> Iterator[tuple[str, str, str]]:
+    """(what, as it is shown, as the audit has it) of everything that differs."""
+    rows = json.loads(INDEX.read_text("utf-8"))["rows"]
+    (row,) = [row for row in rows if row["title"] == audit.title]
+    with Image.open(PICTURE) as picture:
+        noted = str(picture.info.get("verdict", ""))
+    for name, text, made in (
+        ("README.md", shown_line(README.read_text("utf-8")), terminal_line(audit)),
+        ("docs/report.png", noted, audit.verdict),
+        ("docs/make/index.json, verdict", row["verdict"], audit.verdict),
+        ("docs/make/index.json, statement", row["line"], str(audit.statement)),
+    ):
+        if text != made:
+            yield name, text, made
+
+
+def write(audit: hqm.BenchmarkAudit) -> None:
+    """Write the README's line."""
+    text = README.read_text("utf-8")
+    line = terminal_line(audit)
+    README.write_text(_SHOWN.sub(lambda m: f"{m[1]}{line}\n", text), encoding="utf-8")
+
+
+def main() -> int:
+    """Compare, and print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("audit", type=Path, nargs="?")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.audit
+        if path is None:
+            words = [*COMMAND.split()[1:], "--quiet", "--no-report", "--out", folder]
+            subprocess.run([sys.executable, "-m", "hqm", *words], check=True)
+            path = Path(folder) / "audit.json"
+        audits = hqm.Audit.load(path).audits
+    (audit,) = [audit for audit in audits if audit.benchmark == BENCHMARK]
+    if options.write:
+        write(audit)
+    found = list(differences(audit))
+    for name, text, made in found:
+        print(f"{name} shows\n    {text}\nand the audit has\n    {made}")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
