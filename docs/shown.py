@@ -2,11 +2,11 @@
 
     python docs/shown.py [AUDIT.json] [--write]
 
-AUDIT.json is that of COMMAND; without it, the command is run first. Compared are the first line that
-the README prints below the command, the verdict in its picture (docs/screenshot.py notes it inside the
-file), and the verdict and the statement of the benchmark's row in docs/make/index.json. With `--write`
-the README's line is written; pictures are made by docs/screenshot.py and rows by docs/index_rows.py,
-which need a browser and the released answers. The exit status is 1 where something differs.
+AUDIT.json is that of `hqm audit shapes` or of COMMAND; without it, COMMAND is run first. Compared are
+the sentences that the README prints below the command, the verdict in its picture (docs/screenshot.py
+notes it inside the file), and the verdict in the benchmark's row of docs/make/index.json. With `--write`
+the README's lines are written; the picture is made by docs/screenshot.py, which needs a browser, and all
+rows by docs/index_rows.py, which needs the released answers. The exit status is 1 where something differs.
 
 What else the pages print is compared by the tests of the pages: tests/test_site.py runs the tutorials'
 commands, tests/test_audits.py those of docs/audits, tests/test_index.py the commands of the index, on
@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,21 +35,24 @@ BENCHMARK = "shapes_yesno"
 COMMAND = f"hqm audit {BENCHMARK}"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "report.png"
+WIDTH = 120
+"""Characters of a line in the README."""
 INDEX = ROOT / "docs" / "make" / "index.json"
-_SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)(.+)\n")
-"""A command of a terminal, and the line below it."""
+_SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)((?:(?!\$ ).+\n)+)")
+"""A command of a terminal, and the lines below it."""
 
 
 def terminal_line(audit: hqm.BenchmarkAudit) -> str:
-    """The first line that the terminal prints of an audit, in a window that is wide enough."""
+    """The first sentences that the terminal prints of an audit."""
     head = headline(audit)
-    return f"{STATUS_SYMBOLS[head.code]} {head.text}"
+    text = f"{STATUS_SYMBOLS[head.code]} {head.text}"
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ")
 
 
 def shown_line(readme: str) -> str:
-    """The line that the README shows below the command; empty where there is none."""
+    """The lines that the README shows below the command; empty where there is none."""
     shown = _SHOWN.search(readme)
-    return shown[2] if shown else ""
+    return shown[2].rstrip() if shown else ""
 
 
 def differences(audit: hqm.BenchmarkAudit) -> Iterator[tuple[str, str, str]]:
@@ -60,15 +64,14 @@ def differences(audit: hqm.BenchmarkAudit) -> Iterator[tuple[str, str, str]]:
     for name, text, made in (
         ("README.md", shown_line(README.read_text("utf-8")), terminal_line(audit)),
         ("docs/report.png", noted, audit.verdict),
-        ("docs/make/index.json, verdict", row["verdict"], audit.verdict),
-        ("docs/make/index.json, statement", row["line"], str(audit.statement)),
+        ("docs/make/index.json", row["verdict"], audit.verdict),
     ):
         if text != made:
             yield name, text, made
 
 
 def write(audit: hqm.BenchmarkAudit) -> None:
-    """Write the README's line."""
+    """Write the README's lines."""
     text = README.read_text("utf-8")
     line = terminal_line(audit)
     README.write_text(_SHOWN.sub(lambda m: f"{m[1]}{line}\n", text), encoding="utf-8")
