@@ -5,7 +5,7 @@
 AUDIT.json is that of `hqm audit shapes` or of COMMAND; without it, COMMAND is run first. Compared are
 the sentences that the README prints below the command, the verdict in its picture (docs/screenshot.py
 notes it inside the file), and the verdict in the benchmark's row of docs/make/index.json. With `--write`
-the README's lines are written; the picture is made by docs/screenshot.py, which needs a browser, and all
+the README's lines are written, those of the released captions from the index; the picture is made by docs/screenshot.py, which needs a browser, and all
 rows by docs/index_rows.py, which needs the released answers. The exit status is 1 where something differs.
 
 What else the pages print is compared by the tests of the pages: tests/test_site.py runs the tutorials'
@@ -38,6 +38,8 @@ PICTURE = ROOT / "docs" / "report.png"
 WIDTH = 120
 """Characters of a line in the README."""
 INDEX = ROOT / "docs" / "make" / "index.json"
+_CAPTIONS = re.compile(r"(?s)(/pope/captions\" --out out/captions\n```\n\n```text\n)(.+?)\n(?=```)")
+"""The README's command on released captions, and the lines below it."""
 _SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)((?:(?!\$ ).+\n)+)")
 """A command of a terminal, and the lines below it."""
 
@@ -45,8 +47,19 @@ _SHOWN = re.compile(rf"(?m)^(\$ {COMMAND}\b.*\n)((?:(?!\$ ).+\n)+)")
 def terminal_line(audit: hqm.BenchmarkAudit) -> str:
     """The first sentences that the terminal prints of an audit."""
     head = headline(audit)
-    text = f"{STATUS_SYMBOLS[head.code]} {head.text}"
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ")
+    return filled(head.code, head.text)
+
+
+def filled(code: str, verdict: str) -> str:
+    """A verdict with its symbol, in lines of the README's width."""
+    return textwrap.fill(f"{STATUS_SYMBOLS[code]} {verdict}", WIDTH, subsequent_indent="  ")
+
+
+def captions_line() -> str:
+    """The same of the released captions, as their row of the index has it."""
+    rows = json.loads(INDEX.read_text("utf-8"))["rows"]
+    (row,) = [row for row in rows if row["command"].endswith("$HQM_DATA/pope/captions")]
+    return filled(row["code"], row["verdict"])
 
 
 def shown_line(readme: str) -> str:
@@ -59,10 +72,12 @@ def differences(audit: hqm.BenchmarkAudit) -> Iterator[tuple[str, str, str]]:
     """(what, as it is shown, as the audit has it) of everything that differs."""
     rows = json.loads(INDEX.read_text("utf-8"))["rows"]
     (row,) = [row for row in rows if row["title"] == audit.title]
+    captions = _CAPTIONS.search(README.read_text("utf-8"))
     with Image.open(PICTURE) as picture:
         noted = str(picture.info.get("verdict", ""))
     for name, text, made in (
         ("README.md", shown_line(README.read_text("utf-8")), terminal_line(audit)),
+        ("README.md, captions", captions[2] if captions else "", captions_line()),
         ("docs/report.png", noted, audit.verdict),
         ("docs/make/index.json", row["verdict"], audit.verdict),
     ):
@@ -74,7 +89,9 @@ def write(audit: hqm.BenchmarkAudit) -> None:
     """Write the README's lines."""
     text = README.read_text("utf-8")
     line = terminal_line(audit)
-    README.write_text(_SHOWN.sub(lambda m: f"{m[1]}{line}\n", text), encoding="utf-8")
+    text = _SHOWN.sub(lambda m: f"{m[1]}{line}\n", text)
+    text = _CAPTIONS.sub(lambda m: f"{m[1]}{captions_line()}\n", text)
+    README.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
