@@ -117,12 +117,13 @@ def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
 
 
 def test_the_documentation_is_short() -> None:
+    """The lines of tables are no words."""
     words = {
-        path: len(path.read_text("utf-8").split())
+        path: sum(word.strip("|-") != "" for word in path.read_text("utf-8").split())
         for path in (ROOT / "docs").rglob("*.md")
         if path.parent.name != "decisions"  # a record for maintainers
     }
-    assert sum(words.values()) <= 40_000, "merge or cut pages before you write another one"
+    assert sum(words.values()) <= 37_300, "merge or cut pages before you write another one"
 
 
 def test_a_script_that_a_page_names_finds_what_it_imports() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hqm.reports.pages.phrases import number_word
 
 import hqm
 from hqm import Audit, BenchmarkAudit
@@ -189,4 +190,5 @@ def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(
     boards = [row["lead"]["about"] for row in index["rows"] if row["lead"]["number"] is not None]
     undecided = sum(about != "shown on new items" for about in boards)
     finding = index["finding"]
-    assert tells(finding, "index.undecided", undecided=undecided, boards=len(boards))
+    words = {"undecided": number_word(undecided), "boards": number_word(len(boards))}
+    assert tells(finding, "index.undecided", **words)
