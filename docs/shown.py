@@ -103,7 +103,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = options.audit
         if path is None:
-            words = [*COMMAND.split()[1:], "--quiet", "--no-report", "--out", folder]
+            words = [*COMMAND.split()[1:], "--quiet", "--out", folder]
             subprocess.run([sys.executable, "-m", "hqm", *words], check=True)
             path = Path(folder) / "audit.json"
         audits = hqm.Audit.load(path).audits

@@ -34,7 +34,7 @@ def audit(shown: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> hqm.Be
     if platform.machine() != "x86_64":
         pytest.skip("on another processor a model's answer drawn at temperature 1 may differ")
     folder = tmp_path_factory.mktemp("shown")
-    words = [*shown.COMMAND.split()[1:], "--quiet", "--no-report", "--out", str(folder)]
+    words = [*shown.COMMAND.split()[1:], "--quiet", "--out", str(folder)]
     subprocess.run([sys.executable, "-m", "hqm", *words], check=True, cwd=folder)
     (benchmark_audit,) = hqm.Audit.load(folder / "audit.json").audits
     return benchmark_audit
