@@ -110,10 +110,10 @@ def main() -> int:
     (audit,) = [audit for audit in audits if audit.benchmark == BENCHMARK]
     if options.write:
         write(audit)
-    found = list(differences(audit))
-    for name, text, made in found:
+    changes = list(differences(audit))
+    for name, text, made in changes:
         print(f"{name} shows\n    {text}\nand the audit has\n    {made}")
-    return int(bool(found))
+    return int(bool(changes))
 
 
 if __name__ == "__main__":

@@ -183,10 +183,10 @@ def names_of_modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
 def is_there(module: str, name: str) -> bool:
     """Whether a module has a name, or a module of that name below it."""
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except KeyError:  # it reads HQM_DATA from the environment
         return True
-    if hasattr(found, name):
+    if hasattr(imported, name):
         return True
     try:
         return find_spec(f"{module}.{name}") is not None
