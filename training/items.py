@@ -6,18 +6,20 @@ python -m training.items          writes scenes.jsonl and the four items.jsonl
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.scene import Scene
+from hqm.benchmarks.shapes.scene import NUMBERS, SHAPES, Scene
 
 from hqm.types import HALLUCINATION_TYPES as TYPES
 from training.questions import (
     INSTRUCTIONS,
     Question,
     choice,
+    count_question,
     open_question,
     random_scene,
     yes_no,
@@ -25,9 +27,14 @@ from training.questions import (
 
 SEED = 240617115
 IMAGES = 252
-"""The number of pictures.
+"""The number of pictures that all tasks share.
 
 Each has questions of four of the eight types, so that every type has 126 items in a task.
+"""
+COUNTED_SEED = 240617116
+COUNTED = ("choice", "vqa")
+"""Tasks whose counting questions have each number equally often as the right answer. Few scenes
+have three or four of a shape, so that these get pictures of their own.
 """
 TASKS = ("yesno", "choice", "vqa", "caption")
 
@@ -67,7 +74,69 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
                 "type": "existence",
             }
             rows["caption"].append(row)
+    _balance_counts(rows)
     return rows
+
+
+def _balance_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Ask the counting questions of choice and short answers anew, so that every number is the
+    right answer to as many of them, and put scenes with many shapes of a kind behind the others.
+
+    A question keeps its scene where the number that is wanted occurs in it.
+    """
+    rng = np.random.default_rng(COUNTED_SEED)
+    scenes = {}
+    for row in rows["scenes"]:
+        fields = dict(row)
+        image = fields.pop("image")
+        scenes[image] = Scene.from_dict(fields)
+    places = [i for i, row in enumerate(rows["choice"]) if row["type"] == "counting"]
+    wanted = [NUMBERS[i % len(NUMBERS)] for i in range(len(places))]
+    images = [rows["choice"][place]["image"] for place in places]
+    numbers = _assign_numbers([scenes[image] for image in images], wanted, rng)
+    for place, image, number in zip(places, images, numbers, strict=True):
+        scene = scenes[image]
+        if not _shapes_with(scene, number):
+            scene = _scene_with(number, rng)
+            image = f"scene-{len(rows['scenes']):03}.png"
+            rows["scenes"].append({"image": image, **asdict(scene)})
+        shapes = _shapes_with(scene, number)
+        for task in COUNTED:
+            shape = shapes[int(rng.integers(len(shapes)))]
+            row = rows[task][place]
+            row |= {"image": image, "prompt": count_question(shape)}
+            if task == "choice":
+                wrong = [name for name in NUMBERS if name != number]
+                offered = [*rng.permutation(wrong)[:3].tolist(), number]
+                options = [offered[k] for k in rng.permutation(4)]
+                row |= {"target": "ABCD"[options.index(number)], "options": options}
+            else:
+                row |= {"target": number, "rivals": [n for n in NUMBERS if n != number]}
+
+
+def _shapes_with(scene: Scene, number: str) -> list[str]:
+    """Return the shapes of which there are so many."""
+    return [shape for shape in SHAPES if NUMBERS[scene.count(shape)] == number]
+
+
+def _scene_with(number: str, rng: np.random.Generator) -> Scene:
+    """Draw a scene in which there are so many of a shape."""
+    while not _shapes_with(scene := random_scene(rng), number):
+        pass
+    return scene
+
+
+def _assign_numbers(
+    scenes: Sequence[Scene], wanted: Sequence[str], rng: np.random.Generator
+) -> list[str]:
+    """Return a number for each scene, those that occur in few scenes first, in one that has it."""
+    left = [int(i) for i in rng.permutation(len(scenes))]
+    numbers = [""] * len(scenes)
+    for number in sorted(wanted, key=NUMBERS.index, reverse=True):
+        place = next((i for i in left if _shapes_with(scenes[i], number)), left[0])
+        left.remove(place)
+        numbers[place] = number
+    return numbers
 
 
 def _scene_for(

@@ -382,9 +382,14 @@ def _open_action(scene: Scene, rng: np.random.Generator) -> Question | None:
     return Question("action", text, action, f"the person is {action}", action, ACTIONS)
 
 
+def count_question(shape: str) -> str:
+    """The question how many of a shape there are."""
+    return f"How many {plural(shape)} are there in the image?"
+
+
 def _open_counting(scene: Scene, rng: np.random.Generator) -> Question | None:
     shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if rng.random() < 0.8 else SHAPES)
-    text = f"How many {plural(shape)} are there in the image?"
+    text = count_question(shape)
     number = scene.count(shape)
     fact = _count_fact(scene, shape)
     return Question("counting", text, NUMBERS[number], fact, _number(number), NUMBERS)
