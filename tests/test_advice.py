@@ -78,7 +78,7 @@ def test_the_first_five_name_what_was_planted(
     )
     for words in (
         ("keys", "to check"),
-        ("existence", "relation"),
+        ("leak", "existence"),
         (f"{len(drawing.missing)} missing", f"{len(drawing.broken)} broken"),
     ):
         assert any(all(word.lower() in sentence.lower() for word in words) for sentence in first), (
@@ -132,9 +132,12 @@ def test_every_number_to_mend_is_that_of_its_estimate(
     (leaks,) = [remedy for remedy in audit.mend if remedy.what == "leaks"]
     blind = audit.estimate("solvability.blind_accuracy")
     shares = {row["name"]: row["accuracy"] for row in blind.detail["strata"] if row["leak"]}
-    if leaks.names[0] in shares and "words" in leaks.by:
-        assert leaks.accuracy == shares[leaks.names[0]]
-        assert percent(leaks.accuracy) in remedy_text(audit, "leaks")
+    cues = audit.estimate("solvability.leakage_cues")
+    for row in cues.detail["strata"]:
+        if row["leak"] and row["cue"] == leaks.by.partition(", ")[0]:
+            shares[row["name"]] = row["accuracy"]
+    assert leaks.accuracy == shares[leaks.names[0]], "the number of the cue that is named"
+    assert percent(leaks.accuracy) in remedy_text(audit, "leaks")
     pictures = [{**f, "count": 99} if f["name"] == "image-broken" else f for f in audit.findings]
     assert "99 broken" in remedy_text(replace(audit, findings=tuple(pictures)), "pictures")
 

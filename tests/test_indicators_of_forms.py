@@ -460,7 +460,10 @@ def test_of_every_type_and_part_the_strongest_row_is_shown(monkeypatch: pytest.M
     words: dict[str, Any] = {
         **{"status": "ok", "reason": "", "accuracy": Coefficient(0.7), "baseline": 0.6, "p": 0.03},
         **{"gain": Coefficient(0.1, -0.1, 0.3), "strata": strata, "leaks": strata[-1:]},
-        "types": [SimpleNamespace(name="a", items=5, accuracy=PERFECT, baseline=0.5, q=NAN)],
+        "guess": 0.7,
+        "types": [
+            SimpleNamespace(name="a", items=5, accuracy=PERFECT, baseline=0.5, guess=1.0, q=NAN)
+        ],
     }
     leaky = leaky_case(monkeypatch, words=words)
     result = number(leaky, "solvability.blind_accuracy")
@@ -474,10 +477,14 @@ def test_of_every_type_and_part_the_strongest_row_is_shown(monkeypatch: pytest.M
     }
     assert (result.coefficient.value, result.inference) == (0.7, "items")
     assert result.detail["by_type"] == [
-        {"type": "a", "items": 5, "accuracy": 1, "baseline": 0.5, "q": None}
+        {
+            **{"type": "a", "items": 5, "accuracy": 1, "baseline": 0.5, "guess": 1, "q": None},
+            **{"low": None, "high": None},
+        }
     ]
     expected_detail = {
         "baseline": 0.6,
+        "guess": 0.7,
         "gain": 0.1,
         "gain_interval": [-0.1, 0.3],
         "p": 0.03,
@@ -497,7 +504,8 @@ def test_cues_that_leak_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         **{"status": "ok", "reason": "", "cues": [cue], "giveaways": [giveaway] * 21},
         **{"constant_types": [("b", "no")], "strata": [], "leaks": ["length", "id"]},
     }
-    result = number(leaky_case(monkeypatch, cues=cues), "solvability.leakage_cues")
+    case_with_cues = leaky_case(monkeypatch, cues=cues, order={"strata": []})
+    result = number(case_with_cues, "solvability.leakage_cues")
     assert result.coefficient.value == 2
     assert result.detail["cues"] == [
         {

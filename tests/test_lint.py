@@ -198,7 +198,12 @@ FAULTS: dict[str, Callable[[Path], object]] = {
         f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"
     ),
     "L201": change_all(lambda i, row: {"target": ("yes", "no")[i % 2]}),
-    "L202": change_all(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
+    "L205": change_all(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
+    "L202": change_all(
+        lambda i, row: {
+            "prompt": row["prompt"] if row["target"] == "no" else row["prompt"].rstrip("?")
+        }
+    ),
     "L203": change_all(
         lambda i, row: {
             "prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"
@@ -448,9 +453,12 @@ def test_pictures_that_come_apart_are_not_missed(data: Path) -> None:
         pope.form and (data / "pope/images").exists()
     )
     leaks = next(finding for finding in pope.findings if finding.name == "leakage-cue")
+    assert tells(leaks.sentence, "lint.cue", accuracy="0.723", baseline="0.500")
     # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by
-    # counting
-    assert tells(leaks.sentence, "lint.cue", accuracy="1.000", baseline="0.500")
+    # counting; no respondent sees it
+    (order,) = (finding for finding in pope.findings if finding.name == "order-cue")
+    assert "(1.000 right)" in order.sentence
+    assert code_of("order-cue").severity == "note"
 
 
 def test_pairs_of_question_and_negation(tmp_path: Path) -> None:
@@ -630,7 +638,7 @@ def test_select_and_ignore() -> None:
     assert left(None, None) == set(CODES)
     assert left(["L"], None) == {code for code in CODES if code.startswith("L")}
     assert left(["L,few-wordings"], ["L2"]) == {"L101", "L102", "L301", "W101"}
-    assert left(["L2"], ["L"]) == {f"L20{n}" for n in range(1, 5)}, "the longer entry decides"
+    assert left(["L2"], ["L"]) == {f"L20{n}" for n in range(1, 6)}, "the longer entry decides"
     assert left(["D101"], ["D101"]) == set()
     assert left(None, ["D", "S101"]) == {
         code for code in CODES if code[0] != "D" and code != "S101"

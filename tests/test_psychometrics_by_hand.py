@@ -1,6 +1,5 @@
 """Forecasts, corrections, coverage and bands of small examples, from their formulas term by term."""
 
-import itertools
 import math
 import re
 
@@ -9,9 +8,8 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.inference.cross_validation import Questions, split_folds
+from hqm.psychometrics.inference.cross_validation import split_folds
 from hqm.psychometrics.items.coverage import cluster_standard_error
-from hqm.psychometrics.items.solvability import _naive_bayes
 from hqm.psychometrics.reliability.retest import drift_test
 from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 from hqm.psychometrics.variance.study_forecast import (
@@ -443,48 +441,6 @@ def test_scores_of_respondents_with_labels_of_their_own_by_hand(scale: float | N
     assert study.residual_human == pytest.approx(v_h * round(cells / m))
     assert study.true_human == pytest.approx(s_h - v_h)
     assert ("ATTENUATION" in study.flags) == (1 - v_h / s_h < 0.95)
-
-
-def test_answers_are_predicted_by_naive_bayes_of_their_words() -> None:
-    """Which runs of letters and words a question has, in the folds that it does not belong to."""
-    rng = np.random.default_rng(7)
-    objects = ["dog", "cat", "red car", "boat", "tree"]
-    texts = [
-        f"Is there a {objects[k]} {'near' if k % 2 else 'in'} it?" for k in rng.integers(0, 5, 60)
-    ]
-    answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.2) else "no" for t in texts]
-    kinds = [str(i % 2) for i in range(60)]
-    items = split_folds(answers, [i // 2 for i in range(60)], kinds, np.random.default_rng(1), 4)
-
-    def features(text: str) -> set[str]:
-        words = re.findall(r"[\w']+", text.lower())
-        padded = f" {' '.join(words)} "
-        runs = {padded[i : i + k] for k in (3, 4) for i in range(len(padded) - k + 1)}
-        pairs = {f"w {a} {b}" for a, b in itertools.pairwise(words)}
-        return runs | pairs | {f"w {word}" for word in words}
-
-    item, feature, size = Questions.parse(texts).features()
-    assert size == len(set().union(*map(features, texts)))
-    assert len(item) == sum(len(features(t)) for t in texts)
-    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
-    for i in range(60):
-        train = [j for j in range(60) if items.fold[j] != items.fold[i] and kinds[j] == kinds[i]]
-        vocabulary = set().union(*(features(texts[j]) for j in range(60) if kinds[j] == kinds[i]))
-        logs = {}
-        for label in dict.fromkeys(answers):
-            class_features = [features(texts[j]) for j in train if answers[j] == label]
-            if not class_features:
-                continue
-            total = sum(map(len, class_features))
-            logs[label] = math.log(len(class_features) / len(train)) + sum(
-                math.log(
-                    (sum(f in item_features for item_features in class_features) + 1)
-                    / (total + len(vocabulary))
-                )
-                for f in features(texts[i])
-            )
-        best = max(logs, key=lambda label: logs[label])
-        assert hits[i] == (best == answers[i])
 
 
 def test_phrases_that_give_a_label_away_by_counting() -> None:

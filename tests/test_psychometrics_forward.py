@@ -18,11 +18,11 @@ from hqm.psychometrics.inference.cross_validation import (
     naive_bayes_predictor,
     split_folds,
 )
+from hqm.psychometrics.items.guessing import label_candidates, make_guesser
 from hqm.psychometrics.items.solvability import (
     LengthCue,
     Solvability,
     _by_length,
-    _naive_bayes,
     _threshold,
 )
 
@@ -78,37 +78,6 @@ def test_what_a_level_says_in_any_kind_is_added_to_the_kind() -> None:
         assert hits[i] == (order[int(np.argmax(logs))] == labels[i])
 
 
-def test_words_are_learnt_from_earlier_blocks() -> None:
-    rng = np.random.default_rng(2)
-    objects = ["dog", "cat", "boat"]
-    texts = [f"is it a {objects[k]}" for k in rng.integers(0, 3, 48)]
-    answers = ["yes" if ("dog" in t) ^ (rng.random() < 0.25) else "no" for t in texts]
-    kinds, block = [str(i % 2) for i in range(48)], rng.integers(0, 4, 48)
-    items = split_folds(answers, None, kinds, np.random.default_rng(0))
-    item, feature, _ = Questions.parse(texts).features()
-    hits = _naive_bayes(items, item, feature, forward=True)(block)
-    feature_sets = [set(feature[item == i].tolist()) for i in range(48)]
-    for i in range(48):
-        kind = [j for j in range(48) if kinds[j] == kinds[i]]
-        width = len(set().union(*(feature_sets[j] for j in kind)))
-        before = [j for j in kind if block[j] < block[i]]
-        if block[i] == 0 or not before:
-            assert hits[i] == 0 or block[i] > 0
-            continue
-        logs = {}
-        for label in dict.fromkeys(answers):
-            label_features = [feature_sets[j] for j in before if answers[j] == label]
-            if label_features:
-                total = sum(map(len, label_features))
-                logs[label] = math.log(len(label_features) / len(before)) + sum(
-                    math.log(
-                        (sum(f in features for features in label_features) + 1) / (total + width)
-                    )
-                    for f in feature_sets[i]
-                )
-        assert hits[i] == (max(logs, key=lambda label: logs[label]) == answers[i])
-
-
 def test_questions_as_numbers() -> None:
     questions = Questions.parse(["Is it red?", "red", "", "is it", "Is it red?"])
     names = [*questions.vocabulary, "-"]
@@ -125,8 +94,7 @@ def test_questions_as_numbers() -> None:
     assert questions.contains_any(red).tolist() == [True, True, False, False]
     short = questions.word_mask(lambda word: word in ("it", "red"))
     assert [names[i] for i in questions.first_match(short)] == ["it", "red", "-", "it"]
-    item, feature, size = Questions.parse([]).features()
-    assert (len(item), len(feature), size) == (0, 0, 0)
+    assert [len(owner) for owner, _, _ in Questions.parse([]).word_features()] == [0, 0]
     codes, count = compact_codes(np.array([7, 2, 7, 2**25]))
     assert (codes.tolist(), count) == ([1, 0, 1, 2], 3)
     assert compact_codes(np.zeros(0, dtype=np.int64))[1] == 0
@@ -252,9 +220,9 @@ def test_every_type_is_answered_blind_by_itself() -> None:
         level=0.9,
     )
     items = split_folds(answers, clusters, kinds.tolist(), np.random.default_rng(1), 4)
-    item, feature, size = Questions.parse(texts).features()
-    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
-    assert study.features == size
+    guesser = make_guesser(label_candidates(answers), Questions.parse(texts), [items.kind])
+    hits = guesser.predict(items.fold, forward=False)
+    assert study.features == guesser.n_features
     truth, base = np.array(answers), np.zeros(63)
     for kind in "abc":
         of_kind = kinds == kind

@@ -107,7 +107,7 @@ def test_captions_of_two_parts_are_each_told_by_their_own_number_of_words() -> N
                 )
     (finding,) = (f for f in check_leaks(Form("original", tuple(items))) if f.name == "leakage-cue")
     sentences = " ".join([finding.sentence, *finding.examples])
-    for code, part, n in (("words.cue", "near", 5), ("words.cue-too", "far", 12)):
+    for code, part, n in (("words.cue", "far", 12), ("words.cue-too", "near", 5)):
         # 4 of the 80 captions of a part are told wrongly
         location = f"action in {part}"
         assert tells(sentences, code, where=location, short="yes", n=n, long="no", accuracy="0.950")

@@ -17,6 +17,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
 from hqm.indicators.separation import Neighbours, contrast_detail, contrasts_in
+from hqm.psychometrics.items.cues import HIDDEN_CUES, PLAIN_CUES, compares_with_chance
 from hqm.scoring.rules import unscored
 from hqm.types import Cell, Estimate, Form, Item, types_in
 
@@ -277,50 +278,49 @@ def _type_measured(
     )
 
 
+MIN_LEAK = 0.05
+"""The gain from which on a leak that is shown makes a score wrong: of thousands of items a gain is
+shown that moves no rank."""
+_CUE_TOLERANCE = 0.05
+"""By how much less a single cue may get right than all together, to be named in their place."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeakShown:
     """A type, part, or type of a part whose right answers can be predicted without the pictures,
     beyond chance.
+
+    Accuracy and baseline are those of the first cue of `by`.
     """
 
     name: str
     type: str
     part: str
     by: tuple[str, ...]
-    """`words`, or names of cues, the strongest first."""
+    """`words` (all that is seen beside the picture), or names of cues; first the one to name."""
     accuracy: float
     baseline: float
     low: float
-    """Lower end of the strongest prediction's gain; the ends hold for all types, parts and cues
-    together.
-    """
+    """Lower end of the largest gain; the ends hold for all types, parts and cues together."""
+    by_chance: bool = False
+    """Whether the baseline is chance, and not the commonest answer."""
+    items: int = 0
 
 
 def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     """The types and parts that leak, the largest first.
 
     A type of a part is named only where neither the type nor the part leaks by itself, and all
-    items only where no type does.
+    items only where no type does. Cues that no respondent sees are no leaks.
     """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in leak_rows(audit):
-        if row.get("leak") and row.get("low") is not None:
+        if str(row.get("cue")) not in HIDDEN_CUES and row.get("low") is not None:
             by_name.setdefault(str(row["name"]), []).append(row)
     leaks = []
     for name, rows in by_name.items():
-        rows.sort(key=lambda row: -float(row["low"]))
-        first = rows[0]
-        leaks.append(
-            LeakShown(
-                name,
-                str(first.get("type") or ""),
-                str(first.get("part") or ""),
-                tuple(dict.fromkeys(str(row.get("cue") or "words") for row in rows)),
-                float(first["accuracy"]),
-                float(first["baseline"]),
-                float(first["low"]),
-            )
-        )
+        if any(row.get("leak") and _gain_of(row) >= MIN_LEAK for row in rows):
+            leaks.append(_leak_shown(name, rows, audit.task))
     marginal_names = {leak.name for leak in leaks if not (leak.type and leak.part)}
     has_types = any(leak.type for leak in leaks)
     independent_leaks = []
@@ -330,6 +330,75 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
         if not is_implied and not (is_all_items and has_types):
             independent_leaks.append(leak)
     return tuple(independent_leaks)
+
+
+def _gain_of(row: Mapping[str, Any]) -> float:
+    """Return how much more a prediction gets right than what it is compared with."""
+    return float(row["accuracy"]) - float(row["baseline"])
+
+
+def _leak_shown(name: str, rows: list[Mapping[str, Any]], task: str) -> LeakShown:
+    """Return the leak of one type or part, by the simplest cue that gets nearly all of it right.
+
+    That there is a leak is tested; which cue is named is not, so that a cue need not be shown alone.
+    """
+    rows = sorted(rows, key=lambda row: -float(row["low"]))
+    shown = [row for row in rows if row.get("leak")]
+    best = max(float(row["accuracy"]) for row in shown)
+
+    def precedence(row: Mapping[str, Any]) -> tuple[bool, bool, int, float]:
+        cue = str(row.get("cue") or "words")
+        is_weak = float(row["accuracy"]) < best - _CUE_TOLERANCE
+        order = PLAIN_CUES.index(cue) if cue in PLAIN_CUES else len(PLAIN_CUES)
+        return is_weak, cue == "words", order, -float(row["accuracy"])
+
+    first = min(rows, key=precedence)
+    cues = dict.fromkeys(str(row.get("cue") or "words") for row in [first, *shown])
+    return LeakShown(
+        name=name,
+        type=str(first.get("type") or ""),
+        part=str(first.get("part") or ""),
+        by=tuple(cues),
+        accuracy=float(first["accuracy"]),
+        baseline=float(first["baseline"]),
+        low=max(float(row["low"]) for row in shown),
+        by_chance=compares_with_chance(next(iter(cues)), task),
+        items=int(first.get("items") or 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Guessing:
+    """What guessing without the picture gets right: where scores start from."""
+
+    share: float
+    low: float | None
+    high: float | None
+    by_type: Mapping[str, float]
+
+
+def guessing_level(audit: BenchmarkAudit) -> Guessing | None:
+    """What guessing without the picture gets right; None where it was not measured, or where the
+    leading score is no share of right answers.
+    """
+    if next(iter(audit.metrics), "") != "accuracy":
+        return None
+    for estimate in audit.all_estimates:
+        if estimate.indicator != "solvability.blind_accuracy" or estimate.value is None:
+            continue
+        share = estimate.detail.get("guess")
+        if share is None:
+            return None
+        by_type: dict[str, float] = {}
+        for row in estimate.detail.get("by_type") or ():
+            if row.get("guess") is not None:
+                by_type[str(row["type"])] = float(row["guess"])
+        interval = next((i for i in estimate.intervals if i.inference == "items"), None)
+        # what always giving the commonest answer gets right was counted
+        if interval is None or share > estimate.value:
+            return Guessing(float(share), None, None, by_type)
+        return Guessing(float(share), interval.low, interval.high, by_type)
+    return None
 
 
 def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.definitions import (
+    LeakShown,
     TypeMeasured,
     findings_counted,
     findings_in_order,
@@ -154,11 +155,13 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     yield from _size(benchmark, policy)
     yield _unscored(benchmark, policy.limits.unscored)
     yield from _findings(benchmark, policy.limits.findings)
-    if benchmark.task in ("yes_no", "choice"):
-        if policy.limits.leak < 1:
-            yield from _leaks(benchmark, policy.limits.leak)
-        if policy.limits.leak_found < 1:
-            yield from _search(benchmark, policy.limits.leak_found, policy.coverage.by_type)
+    is_closed = benchmark.task in ("yes_no", "choice")
+    # audits of older versions did not guess open answers
+    is_guessed = is_closed or (benchmark.task == "vqa" and bool(leak_rows(benchmark)))
+    if policy.limits.leak < 1 and is_guessed:
+        yield from _leaks(benchmark, policy.limits.leak)
+    if policy.limits.leak_found < 1 and is_closed:
+        yield from _search(benchmark, policy.limits.leak_found, policy.coverage.by_type)
     if policy.coverage.claimed:
         yield from _coverage(benchmark, policy.coverage)
     yield from _precision(benchmark, policy)
@@ -347,24 +350,30 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
         return
     graver = [leak for leak in leaks_shown(benchmark) if leak.low > max_gain]
     for leak in graver:
-        cue = leak.by[0] if leak.by[0] == "words" else f"the {leak.by[0]}"
-        other_cues = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
-        sentence = (
-            f"{'the words predict' if cue == 'words' else cue + ' predicts'} {leak.accuracy:.1%} of"
-            f" the right answers, the commonest answer {leak.baseline:.1%}{other_cues}: lower end"
-            f" {leak.low:.3f} of the gain (all types, parts and cues together), at most"
-            f" {max_gain:g} is asked for"
-        )
-        name = f"leak in {leak.name}"
-        yield _test(benchmark, name, False, sentence, reason, leak.low, leak_advice(leak))
+        yield _leak_test(benchmark, leak, max_gain, reason)
     if not graver:
         tested = len({row["name"] for row in rows if row.get("low") is not None})
         lows = [float(row["low"]) for row in rows if row.get("low") is not None]
         sentence = (
-            f"in none of {tested} types and parts do words, position, numbering or surface beat the"
-            f" commonest answer by more than {max_gain:g} (lower ends of the gain, all together)"
+            f"in none of {tested} types and parts does guessing without the picture beat chance by"
+            f" more than {max_gain:g} (lower ends of the gain, all together)"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
+
+
+def _leak_test(benchmark: BenchmarkAudit, leak: LeakShown, max_gain: float, reason: str) -> Test:
+    """Return the failed test of one type or part."""
+    cue = leak.by[0]
+    subject = "the words predict" if cue == "words" else f"the {cue} predicts"
+    reference = "chance" if leak.by_chance else "the commonest answer"
+    other_cues = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
+    sentence = (
+        f"{subject} {leak.accuracy:.1%} of the right answers, {reference}"
+        f" {leak.baseline:.1%}{other_cues}: lower end {leak.low:.3f} of the gain (all types, parts"
+        f" and cues together), at most {max_gain:g} is asked for"
+    )
+    name = f"leak in {leak.name}"
+    return _test(benchmark, name, False, sentence, reason, leak.low, leak_advice(leak))
 
 
 def _search(benchmark: BenchmarkAudit, max_gain: float, by_type: bool) -> Iterator[Test]:

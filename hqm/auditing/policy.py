@@ -27,6 +27,7 @@ from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.indicator import family_indicators
 from hqm.psychometrics.inference.families import too_few_respondents
+from hqm.psychometrics.items.cues import CHANCE_CUES, FREQUENT_ANSWER, OPTION_CUES, OPTION_TEXT
 from hqm.psychometrics.reliability.consistency import lengthening
 from hqm.psychometrics.reliability.score_dependability import MIN_WORDINGS
 from hqm.types import Estimate, Task
@@ -61,7 +62,7 @@ class Limits(_Section):
     findings: Literal["none", "note", "warning", "error"] = "error"
     """The gravest finding of `hqm check` (card, items, labels, pictures) that is let through."""
     leak: float = Field(default=1.0, ge=0, le=1)
-    """How far words, position, numbering or surface may beat the commonest answer in any type or
+    """How far guessing without the picture may beat chance or the commonest answer in any type or
     part: the lower end of the gain.
     """
     equal_within: float = Field(default=0.01, gt=0, lt=1)
@@ -274,10 +275,6 @@ class Advice:
     """Items, respondents or answers that the policy takes in all."""
 
 
-_POSITION_CUES = frozenset(
-    ("odd or even place", "place within the cluster", "tenth of the file", "label before")
-)
-_NUMBERING_CUES = frozenset(("odd or even number", "last digit"))
 _WORDINGS_TEXT = (
     "No number of respondents changes what a wording does: ask five wordings or more, publish their"
     " mean, and hold `parallel_forms.phi_of_forms` against the threshold"
@@ -577,10 +574,8 @@ def unmeasured_advice(family: str, indicator: str) -> Advice:
 def leak_advice(leak: LeakShown) -> Advice:
     """Say what to do about a type or part that can be answered without its pictures."""
     # what the words give away, single features of the words give away too
-    position_cues = [cue for cue in leak.by if cue in _POSITION_CUES or cue in _NUMBERING_CUES]
-    steps = dict.fromkeys(
-        _cue_step(cue) for cue in (["words", *position_cues] if "words" in leak.by else leak.by[:4])
-    )
+    cues = ["words"] if "words" in leak.by and leak.by[0] not in CHANCE_CUES else leak.by[:1]
+    steps = dict.fromkeys(_cue_step(cue) for cue in cues)
     return Advice(
         f"{'; '.join(steps)}; or take {leak.name} out, or drop the claim on it; or change the"
         " policy key `limits.leak`"
@@ -590,10 +585,11 @@ def leak_advice(leak: LeakShown) -> Advice:
 def _cue_step(cue: str) -> str:
     if cue == "words":
         return "Ask in the same words what has the other answer, until the words say nothing"
-    if cue in _POSITION_CUES:
-        return "Shuffle the items of the file with a seed that you publish"
-    if cue in _NUMBERING_CUES:
-        return "Number the items anew after shuffling them"
+    if cue in (FREQUENT_ANSWER, OPTION_TEXT):
+        return "Take items whose right answers are equally frequent"
+    if cue in OPTION_CUES:
+        feature = cue.removeprefix("option's ")
+        return f"Write wrong options with the same {feature} as right ones"
     return f"Give questions of all answers the same {cue}"
 
 

@@ -48,7 +48,6 @@ REMEDIED_FINDINGS = frozenset(
         "leakage-cue",
         "giveaway-phrase",
         "label-by-position",
-        "option-position",
         "unbalanced-labels",
         "image-missing",
         "image-broken",
@@ -124,7 +123,10 @@ def _keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
     if not keys.has_wrong_keys:
         return
     expected = keys.expected if keys.expected is not None and keys.expected >= 1 else None
-    count = len(keys.contradicted) or round(expected or 0) or keys.count
+    count = len(keys.contradicted) or max(round(expected or 0), keys.count)
+    if expected is None and keys.stands_out and not keys.contradicted:
+        # the list is longer than what tests of single keys name, and gives no number
+        count = 0
     is_certain = bool(keys.contradicted or keys.beyond_doubt)
     if has_graded_items(audit) and not keys.contradicted:
         names = [str(row["item"]) for row in audit.to_read if row.get("why") == "reversed"]
@@ -158,31 +160,19 @@ def _two_keys(audit: BenchmarkAudit) -> Iterator[Remedy]:
 
 def _leaks(audit: BenchmarkAudit) -> Iterator[Remedy]:
     leaks = leaks_shown(audit)
-    names = dict.fromkeys(leak.name for leak in leaks)
-    for row in _finding_rows(audit, "option-position"):
-        names[str(row.get("type") or row.get("part"))] = None
-    if not names:
+    if not leaks:
         return
-    remedy = Remedy(
+    gained = sum((leak.accuracy - leak.baseline) * (leak.items or audit.n_items) for leak in leaks)
+    yield Remedy(
         what="leaks",
         severity="fault",
-        count=len(names),
-        names=tuple(names),
-        by="the place of the right option",
+        count=len(leaks),
+        names=tuple(leak.name for leak in leaks),
+        cost=_share(audit, gained),
+        by=", ".join(leaks[0].by[:2]),
+        accuracy=leaks[0].accuracy,
+        baseline=leaks[0].baseline,
     )
-    if leaks:
-        gained = 0.0
-        for leak in leaks:
-            items = (audit.coverage.get(leak.type) or {}).get("items", audit.n_items)
-            gained += (leak.accuracy - leak.baseline) * items
-        remedy = replace(
-            remedy,
-            cost=_share(audit, gained),
-            by=", ".join(leaks[0].by[:2]),
-            accuracy=leaks[0].accuracy,
-            baseline=leaks[0].baseline,
-        )
-    yield remedy
 
 
 def _finding_rows(audit: BenchmarkAudit, *names: str) -> list[Mapping[str, Any]]:
@@ -277,9 +267,11 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Remedy]:
 def _findings(audit: BenchmarkAudit) -> Iterator[Remedy]:
     """Yield what else the check of the data finds; what makes no score wrong is a note."""
     graves: Mapping[str, RemedySeverity] = {"error": "fault", "warning": "doubt", "note": "note"}
+    # a place that is right too often is among the leaks where these are shown
+    remedied = REMEDIED_FINDINGS | ({"option-position"} if leaks_shown(audit) else set())
     for finding in findings_in_order(audit):
         severity = graves[severity_of(finding)]
-        if finding["name"] in REMEDIED_FINDINGS or severity == "note":
+        if finding["name"] in remedied or severity == "note":
             continue
         if severity == "doubt" and str(finding.get("code"))[:1] in "CWF":
             severity = "note"

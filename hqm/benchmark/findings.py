@@ -183,16 +183,16 @@ _ALL = (
     Code(
         "L201",
         "label-by-position",
-        "warning",
-        "The right answers strictly alternate in the file, or stand sorted: the place gives them"
-        " away.",
+        "note",
+        "The right answers strictly alternate in the file, or stand sorted: a sample from its"
+        " beginning (--limit) does not stand for it.",
     ),
     Code(
         "L202",
         "leakage-cue",
         "warning",
-        "In a type or part, position, numbering or surface predicts right answers of items held"
-        " out, beyond chance.",
+        "In a type or part, the surface of the question, its options or the frequency of an answer"
+        " predicts right answers of items held out, beyond chance.",
     ),
     Code(
         "L203",
@@ -207,11 +207,18 @@ _ALL = (
         'A question says its right answer, as in "(correct answer: yes)".',
     ),
     Code(
+        "L205",
+        "order-cue",
+        "note",
+        "In a type or part, the place in the file or the number of an item predicts right answers:"
+        " no respondent sees it, but a sample from the beginning (--limit) does not stand for it.",
+    ),
+    Code(
         "L301",
         "blind-solvable",
         "warning",
-        "In a type or part, the questions' words predict right answers better than its commonest"
-        " answer, beyond chance.",
+        "In a type or part, all that is seen beside the picture together predicts right answers"
+        " beyond chance and beyond the commonest of yes and no.",
     ),
     Code(
         "W101",
@@ -355,9 +362,11 @@ _REMEDIES = {
     ),
     "L102": "Shuffle the options of every question (with a seed that you publish).",
     "L201": "Shuffle the items of the file (with a seed that you publish).",
-    "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
+    "L202": "Give questions of all answers the same form, and wrong options the same texts, lengths"
+    " and places as right ones.",
     "L203": "Ask with the same phrase about items of the other answer too.",
     "L204": "Take the answer out of the question.",
+    "L205": "Shuffle the items of the file (with a seed that you publish), and number them anew.",
     "L301": ("Ask in the same words what has the other answer, until the words say nothing."),
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",

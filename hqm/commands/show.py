@@ -320,7 +320,7 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
         for name in ("parts", "types", "targets"):
             counts = [f"{key} {count}" for key, count in report[name].items()]
             print_lines(f"  {name}: {', '.join(counts)}" if counts else "")
-        _leaks(linted.leaks)
+        _leaks(linted.leaks, linted.task)
         _print_findings(report["findings"])
 
 
@@ -362,20 +362,23 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _leaks(strata: Sequence[Stratum]) -> None:
-    """Print how many answers the words, or the strongest cue, get right without the pictures."""
+def _leaks(strata: Sequence[Stratum], task: str) -> None:
+    """Print how many answers are guessed without the picture, and by the strongest cue alone."""
     from hqm.lint.answer_leaks import WORDS
+    from hqm.psychometrics.items.cues import compares_with_chance
 
     for stratum in strata:
         if stratum.type:
             continue
-        subject = "the words get" if stratum.cue == WORDS else f"the cue “{stratum.cue}” gets"
+        subject = "words and options get" if stratum.cue == WORDS else f"“{stratum.cue}” alone gets"
+        by_chance = compares_with_chance(stratum.cue, task)
+        reference = "chance" if by_chance else "the commonest answer"
         gain = (
             f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
         )
         print(
-            f"  the questions alone, {stratum.name}: {subject} {stratum.accuracy:.3f} right, the"
-            f" commonest answer {stratum.baseline:.3f} ({gain})"
+            f"  guessing without the picture, {stratum.name}: {subject} {stratum.accuracy:.3f}"
+            f" right, {reference} {stratum.baseline:.3f} ({gain})"
         )
 
 

@@ -24,7 +24,7 @@ from hqm.indicators.indicator import (
     need_study,
     result,
 )
-from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
+from hqm.lint.answer_leaks import LEAK_ALPHA, Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
     advantages,
     blind_solvability,
@@ -103,6 +103,9 @@ def _blind_accuracy(case: Case) -> Result:
             "items": t.items,
             "accuracy": finite(t.accuracy.value),
             "baseline": finite(t.baseline),
+            "guess": finite(t.guess),
+            "low": finite(t.accuracy.low),
+            "high": finite(t.accuracy.high),
             "q": finite(t.q),
         }
         for t in study.types
@@ -111,13 +114,14 @@ def _blind_accuracy(case: Case) -> Result:
         study.accuracy,
         inference="items",
         baseline=finite(study.baseline),
+        guess=finite(study.guess),
         gain=finite(study.gain.value),
         gain_interval=[finite(study.gain.low), finite(study.gain.high)],
         p=finite(study.p),
         by_type=rows,
         items=case.cached(_leaks).sampled,
         strata=_rows(study.strata),
-        alpha=ALPHA,
+        alpha=LEAK_ALPHA,
         leaks=[stratum.name for stratum in study.leaks],
     )
 
@@ -156,7 +160,8 @@ def _leakage_cues(case: Case) -> Result:
         giveaways=giveaways,
         constant_types=constant,
         strata=_rows(study.strata),
-        alpha=ALPHA,
+        order=_rows([stratum for stratum in case.cached(_leaks).order.strata if stratum.shown]),
+        alpha=LEAK_ALPHA,
     )
 
 
@@ -193,6 +198,11 @@ _FAMILY = (SOLVABILITY,)
 _LABELS = need(
     "labels to predict",
     lambda case: can_leak(case.first.items),
+    "there is no right answer to predict",
+)
+_CLOSED = need(
+    "labels to predict",
+    lambda case: can_leak(case.first.items) and case.first.items[0].task != "vqa",
     "there is no label to predict: the answers are open",
 )
 
@@ -266,7 +276,10 @@ indicators = (
         family=_FAMILY,
         needs=(_LABELS, need_study("items to learn from", _guesser)),
         compute=_blind_accuracy,
-        meaning="Share of labels that the question's words alone predict on items not seen.",
+        meaning=(
+            "Share of right answers that are guessed without the picture, from words, options and"
+            " the frequencies of answers, on items not seen."
+        ),
         explains=(blind_solvability,),
         better="lower",
         headline=_FAMILY,
@@ -278,8 +291,8 @@ indicators = (
         needs=(_LABELS, need_study("items to learn from", _cues)),
         compute=_leakage_cues,
         meaning=(
-            "Cues (position, id, length, article, punctuation, ...) that predict the label better"
-            " than its majority in a type or part."
+            "Cues that a respondent sees (an option's length or text, an article, punctuation, ...)"
+            " and that predict the right answer beyond chance in a type or part."
         ),
         explains=(leakage_cues,),
         better="lower",
@@ -290,7 +303,7 @@ indicators = (
         name="length_accuracy",
         unit=SHARE,
         family=_FAMILY,
-        needs=(_LABELS, need_study("texts of two labels", _lengths)),
+        needs=(_CLOSED, need_study("texts of two labels", _lengths)),
         compute=_length_accuracy,
         meaning=(
             "Share of labels that a threshold of the number of words predicts on items not seen, in"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,32 +22,47 @@ from hqm.psychometrics import (
     unshared_word_counts,
 )
 from hqm.psychometrics.inference.distributions import binomial_above
+from hqm.psychometrics.items.cues import compares_with_chance
+from hqm.psychometrics.items.guessing import Candidates, Mode, find_candidates
 from hqm.psychometrics.items.leaks import Leakage, Stratum, leaking_strata
 from hqm.psychometrics.items.solvability import LengthCue, Solvability
-from hqm.types import Form, Item, types_in
+from hqm.types import LETTERS, Form, Item, types_in
 
 MAX_SAMPLED_ITEMS = 12_000
-"""The most items that the words are tried on, drawn at random.
+"""The most items that are guessed, drawn at random.
 
-Cues are tried on all items: they depend on the order.
+Places in the file are tried on all items.
 """
+LEAK_ALPHA = 0.02
+"""The chance that any cue which respondents see is called a leak although none is."""
+MAX_ORDERED_ANSWERS = 60
+"""Different open answers up to which the order of the file is tried."""
+OTHER_TYPES = "all other types"
+"""The types together that do not leak by themselves, where others do."""
 _FOLDS = 5
 WORDS = "words"
-"""The cue of a stratum that the words were tried on."""
+"""The cue of a stratum that everything beside the picture was tried on."""
+_TASK_MODES: Mapping[str, Mode] = {"yes_no": "label", "choice": "choice", "vqa": "open"}
 
 
 @dataclass(frozen=True, slots=True)
 class Leaks:
-    """What the words and what position, numbering and surface give away, in every type and part."""
+    """What an item gives away beside its picture, and what its place and number do, in every type
+    and part.
+    """
 
     words: Solvability
+    """What words, options and the frequencies of answers give away together."""
     cues: Leakage
+    """What single cues give away that a respondent sees."""
+    order: Leakage
+    """What the order of the file and the numbers of its items give away, which none sees."""
     lengths: LengthCue
     """What counting words gives away; compared with items of no type where all others of a type
     have one label.
     """
     sampled: int
-    """How many items the words were tried on."""
+    """How many items were guessed."""
 
     @property
     def leaking(self) -> tuple[Stratum, ...]:
@@ -58,8 +73,8 @@ class Leaks:
 
 
 def can_leak(items: Sequence[Item]) -> bool:
-    """Whether there are labels to predict: questions of yes and no, and multiple choice."""
-    return bool(items) and items[0].task in ("yes_no", "choice")
+    """Whether there are answers to predict: yes or no, an option, or a short answer."""
+    return bool(items) and items[0].task in _TASK_MODES
 
 
 def leaks_in(form: Form, seed: int = 0) -> Leaks:
@@ -84,41 +99,151 @@ class _Key:
 
 @lru_cache(maxsize=8)
 def _study(key: _Key, seed: int) -> Leaks:
-    items = key.form.items
-    sample: Sequence[Item] = items
+    in_file_order = [item for item in key.form.items if item.task in _TASK_MODES]
+    # by content, so that no order of the file changes what is found
+    items = sorted(in_file_order, key=_content)
     if len(items) > MAX_SAMPLED_ITEMS:
         indices = stream(seed, "solvability.sample").choice(
             len(items), MAX_SAMPLED_ITEMS, replace=False
         )
-        sample = [items[i] for i in np.sort(indices)]
-    words = blind_solvability(
-        [item.prompt for item in sample],
-        [str(item.target) for item in sample],
-        rng=stream(seed, "solvability"),
-        clusters=clusters_of(sample),
-        types=[item.type for item in sample],
-        parts=[item.part for item in sample],
+        items = [items[i] for i in np.sort(indices)]
+    words, cues = _search(items, seed)
+    others = _unleaking_types(items, (*words.strata, *cues.strata))
+    if others:
+        words_of_others, cues_of_others = _search(others, seed)
+        words = replace(words, strata=(*words.strata, *_joint_leaks(words_of_others.strata)))
+        cues = replace(cues, strata=(*cues.strata, *_joint_leaks(cues_of_others.strata)))
+    order = _search_order(in_file_order, seed)
+    others = _unleaking_types(in_file_order, order.strata)
+    if others:
+        joint = _joint_leaks(_search_order(others, seed).strata)
+        order = replace(order, strata=(*order.strata, *joint))
+    lengths = length_cue(
+        unshared_word_counts([item.prompt for item in items]),
+        [_answer(item) for item in items],
+        rng=stream(seed, "solvability.length"),
+        clusters=_pictures(items),
+        types=[item.type for item in items],
+        parts=[item.part for item in items],
         folds=_FOLDS,
     )
+    return Leaks(words, cues, order, lengths, len(items))
+
+
+def _content(item: Item) -> tuple[str, ...]:
+    return (
+        item.cluster or item.image or "",
+        item.prompt,
+        "\n".join(item.options),
+        _answer(item),
+        item.type or "",
+        item.part,
+    )
+
+
+def _answer(item: Item) -> str:
+    """The right answer; where several things have to be named, all of them."""
+    if isinstance(item.target, (list, tuple)):
+        return ", ".join(sorted(map(str, item.target)))
+    return str(item.target)
+
+
+def _pictures(items: Sequence[Item]) -> list[str]:
+    """What each item shares with others: its picture, or else what it says.
+
+    An id may be the number of a row, by which the order of the file would decide.
+    """
+    return [item.cluster or item.image or "\n".join(_content(item)) for item in items]
+
+
+def answers_of(items: Sequence[Item]) -> Candidates:
+    """The answers between which a guesser of each item chooses."""
+    answers: list[str] = []
+    options: list[Sequence[str]] = []
+    for item in items:
+        answer = _answer(item)
+        offered: Sequence[str] = item.options
+        if item.task == "yes_no":
+            offered = ("no", "yes")
+        elif item.task == "choice":
+            place = LETTERS.find(answer) if len(answer) == 1 else -1
+            answer = offered[place] if 0 <= place < len(offered) else answer
+        elif isinstance(item.target, str) and (rivals := item.meta.get("rivals")):
+            offered = sorted({answer, *map(str, rivals)})
+        answers.append(answer)
+        options.append(offered)
+    return find_candidates(
+        answers,
+        [_TASK_MODES[item.task] for item in items],
+        options,
+        [item.prompt for item in items],
+        [item.type for item in items],
+    )
+
+
+def _search(items: Sequence[Item], seed: int) -> tuple[Solvability, Leakage]:
+    """Return what all that respondents see gives away, and single cues of it."""
+    questions = [item.prompt for item in items]
+    answers = [_answer(item) for item in items]
+    clusters = _pictures(items)
+    types = [item.type for item in items]
+    parts = [item.part for item in items]
+    candidates = answers_of(items)
+    words = blind_solvability(
+        questions,
+        answers,
+        rng=stream(seed, "solvability"),
+        clusters=clusters,
+        types=types,
+        parts=parts,
+        folds=_FOLDS,
+        alpha=LEAK_ALPHA,
+        candidates=candidates,
+    )
     cues = leakage_cues(
-        [str(item.target) for item in items],
+        answers,
         rng=stream(seed, "leakage"),
-        questions=[item.prompt for item in items],
+        questions=questions,
+        clusters=clusters,
+        types=types,
+        parts=parts,
+        alpha=LEAK_ALPHA,
+        candidates=candidates,
+        in_file_order=False,
+    )
+    return words, cues
+
+
+def _search_order(items: Sequence[Item], seed: int) -> Leakage:
+    """Return what places and numbers give away, of items with few different answers."""
+    answers = [_answer(item) for item in items]
+    if len(set(answers)) > MAX_ORDERED_ANSWERS:
+        reason = f"the items have more than {MAX_ORDERED_ANSWERS} different answers"
+        return Leakage((), (), (), status="not_applicable", reason=reason)
+    return leakage_cues(
+        answers,
+        rng=stream(seed, "leakage.order"),
         ids=[item.id for item in items],
         clusters=clusters_of(items),
         types=[item.type for item in items],
         parts=[item.part for item in items],
+        alpha=LEAK_ALPHA,
     )
-    lengths = length_cue(
-        unshared_word_counts([item.prompt for item in items]),
-        [str(item.target) for item in items],
-        rng=stream(seed, "solvability.length"),
-        clusters=clusters_of(items),
-        types=[item.type for item in items],
-        parts=[item.part for item in items],
-        folds=_FOLDS,
-    )
-    return Leaks(words, cues, lengths, len(sample))
+
+
+def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[Item]:
+    """Return the items of the types that do not leak by themselves, where there are several and
+    others do: what all of them share may be hidden beneath.
+    """
+    leaking = {s.type for s in strata if s.shown and s.type and not s.part}
+    others = [item for item in items if (item.type or "untyped") not in leaking]
+    several = len({item.type for item in others}) > 1
+    return others if leaking and several else []
+
+
+def _joint_leaks(strata: Iterable[Stratum]) -> list[Stratum]:
+    """Return the leaks of all items together under the name of the remaining types."""
+    return [replace(s, type=OTHER_TYPES) for s in strata if s.shown and not s.type and not s.part]
 
 
 def clusters_of(items: Sequence[Item]) -> list[str]:
@@ -141,23 +266,86 @@ def check_leaks(form: Form) -> Iterable[Finding]:
     """Cues, phrases and words that predict the right answers, with the types and parts in which
     they do.
 
-    Only yes/no questions and multiple choice are checked, from 20 items on 5 pictures; fewer prove
+    Only questions with a right answer are checked, from 20 items on 5 pictures; fewer prove
     nothing.
     """
     if not can_leak(form.items):
         return
     leaks = leaks_in(form)
-    cues = leaking_strata(leaks.cues.strata)
-    if cues:
-        first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
-        subject = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
+    task = form.items[0].task
+    yield from _cue_findings(leaks, task)
+    yield from _length_findings(leaks)
+    yield from _order_findings(leaks)
+    yield from _phrase_findings(leaks)
+    if leaks.words.leaks:
+        first = leaks.words.leaks[0]
         yield Finding(
-            "leakage-cue",
+            "blind-solvable",
             sentence=(
-                f"{subject} the right answers of unseen items in {_stratum_names(cues)}; the"
-                " strongest,"
-                f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
-                f" answer gets {first.baseline:.3f}"
+                "guessing without the picture, from words, options and the frequencies of answers,"
+                f" gets {first.accuracy:.3f} right in {first.name}, where"
+                f" {_baseline(first, task)}; a language model will do better"
+                f"{_elsewhere(leaks.words.leaks)}"
+            ),
+            count=sum(s.items for s in _disjoint_strata(leaks.words.leaks)),
+            examples=tuple(
+                f"{s.name}: {s.accuracy:.3f} of {s.items} items, where {_baseline(s, task)}, gain"
+                f" at least {s.low:.3f}"
+                for s in leaks.words.leaks[:_MAX_EXAMPLES]
+            ),
+            rows=tuple(_leak_row(s) for s in leaks.words.leaks),
+        )
+
+
+def _baseline(stratum: Stratum, task: str) -> str:
+    """What a prediction is compared with, in words."""
+    if compares_with_chance(stratum.cue, task):
+        return f"chance is {stratum.baseline:.3f}"
+    return f"the commonest answer gets {stratum.baseline:.3f}"
+
+
+def _elsewhere(strata: Sequence[Stratum]) -> str:
+    """Where else, after the first."""
+    others = [stratum for stratum in strata if stratum.name != strata[0].name]
+    return f"; also in {_stratum_names(others)}" if others else ""
+
+
+def _cue_findings(leaks: Leaks, task: str) -> Iterable[Finding]:
+    """The single cues that respondents see."""
+    cues = leaking_strata(leaks.cues.strata)
+    if not cues:
+        return
+    first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
+    subject = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
+    yield Finding(
+        "leakage-cue",
+        sentence=(
+            f"{subject} the right answers of unseen items in {_stratum_names(cues)}; the"
+            f" strongest, {first.cue} in {first.name}, gets {first.accuracy:.3f} right where"
+            f" {_baseline(first, task)}"
+        ),
+        count=sum(s.items for s in _disjoint_strata(cues)),
+        examples=tuple(
+            f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
+            for s in cues[:_MAX_EXAMPLES]
+        ),
+        rows=tuple(_leak_row(s) for s in cues),
+    )
+
+
+def _order_findings(leaks: Leaks) -> Iterable[Finding]:
+    """Places and numbers: no respondent sees them, but a sample from the file's beginning does not
+    stand for the file.
+    """
+    cues = leaking_strata(leaks.order.strata)
+    if cues:
+        first = cues[0]
+        yield Finding(
+            "order-cue",
+            sentence=(
+                f"{first.cue} predicts the right answers in {first.name} ({first.accuracy:.3f}"
+                " right), which no respondent sees that is asked item by item; the first items of"
+                " the file (--limit) are no fair sample"
             ),
             count=sum(s.items for s in _disjoint_strata(cues)),
             examples=tuple(
@@ -166,7 +354,10 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             ),
             rows=tuple(_leak_row(s) for s in cues),
         )
-    yield from _length_findings(leaks)
+
+
+def _phrase_findings(leaks: Leaks) -> Iterable[Finding]:
+    """Words and beginnings that go with one answer."""
     giveaways = leaks.cues.giveaways
     if giveaways:
         n = len(giveaways)
@@ -192,25 +383,6 @@ def check_leaks(form: Form) -> Iterable[Finding]:
                 }
                 for g in giveaways
             ),
-        )
-    if leaks.words.leaks:
-        first = leaks.words.leaks[0]
-        yield Finding(
-            "blind-solvable",
-            sentence=(
-                "the questions' words alone predict the right answers of unseen items in"
-                f" {_stratum_names(leaks.words.leaks)}; in {first.name} they get"
-                f" {first.accuracy:.3f}"
-                f" right where the commonest answer gets {first.baseline:.3f}, and a language model"
-                " will do better"
-            ),
-            count=sum(s.items for s in _disjoint_strata(leaks.words.leaks)),
-            examples=tuple(
-                f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
-                f" gain at least {s.low:.3f}"
-                for s in leaks.words.leaks[:_MAX_EXAMPLES]
-            ),
-            rows=tuple(_leak_row(s) for s in leaks.words.leaks),
         )
 
 

@@ -33,7 +33,7 @@ REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
         "{leak}",
         "all leaks",
         "blind",
-        "Balance the wordings, shuffle items and options, and number them anew.",
+        "Balance right answers over wordings, texts, lengths and places of options.",
     ),
     "pictures": (
         "{pictures} broken or missing",

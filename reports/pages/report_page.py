@@ -57,7 +57,12 @@ from hqm.reports.pages.sentences import (
 )
 from hqm.reports.tables import table as tables
 from hqm.reports.tables.item_tables import reading_list
-from hqm.reports.tables.score_tables import count_separated_pairs, names_in_order, orders
+from hqm.reports.tables.score_tables import (
+    count_separated_pairs,
+    guessing_sentence,
+    names_in_order,
+    orders,
+)
 from hqm.reports.tables.side_tables import remarks, stop_note
 from hqm.reports.tables.table import (
     Text,
@@ -71,7 +76,7 @@ from hqm.reports.tables.table import (
 from hqm.reports.tables.type_tables import STANDING_LABELS, types_title
 
 from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, __version__
-from hqm.auditing.definitions import leaks_shown, scored_answers, types_measured
+from hqm.auditing.definitions import guessing_level, leaks_shown, scored_answers, types_measured
 from hqm.auditing.seven_questions import find_remedies
 
 if TYPE_CHECKING:
@@ -184,6 +189,7 @@ def _page(
             "narrow": board_figure(audit, policy, narrow=True),
         },
         "board_title": board_title(audit, policy),
+        "guessing": guessing_sentence(audit),
         "margin": lead_margin(audit, policy),
         "slopes": len(orders(audit)) > 1,
         "remedies": remedies[:_MAX_LINES],
@@ -282,11 +288,18 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | 
         values += [score for score in respondent.by_type.values() if score is not None]
     low = min(values, default=0.0)
     high = max(values, default=1.0)
+    guessing = guessing_level(audit)
+    if guessing is not None:
+        low = min(low, *guessing.by_type.values())
+        high = max(high, *guessing.by_type.values())
     ordered = names_in_order(audit, audit.reference)
     rows = []
     for name in ordered[:_MAX_ROWS]:
         cells = [_cell(scores[name].get(kind), low, high, share) for kind in displayed]
         rows.append({"name": short_name(name), "cells": cells})
+    if guessing is not None and share:
+        cells = [_cell(guessing.by_type.get(kind), low, high, share) for kind in displayed]
+        rows.append({"name": "Guessing, no picture", "cells": cells})
     cut_notes = []
     if len(names) > len(displayed):
         cut_notes.append(f"{len(names) - len(displayed)} further types")

@@ -78,6 +78,7 @@ from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
 from hqm.imports.human_labels import by_people
+from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.variance.error_budget import change_band
 from hqm.signature import short_signature
 
@@ -363,7 +364,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
         "first_two": join_names(remedy.names[:2]),
         "of_groups": pluralise(len(remedy.names), "item"),
         "leaks": verb_form(count, "A leak", "Leaks"),
-        "leak": _leak_sentence(remedy),
+        "leak": _leak_sentence(audit, remedy),
         "named": join_names([*remedy.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
         "pictures": pluralise_in_words(count, "picture"),
         "counted_pictures": pluralise(count, "picture"),
@@ -385,14 +386,17 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     )
 
 
-def _leak_sentence(remedy: Remedy) -> str:
-    """What gives answers away, and how many it gives away alone where that was measured."""
+def _leak_sentence(audit: BenchmarkAudit, remedy: Remedy) -> str:
+    """The cue that gives answers away, and how many it gives away alone."""
     if remedy.accuracy is None:
         return f"{capital(remedy.by)} gives the answers away."
-    first = next((feature for feature in remedy.by.split(", ") if feature != "words"), "words")
-    subject = capital(first) if first.startswith("the ") else f"The {first}"
+    cue = remedy.by.partition(", ")[0]
+    subject = "Words and options" if cue == "words" else f"The {cue.removeprefix('the ')}"
     accuracy = f"{percent(remedy.accuracy)} right in {remedy.names[0]}"
-    return f"{subject} alone: {accuracy}; the most frequent answer has {percent(remedy.baseline)}."
+    reference = "the most frequent answer has"
+    if compares_with_chance(cue, audit.task):
+        reference = "chance is"
+    return f"{subject} alone: {accuracy}; {reference} {percent(remedy.baseline)}."
 
 
 def _type_note(audit: BenchmarkAudit) -> str:

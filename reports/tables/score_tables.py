@@ -37,7 +37,7 @@ from hqm.reports.tables.table import (
 from hqm import BenchmarkAudit, Cell, ErrorBudget, Estimate
 from hqm.auditing.audit import RespondentScores
 from hqm.auditing.budget import BudgetRow
-from hqm.auditing.definitions import answered_in_part, who_labelled
+from hqm.auditing.definitions import answered_in_part, guessing_level, who_labelled
 from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import advice_on_cut
 from hqm.types import STATES
@@ -256,11 +256,27 @@ def _leaderboard_notes(audit: BenchmarkAudit, *, has_sets: bool) -> Iterator[str
         yield (
             "Which respondents differ was not measured: this audit holds no comparison of pairs."
         )
+    if sentence := guessing_sentence(audit):
+        yield sentence
     if any(row.printed for row in audit.respondents):
         yield (
             "Scores are rounded as the release prints them; intervals and all statistics come from"
             " unrounded scores."
         )
+
+
+def guessing_sentence(audit: BenchmarkAudit) -> str:
+    """Where scores start from; empty where it was not measured."""
+    guessing = guessing_level(audit)
+    if guessing is None:
+        return ""
+    interval = ""
+    if guessing.low is not None and guessing.high is not None:
+        interval = f" [{percent(guessing.low)}, {percent(guessing.high)}]"
+    return (
+        f"Guessing without the picture reaches {percent(guessing.share)}{interval}, from words,"
+        " options and the frequencies of answers: scores start from there."
+    )
 
 
 def position_text(position_range: Any) -> str:

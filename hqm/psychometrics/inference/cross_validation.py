@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -30,13 +30,20 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def factorize(values: Sequence[Hashable]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Values as numbers in the order of first appearance.
+def factorize(
+    values: Sequence[Hashable], *, ordered: bool = False
+) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Values as numbers in the order of first appearance, or of their texts (`ordered`).
 
     >>> factorize(["b", "a", "b"])
     (array([0, 1, 0]), ('b', 'a'))
+    >>> factorize(["b", "a", "b"], ordered=True)
+    (array([1, 0, 1]), ('a', 'b'))
     """
-    position = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    distinct = list(dict.fromkeys(values))
+    if ordered:
+        distinct.sort(key=str)
+    position = {value: i for i, value in enumerate(distinct)}
     return np.array([position[value] for value in values], dtype=np.int64), tuple(position)
 
 
@@ -162,32 +169,14 @@ class Questions:
         number[self.owner[matches]] = self.word[matches]
         return number
 
-    def features(self) -> tuple[IntArray, IntArray, int]:
-        """Pairs of item and feature number, each feature once an item, in the order of the
-        features' texts; how many features there are.
-
-        A feature is a word, two words beside each other, or a run of 3 or 4 letters and blanks.
+    def word_features(self) -> tuple[tuple[IntArray, IntArray, list[str]], ...]:
+        """Words, and pairs of words beside each other: for each, (entries,) texts in their order
+        and numbers, and the names of the numbers.
         """
-        texts = len(self.distinct)
-        if not texts:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0
-        kinds = (self._single(), self._pairs(), *self._runs())
-        feature_names: set[str] = set()
-        for *_, names in kinds:
-            feature_names.update(names)
-        position = {name: i for i, name in enumerate(sorted(feature_names))}
-        codes = []
-        for owner, number, names in kinds:
-            index = np.array([position[name] for name in names], dtype=np.int64)
-            codes.append(owner * len(position) + index[number])
-        # once each: a word may occur twice, and a run of letters may be written like a word
-        owner, feature = np.divmod(unique_codes(np.concatenate(codes)), len(position))
-        starts = np.searchsorted(owner, np.arange(texts + 1))
-        entry, item = gather_rows(starts, self.text)
-        return item, feature[entry], len(position)
+        return self._single(), self._pairs()
 
     def _single(self) -> tuple[IntArray, IntArray, list[str]]:
-        return self.owner, self.word, [f"w {word}" for word in self.vocabulary]
+        return self.owner, self.word, list(self.vocabulary)
 
     def _pairs(self) -> tuple[IntArray, IntArray, list[str]]:
         pair_starts = np.flatnonzero(self.owner[1:] == self.owner[:-1])
@@ -199,38 +188,8 @@ class Questions:
         names = []
         for pair in code.tolist():
             first, second = divmod(pair, len(vocabulary))
-            names.append(f"w {vocabulary[first]} {vocabulary[second]}")
+            names.append(f"{vocabulary[first]} {vocabulary[second]}")
         return self.owner[pair_starts], number, names
-
-    def _runs(self) -> list[tuple[IntArray, IntArray, list[str]]]:
-        """The runs of 3 letters and those of 4, in the words joined by single blanks."""
-        starts = self.starts.tolist()
-        all_words = [self.vocabulary[number] for number in self.word.tolist()]
-        padded = [f" {' '.join(all_words[begin:end])} " for begin, end in pairwise(starts)]
-        joined_text = "".join(padded)
-        letters = np.frombuffer(
-            joined_text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32
-        ).astype(np.int64)
-        owner = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
-        letter, count = compact_codes(letters)
-        pair, pairs = compact_codes(letter[:-1] * count + letter[1:])
-        runs = []
-        for length, code, n_codes in (
-            (3, pair[:-1] * count + letter[2:], pairs * count),
-            (4, pair[:-2] * pairs + pair[2:], pairs * pairs),
-        ):
-            begin = np.flatnonzero(owner[: len(code)] == owner[length - 1 :])
-            number, size = compact_codes(code[begin], n_codes)
-            run_starts = np.empty(size, dtype=np.int64)
-            run_starts[number] = begin
-            runs.append(
-                (
-                    owner[begin],
-                    number,
-                    [joined_text[start : start + length] for start in run_starts.tolist()],
-                )
-            )
-        return runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,7 +232,8 @@ def split_folds(
     rng: np.random.Generator,
     folds: int = 10,
 ) -> LabelledItems:
-    """Assign whole clusters to folds at random.
+    """Assign whole clusters to folds at random; where clusters are given, the order of the items
+    changes nothing.
 
     Raises
     ------
@@ -286,7 +246,9 @@ def split_folds(
     if folds < 2:
         raise ValueError(f"a cross-validation needs 2 folds, got {folds}")
     label, names = factorize(labels)
-    cluster, groups = factorize(clusters if clusters is not None else list(range(len(labels))))
+    cluster, groups = factorize(
+        clusters if clusters is not None else list(range(len(labels))), ordered=clusters is not None
+    )
     kind, kinds = factorize(types if types is not None else ["all"] * len(labels))
     folds = min(folds, len(groups))
     fold = rng.permutation(np.arange(len(groups)) % folds)[cluster]

@@ -5,8 +5,6 @@ that beat the commonest label.
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +16,6 @@ from hqm.psychometrics.inference.cross_validation import (
     Questions,
     clustered_gain,
     count_table,
-    factorize,
     forward_predictor,
     gather_rows,
     majority_hits,
@@ -28,6 +25,14 @@ from hqm.psychometrics.inference.cross_validation import (
 )
 from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.psychometrics.inference.significance import benjamini_hochberg
+from hqm.psychometrics.items.cues import (
+    ANSWER_CUES,
+    OPTION_CUES,
+    Levels,
+    position_levels,
+    surface_levels,
+)
+from hqm.psychometrics.items.guessing import Candidates, Mode, level_predictor
 from hqm.psychometrics.result import (
     Array,
     BoolArray,
@@ -156,6 +161,9 @@ def evaluate_strata(
     cue: str,
     tests: int,
     alpha: float = ALPHA,
+    reference: Array | None = None,
+    margin: Array | None = None,
+    orders: int = ORDERS,
 ) -> tuple[Stratum, ...]:
     """Hold a prediction against the commonest label in every stratum of a view.
 
@@ -171,17 +179,21 @@ def evaluate_strata(
     - `predict`: Hits of each item, learnt from the blocks before its own.
     - `tests`: How many strata and cues are looked at together (Bonferroni), twice: as many chances
       of error are kept for the other search (`SEARCHES`).
+    - `reference`: What each item is worth without the prediction, by default a hit of the commonest
+      label of its type; elsewhere its chance.
+    - `margin`: By how much a prediction may exceed it before that is shown to be a leak.
     """
     # Bonferroni over strata and cues, and over the two searches
     tests *= SEARCHES
-    base = majority_hits(view.items)
+    base = majority_hits(view.items) if reference is None else reference
+    granted = np.zeros(len(base)) if margin is None else margin
     count = int(view.items.cluster.max()) + 1
-    blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(ORDERS)]
+    blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(orders)]
     hits = [predict(block) for block in blocks]
     predicted = [block > 0 for block in blocks]
     strata = [
         _evaluate_stratum(
-            kind, part_name, cue, member, view.items, base, hits, predicted, tests, alpha
+            (kind, part_name, cue), member, view.items, base, granted, hits, predicted, tests, alpha
         )
         for kind, part_name, member in view.strata
     ]
@@ -189,12 +201,11 @@ def evaluate_strata(
 
 
 def _evaluate_stratum(
-    kind: str,
-    part_name: str,
-    cue: str,
+    names: tuple[str, str, str],
     member: BoolArray,
     items: LabelledItems,
     base: Array,
+    granted: Array,
     hits: list[Array],
     predicted: list[BoolArray],
     tests: int,
@@ -202,40 +213,26 @@ def _evaluate_stratum(
 ) -> Stratum:
     n = int(member.sum())
     clusters = int(np.count_nonzero(np.bincount(items.cluster[member])))
-    nan = math.nan
-    if reason := untestable_reason(items, member):
+    if reason := untestable_reason(items, member, base):
         status: Status = "not_informative" if "one label" in reason else "insufficient"
-        return Stratum(
-            kind,
-            part_name,
-            cue,
-            n,
-            clusters,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            nan,
-            False,
-            nan,
-            status,
-            reason,
-        )
+        nan = math.nan
+        unknown = nan, nan, nan, nan, nan, nan
+        return Stratum(*names, n, clusters, *unknown, False, nan, status, reason)
     rows = [
-        _gain(member & was_predicted, items.cluster, item_hits, base)
+        _gain(member & was_predicted, items.cluster, item_hits, base, granted)
         for item_hits, was_predicted in zip(hits, predicted, strict=True)
     ]
-    accuracy, baseline, gain, standard_error, t, mean_square = np.mean(rows, axis=0)
+    accuracy, baseline, gain, standard_error, t, mean_square, grant = np.mean(rows, axis=0)
     # 2^-C is what a sign test of C clusters would give at best
     p = min(1.0, tests * max(float(stdtr(clusters - 1, -t)), 2.0**-clusters))
     critical_value = -float(stdtrit(clusters - 1, alpha / tests))
     # the error that belongs to the mean t, so that the ends and p agree
-    standard_error = gain / t if gain * t > 0 else standard_error
+    excess = gain - grant
+    standard_error = excess / t if excess * t > 0 else standard_error
     significant = p < alpha
     low = gain - critical_value * standard_error
     high = gain + critical_value * standard_error
-    low = low if significant else min(low, 0.0)
+    low = low if significant else min(low, grant)
     # a prediction that never leaves the commonest label has no spread of its own to judge by
     typical_error = math.sqrt(max(mean_square, 1 - baseline) / (n * (1 - 1 / BLOCKS)))
     # the commonest label of these very items beats that of others by .8 standard errors where
@@ -248,12 +245,11 @@ def _evaluate_stratum(
         learning_loss
         * (critical_value + normal_quantile(2 * POWER - 1))
         * max(typical_error, standard_error)
-        + baseline_advantage,
+        + baseline_advantage
+        + grant,
     )
     return Stratum(
-        kind,
-        part_name,
-        cue,
+        *names,
         n,
         clusters,
         float(accuracy),
@@ -267,10 +263,14 @@ def _evaluate_stratum(
     )
 
 
-def _gain(selected: BoolArray, cluster: IntArray, hits: Array, base: Array) -> tuple[float, ...]:
-    """Accuracy, baseline, gain, its standard error, t, and the mean squared gain of an item."""
+def _gain(
+    selected: BoolArray, cluster: IntArray, hits: Array, base: Array, granted: Array
+) -> tuple[float, ...]:
+    """Accuracy, baseline, gain, its standard error, t of what it exceeds the margin by, the mean
+    squared gain of an item, and the mean margin.
+    """
     difference = hits[selected] - base[selected]
-    value, standard_error = clustered_gain(difference, cluster[selected])
+    value, standard_error = clustered_gain(difference - granted[selected], cluster[selected])
     t = (
         value / standard_error
         if standard_error > 0
@@ -281,10 +281,11 @@ def _gain(selected: BoolArray, cluster: IntArray, hits: Array, base: Array) -> t
     return (
         float(hits[selected].mean()),
         float(base[selected].mean()),
-        value,
+        float(difference.mean()),
         standard_error,
         t,
         float((difference**2).mean()),
+        float(granted[selected].mean()),
     )
 
 
@@ -312,20 +313,24 @@ def sample_size_problem(items: LabelledItems, members: BoolArray | slice = slice
     )
 
 
-def untestable_reason(items: LabelledItems, members: BoolArray) -> str:
+def untestable_reason(
+    items: LabelledItems, members: BoolArray, reference: Array | None = None
+) -> str:
     """Return why a leak cannot be tested among these items; empty where it can."""
     if reason := sample_size_problem(items, members):
         return reason
+    if reference is not None and float(reference[members].min()) < 1:
+        return ""
     pairs = items.table(members) > 0
     if pairs.sum() == pairs.any(axis=1).sum():
         return "every type in it has one label only: there is nothing left to give away"
     return ""
 
 
-def count_tests(all_views: Sequence[View]) -> int:
+def count_tests(all_views: Sequence[View], reference: Array | None = None) -> int:
     """Return the number of strata that can be tested."""
     return sum(
-        not untestable_reason(view.items, member)
+        not untestable_reason(view.items, member, reference)
         for view in all_views
         for _, _, member in view.strata
     )
@@ -408,11 +413,14 @@ def leakage_cues(
     types: Sequence[str | None] | None = None,
     parts: Sequence[str] | None = None,
     alpha: float = ALPHA,
+    candidates: Candidates | None = None,
+    in_file_order: bool = True,
 ) -> Leakage:
-    """Test whether position, numbering or the surface of a question predicts its label.
+    """Test whether position, numbering, the surface of a question or its options predict its label.
 
-    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy
-    or a shortcut in the wording can use it, and a score then says nothing about pictures. Each cue
+    What a respondent sees of an item (its wording, its options) lets a score say nothing about
+    pictures. It does not see places and numbers (`HIDDEN_CUES`): these matter where a sample is
+    taken from the beginning of the file, and to a model that was trained on it. Each cue
     predicts the commonest label at its level within the type, learnt from other clusters; over all
     items, what the level says in any type is added to what the type says (naive Bayes), so that a
     file sorted by its labels is seen however many types it has. The baseline knows the type and the
@@ -434,6 +442,11 @@ def leakage_cues(
         The strata; places are counted in each part where there are several.
     alpha : float, default ALPHA
         The chance that anything is called a leak although nothing is; the cues use half.
+    candidates : Candidates, optional
+        The answers of each item (`find_candidates`), whose texts are then cues too: they are
+        compared with chance. Open answers are predicted among them.
+    in_file_order : bool, default True
+        Whether the order of the items is that of the file, and places are cues.
 
     Returns
     -------
@@ -452,7 +465,9 @@ def leakage_cues(
     Position: odd or even place, place within the cluster, tenth of the file, the label before.
     Numbering: odd or even number, last digit, letters and tenth of the number. Surface: first word,
     first two and three words, last word, articles, punctuation, number of words, length, digits and
-    number words, negation, capital letter, spare spaces.
+    number words, negation, capital letter, spare spaces. Options: text, length, number of words,
+    place, words shared with the question or the other options, size as a number, punctuation and
+    capitals. Open answers: the most frequent one, and one that the question names.
 
     Examples
     --------
@@ -481,21 +496,25 @@ def leakage_cues(
 
     if reason := sample_size_problem(items):
         return empty_leakage("insufficient", reason)
-    if len(constant) == len(items.kinds):
+    chance = candidates.chance.min() if candidates is not None and not candidates.is_shared else 1.0
+    if len(constant) == len(items.kinds) and chance == 1:
         return empty_leakage(
             "not_informative", "every type has one label only: the type alone gives it"
         )
     question_texts = Questions.parse(questions) if questions is not None else None
-    surface = _surface_levels(question_texts, ids)
-    levels = _position_levels(labels, items) | surface
-    all_views = views(items, parts)
-    view_levels = (
-        levels,
-        *(_position_levels(labels, view.items, parts) | surface for view in all_views[1:]),
-    )
-    strata = _strata(list(zip(all_views, view_levels, strict=True)), rng, alpha)
+    surface = surface_levels(question_texts, ids)
+    trials: list[Trial] = []
+    for number, view in enumerate(views(items, parts)):
+        levels = dict(surface)
+        if in_file_order:
+            levels |= position_levels(labels, view.items, parts if number else None)
+        trials += _label_trials(view, levels, candidates)
+        if candidates is not None:
+            trials += _answer_trials(view, levels, candidates)
+    strata = _evaluate_trials(trials, rng, alpha)
+    levels_by_cue = {trial.cue: trial.levels for trial in trials}
     clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
-    cues = [Cue(name, stratum, levels[name][1]) for name, stratum in clearest.items()]
+    cues = [Cue(name, stratum, levels_by_cue[name]) for name, stratum in clearest.items()]
     cues.sort(key=lambda cue: _clearness(cue.strongest))
     phrases = _giveaways(question_texts, items, table) if question_texts is not None else ()
     return Leakage(tuple(cues), phrases, constant, strata)
@@ -505,138 +524,109 @@ def _clearness(stratum: Stratum) -> tuple[bool, float, float]:
     return not stratum.shown, stratum.p, -stratum.gain
 
 
-_Levels = dict[str, tuple[IntArray, int]]
-"""Cue -> each item's level as a number, and how many levels there are."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A prediction by one cue, and what it is held against in some strata."""
+
+    view: View
+    predict: Predict
+    cue: str
+    levels: int
+    reference: Array | None = None
+    margin: Array | None = None
 
 
-def _strata(
-    views_with_levels: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float
+def _evaluate_trials(
+    trials: Sequence[Trial], rng: np.random.Generator, alpha: float
 ) -> tuple[Stratum, ...]:
     """Evaluate every cue in every stratum."""
-    candidates = [
-        (
-            view,
-            count_tests([view]),
-            [(name, number) for name, (number, distinct) in levels.items() if distinct > 1],
-        )
-        for view, levels in views_with_levels
-    ]
-    tests = sum(tests * len(cues) for _, tests, cues in candidates)
+    tests = sum(count_tests([trial.view], trial.reference) for trial in trials)
     return tuple(
         stratum
-        for view, _, cues in candidates
-        for name, level in cues
-        for stratum_view, predict in _predictors(view, level)
+        for trial in trials
         for stratum in evaluate_strata(
-            stratum_view, predict, rng, cue=name, tests=tests, alpha=alpha
+            trial.view,
+            trial.predict,
+            rng,
+            cue=trial.cue,
+            tests=tests,
+            alpha=alpha,
+            reference=trial.reference,
+            margin=trial.margin,
         )
     )
+
+
+def _restrict(view: View, mask: BoolArray) -> View:
+    """Return the view of some items only; strata that have none of them are left out."""
+    if mask.all():
+        return view
+    strata = [(kind, part, member & mask) for kind, part, member in view.strata]
+    return View(view.items, tuple(stratum for stratum in strata if stratum[-1].any()))
+
+
+def _label_trials(view: View, levels: Levels, candidates: Candidates | None) -> Iterator[Trial]:
+    """Yield predictions of a label by single cues of the question or the file.
+
+    The letter of a right option has nothing to do with the question; where it does, all words
+    together show it.
+    """
+    if candidates is not None:
+        view = _restrict(view, candidates.has_mode("label"))
+    if not view.strata:
+        return
+    for name, (level, distinct) in levels.items():
+        if distinct > 1:
+            for stratum_view, predict in _predictors(view, level):
+                yield Trial(stratum_view, predict, name, distinct)
+
+
+def _answer_trials(view: View, levels: Levels, candidates: Candidates) -> Iterator[Trial]:
+    """Yield predictions among each item's own answers, by cues of the answers, and of open answers
+    by cues of the question too.
+    """
+    commonest = np.maximum(candidates.chance, majority_hits(view.items))
+    groups: list[tuple[Mode, Levels, Array]] = [
+        ("choice", {name: candidates.levels[name] for name in OPTION_CUES}, candidates.chance),
+        ("open", {name: candidates.levels[name] for name in ANSWER_CUES}, candidates.chance),
+        # a word of an open question must tell more than which answer is the most frequent
+        ("open", _cross_with_answers(levels, candidates), commonest),
+    ]
+    for mode, row_levels, reference in groups:
+        restricted = _restrict(view, candidates.has_mode(mode))
+        all_items, single_types = _split_view(restricted)
+        for name, (level, distinct) in row_levels.items():
+            for subview, kind in ((all_items, None), (single_types, view.items.kind)):
+                if distinct and subview.strata:
+                    predict = level_predictor(candidates, level, kind)
+                    yield Trial(subview, predict, name, distinct, reference, candidates.margin)
+
+
+def _cross_with_answers(levels: Levels, candidates: Candidates) -> Levels:
+    """Return levels of questions, each with each answer."""
+    if not candidates.has_mode("open").any():
+        return {}
+    n_roles = int(candidates.role.max(initial=0)) + 1
+    crossed: Levels = {}
+    for name, (level, distinct) in levels.items():
+        if distinct > 1:
+            crossed[name] = level[candidates.item] * n_roles + candidates.role, distinct
+    return crossed
+
+
+def _split_view(view: View) -> tuple[View, View]:
+    """Return the view of all types together, and that of each type alone."""
+    joint = [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
+    return View(view.items, tuple(joint)), View(view.items, view.strata[len(joint) :])
 
 
 def _predictors(view: View, level: IntArray) -> Iterator[tuple[View, Predict]]:
     """Yield the views of a prediction: all types together by naive Bayes, then each type alone."""
-    all_items = (
-        [s for s in view.strata if not s[0] and not s[1]] if len(view.items.kinds) > 1 else []
-    )
-    if all_items:
-        yield View(view.items, tuple(all_items)), naive_bayes_predictor(view.items, level)
-    single_types = View(view.items, view.strata[len(all_items) :])
-    yield single_types, forward_predictor(view.items, level)
-
-
-NUMBER_WORDS = frozenset("one two three four five six seven eight nine ten several many".split())
-NEGATION_WORDS = frozenset("no not never none without nobody nothing".split())
-
-
-def _numbered(
-    levels: Sequence[Hashable], text_index: IntArray | None = None
-) -> tuple[IntArray, int]:
-    number, distinct = factorize(levels)
-    return number if text_index is None else number[text_index], len(distinct)
-
-
-def _position_levels(
-    labels: Sequence[str], items: LabelledItems, parts: Sequence[str] | None = None
-) -> _Levels:
-    """Return position cues: in the file, or with `parts` in the item's part, and in the cluster."""
-    count = len(labels)
-    part_names = list(parts) if parts is not None else [""] * count
-    part_sizes = Counter(part_names)
-    next_position = Counter[str]()
-    previous_label = dict.fromkeys(part_names, "")
-    position: list[int] = []
-    previous: list[str] = []
-    for part_name, label in zip(part_names, labels, strict=True):
-        position.append(next_position[part_name])
-        previous.append(previous_label[part_name])
-        next_position[part_name] += 1
-        previous_label[part_name] = label
-    cluster_counts: Counter[int] = Counter()
-    rank: list[int] = []
-    for cluster in items.cluster.tolist():
-        rank.append(min(cluster_counts[cluster], 30))
-        cluster_counts[cluster] += 1
-    return {
-        "odd or even place": _numbered([i % 2 for i in position]),
-        "place within the cluster": _numbered(rank),
-        "tenth of the file": _numbered(
-            [
-                i * 10 // part_sizes[part_name]
-                for i, part_name in zip(position, part_names, strict=True)
-            ]
-        ),
-        "label before": _numbered(previous),
-    }
-
-
-def _surface_levels(question_texts: Questions | None, ids: Sequence[Hashable] | None) -> _Levels:
-    """Return cues of numbering and wording; each distinct text is analysed once."""
-    cues: _Levels = {}
-    if ids is not None:
-        digit_runs = [re.findall(r"\d+", str(name)) for name in ids]
-        number = np.array([int(d[-1][:15]) if d else -1 for d in digit_runs])
-        tenths = np.unique(np.quantile(number, np.linspace(0.1, 0.9, 9))) if digit_runs else number
-        cues["letters of the id"] = _numbered([re.sub(r"\d+", "", str(name)) for name in ids])
-        cues["tenth of the number"] = _numbered(np.searchsorted(tenths, number, "right").tolist())
-        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else None for d in digit_runs])
-        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else None for d in digit_runs])
-    if question_texts is not None:
-        texts = question_texts.distinct
-        lengths = np.array([len(q) for q in texts], dtype=np.float64)
-        cuts = np.unique(np.quantile(lengths[question_texts.text], np.linspace(0.1, 0.9, 9)))
-        articles = np.stack(
-            [
-                question_texts.contains_any(question_texts.word_mask(article.__eq__))
-                for article in ("a", "an", "the")
-            ]
-        )
-        levels = {
-            "first word": question_texts.word_at(0).tolist(),
-            "first two words": question_texts.prefix_codes(2).tolist(),
-            "first three words": question_texts.prefix_codes(3).tolist(),
-            "last word": question_texts.word_at(-1).tolist(),
-            "articles": (np.array([4, 2, 1]) @ articles).tolist(),
-            "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
-            "number of words": np.minimum(question_texts.lengths, 40).tolist(),
-            "length": np.searchsorted(cuts, lengths).tolist(),
-            "digits and number words": (
-                question_texts.first_match(
-                    question_texts.word_mask(lambda w: w in NUMBER_WORDS or w.isdigit())
-                ).tolist()
-            ),
-            "negation": (
-                question_texts.contains_any(
-                    question_texts.word_mask(lambda w: w in NEGATION_WORDS or w.endswith("n't"))
-                ).tolist()
-            ),
-            "capital letter": [q[:1].isupper() for q in texts],
-            "spare spaces": [q != " ".join(q.split()) for q in texts],
-        }
-        cues |= {
-            name: _numbered(text_levels, question_texts.text)
-            for name, text_levels in levels.items()
-        }
-    return cues
+    all_items, single_types = _split_view(view)
+    if all_items.strata:
+        yield all_items, naive_bayes_predictor(view.items, level)
+    if single_types.strata:
+        yield single_types, forward_predictor(view.items, level)
 
 
 PURITY = 0.95

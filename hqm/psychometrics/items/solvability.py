@@ -4,7 +4,7 @@ number?
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -15,12 +15,13 @@ from hqm.psychometrics.inference.cross_validation import (
     Questions,
     accuracy,
     accuracy_gain,
-    compact_codes,
     count_table,
+    factorize,
     majority_hits,
     split_folds,
 )
 from hqm.psychometrics.inference.significance import benjamini_hochberg
+from hqm.psychometrics.items.guessing import Candidates, label_candidates, make_guesser
 from hqm.psychometrics.items.leaks import (
     ALPHA,
     Stratum,
@@ -33,6 +34,12 @@ from hqm.psychometrics.items.leaks import (
     views,
 )
 from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray, Outcome, Status
+
+MAX_ORDERS = 2
+MAX_ROWS = 20_000
+"""Random orders in which the items are tried, and answers of all items together beyond which it is
+one: a fit takes time, and the test holds in each order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,11 @@ class BlindType:
     gain: Coefficient
     p: float
     q: float
+
+    @property
+    def guess(self) -> float:
+        """What a guesser reaches that knows the commonest answer too: where scores start from."""
+        return max(self.accuracy.value, self.baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,11 @@ class Solvability(Outcome):
     strata: tuple[Stratum, ...] = ()
 
     @property
+    def guess(self) -> float:
+        """What a guesser reaches that knows the commonest answer too: where scores start from."""
+        return max(self.accuracy.value, self.baseline)
+
+    @property
     def leaks(self) -> tuple[Stratum, ...]:
         """Where the words give labels away, the largest gain first."""
         return leaking_strata(self.strata)
@@ -93,12 +110,13 @@ def blind_solvability(
     folds: int = 10,
     level: float = 0.95,
     alpha: float = ALPHA,
+    candidates: Candidates | None = None,
 ) -> Solvability:
-    """Predict each label from the question's text, by cross-validation.
+    """Guess each answer from all that an item shows beside its picture, by cross-validation.
 
     A question that can be answered without its picture measures what a model believes about the
-    world, not what it sees. The classifier is a plain one, so the accuracy is a floor: a language
-    model will do better.
+    world, not what it sees. The accuracy of guessing is the line that scores start from. The model
+    is a plain one, so that it is a floor: a language model will do better.
 
     Parameters
     ----------
@@ -117,6 +135,9 @@ def blind_solvability(
         Confidence level of the interval.
     alpha : float, default ALPHA
         The chance that any stratum is called solvable although none is.
+    candidates : Candidates, optional
+        The answers of each item (`find_candidates`); by default every label may be the answer to
+        every item.
 
     Returns
     -------
@@ -133,12 +154,25 @@ def blind_solvability(
 
     Notes
     -----
-    Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
+    A conditional logit over the answers of each item (McFadden 1974), with a normal prior of its
+    weights:
 
-        label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
+        P(answer c of item i) = exp(x_ic' w) / sum over c' of exp(x_ic'' w)
 
-    The baseline is not cross-validated (the better for it), so the gain is a little too small where
-    labels are balanced.
+    x: how often an answer, or its place, is right; words, pairs of words and surface of the question
+    with each answer or place; text, rank of length, place, size as a number, punctuation and words
+    shared with question and other options of each option. A feature stands once for all items, and
+    once for each type and part.
+
+    The baseline of items with labels of their own (options, open answers) is chance. That of items
+    which share their labels, as yes and no, is the commonest label of the type; it is not
+    cross-validated (the better for it), so the gain is a little too small where labels are
+    balanced.
+
+    References
+    ----------
+    McFadden (1974), Conditional logit analysis of qualitative choice behavior. In Zarembka (ed.),
+    Frontiers in Econometrics, 105-142.
 
     Examples
     --------
@@ -165,15 +199,19 @@ def blind_solvability(
 
     if reason := sample_size_problem(items):
         return absent("insufficient", reason)
-    baseline = majority_hits(items)
-    if len(items.labels) < 2:
+    candidates = candidates or label_candidates(labels)
+    baseline = _reference(items, candidates)
+    if len(items.labels) < 2 and baseline.min() == 1:
         return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
-    if bool(baseline.all()):
+    if baseline.min() == 1:
         return absent(
             "not_informative", "every type has one label only: the type alone gives it", 1.0
         )
-    item, feature, size = Questions.parse(questions).features()
-    hits = _naive_bayes(items, item, feature, forward=False)(items.fold)
+    groupings = [items.kind] if len(items.kinds) > 1 else []
+    if parts is not None and len(set(parts)) > 1:
+        groupings.append(factorize(parts)[0])
+    guesser = make_guesser(candidates, Questions.parse(questions), groupings)
+    hits = guesser.predict(items.fold, forward=False)
     rows = []
     for k, name in enumerate(items.kinds):
         is_type = items.kind == k
@@ -192,106 +230,56 @@ def blind_solvability(
                 p,
             )
         )
-    # a type with one label is answered by its name: nothing is tested
-    q = benjamini_hochberg(
-        [p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows]
-    )
+    # a type that always has the answer of its baseline leaves nothing to test
+    q = benjamini_hochberg([p if floor < 1 else float("nan") for *_, floor, _, p in rows])
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
     gain, p = accuracy_gain(hits, baseline, items.cluster, level)
     type_accuracy = accuracy(hits, items.cluster, level)
     all_views = views(items, parts)
-    strata = tuple(
-        stratum
-        for view in all_views
-        for stratum in evaluate_strata(
+    references = [_reference(view.items, candidates) for view in all_views]
+    tests = 0
+    for view, reference in zip(all_views, references, strict=True):
+        tests += count_tests([view], reference)
+    is_large = len(candidates.item) > MAX_ROWS
+    seed = int(rng.integers(2**32))
+    known: dict[bytes, Array] = {}
+
+    def predict(block: IntArray) -> Array:
+        key = block.tobytes()
+        if key not in known:
+            known[key] = guesser.predict(block, forward=True)
+        return known[key]
+
+    strata: list[Stratum] = []
+    for view, reference in zip(all_views, references, strict=True):
+        strata += evaluate_strata(
             view,
-            _naive_bayes(view.items, item, feature, forward=True),
-            rng,
+            predict,
+            # the same orders in each view: every one is learnt once
+            np.random.default_rng(seed),
             cue="words",
-            tests=count_tests(all_views),
+            tests=tests,
             alpha=alpha,
+            reference=reference,
+            margin=candidates.margin,
+            orders=1 if is_large else MAX_ORDERS,
         )
+    return Solvability(
+        type_accuracy,
+        float(baseline.mean()),
+        gain,
+        p,
+        per_type,
+        guesser.n_features,
+        tuple(strata),
     )
-    return Solvability(type_accuracy, float(baseline.mean()), gain, p, per_type, size, strata)
 
 
-def _naive_bayes(
-    items: LabelledItems, item: IntArray, feature: IntArray, *, forward: bool
-) -> Callable[[IntArray], Array]:
-    """Turns of the items -> which are predicted rightly, by the turns before their own (`forward`),
-    or by all others.
+def _reference(items: LabelledItems, candidates: Candidates) -> Array:
+    """(items,): what guessing is compared with: the commonest label of the type where labels are
+    shared, and else chance.
     """
-    kinds = []
-    for kind in range(len(items.kinds)):
-        members = np.flatnonzero(items.kind == kind)
-        position = np.full(len(items.label), -1)
-        position[members] = np.arange(len(members))
-        member_index = position[item]
-        in_type = member_index >= 0
-        kinds.append((members, member_index[in_type], *compact_codes(feature[in_type])))
-
-    def predict(turn: IntArray) -> Array:
-        hits = np.zeros(len(items.label))
-        for members, text_index, feature_index, width in kinds:
-            hits[members] = _predict_type(
-                items.label[members],
-                text_index,
-                feature_index,
-                width,
-                turn[members],
-                len(items.labels),
-                forward,
-            )
-        return hits
-
-    return predict
-
-
-def _predict_type(
-    label: IntArray,
-    text_index: IntArray,
-    feature_index: IntArray,
-    width: int,
-    turn: IntArray,
-    count: int,
-    forward: bool,
-) -> Array:
-    """Return which items of one type are predicted rightly."""
-    hits = np.zeros(len(label))
-    blocks = int(turn.max()) + 1
-    # a sort of small numbers takes time in proportion to them
-    order = np.argsort(turn.astype(np.int16)[text_index], kind="stable")
-    text_index = text_index[order]
-    feature_index = feature_index[order]
-    key = label[text_index] * width + feature_index
-    ends = np.searchsorted(turn[text_index], np.arange(blocks + 1))
-    total_counts = np.bincount(key, minlength=count * width), np.bincount(label, minlength=count)
-    earlier_counts = np.zeros(count * width), np.zeros(count)
-    for b in range(blocks):
-        rows = slice(ends[b], ends[b + 1])
-        is_test = turn == b
-        block_counts = (
-            np.bincount(key[rows], minlength=count * width),
-            np.bincount(label[is_test], minlength=count),
-        )
-        training_counts, prior = (
-            earlier_counts
-            if forward
-            else (total_counts[0] - block_counts[0], total_counts[1] - block_counts[1])
-        )
-        if is_test.any() and (b or not forward):
-            with np.errstate(divide="ignore"):
-                # a label that was not seen is not predicted
-                score = np.tile(np.log(prior), (len(label), 1))
-            table = training_counts.reshape(count, width)
-            weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + width))
-            for k in range(count):
-                score[:, k] += np.bincount(
-                    text_index[rows], weights=weight[k][feature_index[rows]], minlength=len(label)
-                )
-            hits[is_test] = score[is_test].argmax(axis=1) == label[is_test]
-        earlier_counts = earlier_counts[0] + block_counts[0], earlier_counts[1] + block_counts[1]
-    return hits
+    return np.where(candidates.has_mode("label"), majority_hits(items), candidates.chance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
