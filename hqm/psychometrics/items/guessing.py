@@ -36,7 +36,7 @@ options, or freely.
 """
 MAX_ANSWERS = 20
 """The most frequent answers of a type between which a guesser of open answers chooses."""
-OPEN_MARGIN = 0.15
+OPEN_MARGIN = 0.2
 """By how much guessing of open answers may exceed chance. The answers to open questions are seldom
 equally frequent, and no builder can make them so."""
 RIDGE = 1.0
