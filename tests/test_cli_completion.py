@@ -34,7 +34,7 @@ COMPLETIONS = [
     ("hqm audit shapes_yesno --offl", {"--offline"}),
     ("hqm list ", {"benchmarks", "respondents", "parsers", "indicators", "recipes", "settings"}),
     ("hqm gate --policy ", {"default", "release-small"}),
-    ("hqm check pope --select L2", {"L201", "L202", "L203", "L204"}),
+    ("hqm check pope --select L2", {"L201", "L202", "L203", "L204", "L205"}),
 ]
 COLON = ("hqm audit shapes_yesno -r hf/shapes:st", "steady")
 """A name with a mark at which bash splits, and what is to be added behind the mark."""

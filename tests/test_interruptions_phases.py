@@ -340,7 +340,7 @@ def judge() -> Iterator[JudgeServer]:
 def test_while_a_judge_is_asked_what_it_replied_is_stored(
     judge: JudgeServer, tmp_path: Path
 ) -> None:
-    rows = [{"id": f"q{i}", "prompt": f"What is number {i}?", "target": "x"} for i in range(120)]
+    rows = [{"id": f"q{i}", "prompt": f"What is number {i}?", "target": "x"} for i in range(600)]
     folder = write_benchmark(tmp_path / "judged", rows, name="judged", task="vqa")
     (folder / "adapter.py").write_text(JUDGED)
     answers, out_dir = tmp_path / "answers.jsonl", tmp_path / "out"

@@ -31,6 +31,7 @@ from hqm.labels.study_plan import (
     read_plan,
     selection_probabilities,
 )
+from hqm.psychometrics.validity.label_sampling import systematic_sample
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement
@@ -327,7 +328,7 @@ def test_a_systematic_sample_has_its_probabilities_and_its_size() -> None:
     p = psy.active_probabilities(rng.uniform(0, 0.5, 60), 12)
     draws = np.array(
         [
-            psy.systematic_sample(p[order], rng)[np.argsort(order)]
+            systematic_sample(p[order], rng)[np.argsort(order)]
             for order in (rng.permutation(60) for _ in range(3000))
         ]
     )

@@ -10,6 +10,7 @@ from scipy import stats
 from hqm import psychometrics as psy
 from hqm.psychometrics.inference.cross_validation import split_folds
 from hqm.psychometrics.items.coverage import cluster_standard_error
+from hqm.psychometrics.items.solvability import unshared_word_counts
 from hqm.psychometrics.reliability.retest import drift_test
 from hqm.psychometrics.reliability.score_dependability import fixed_score_variances
 from hqm.psychometrics.variance.study_forecast import (
@@ -557,7 +558,7 @@ def test_one_threshold_of_length_by_trying_all() -> None:
     assert rule.accuracy.value == pytest.approx(hits / 80)
     assert rule.baseline == max(answers.count("yes"), answers.count("no")) / 80
     assert rule.stratum.shown
-    assert psy.unshared_word_counts(["the dog here", "the big dog here", "the here"]) == [1, 2, 0]
+    assert unshared_word_counts(["the dog here", "the big dog here", "the here"]) == [1, 2, 0]
 
 
 def test_where_to_label_by_hand() -> None:

@@ -219,6 +219,7 @@ OTHER_STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
     "omega_t": lambda x: psy.omega_t(table(x)),
     "pair_order": lambda x: psy.pair_order(means(x)[0], np.full(x.shape[1], 1e-12)),
+    "reversed_items": lambda x: psy.reversed_items(x[0], rng=gen()),
     "paired_differences": lambda x: psy.paired_differences(x[0], np.arange(x.shape[2]) // 3),
     "partial_pearson": lambda x: psy.partial_pearson(*pair(x), np.arange(x.shape[1], dtype=float)),
     "ppi_scores": lambda x: psy.ppi_scores(
@@ -262,9 +263,8 @@ NO_ANSWERS = frozenset(
     " holm_in_order htmt_from_correlations icc_of_mean item_response cover_fixed_interval planted_faults shared_variance"
     " too_few_families too_few_respondents with_wrong_keys add_lower_bound holm_tests items_for_error"
     " labels_needed leakage_cues leave_one_out reliability_jackknife_interval length_cue"
-    " unshared_word_counts"
     " minimum_detectable_difference minres_loadings respondent_shifts pooled_labels prmse rater_replicates"
-    " resample rogan_gladen spearman_brown stream systematic_sample"
+    " rank_contrasts resample rogan_gladen spearman_brown stream"
     " table_agreement type_coverage weighted_reliability williams_test".split()
 )
 

@@ -24,6 +24,7 @@ from hqm.psychometrics.items.solvability import (
     Solvability,
     _by_length,
     _threshold,
+    unshared_word_counts,
 )
 
 
@@ -395,4 +396,4 @@ def test_words_that_all_texts_share_at_their_ends_are_not_counted() -> None:
         (["a b"], [0]),
         ([], []),
     ):
-        assert psy.unshared_word_counts(texts) == counts, texts
+        assert unshared_word_counts(texts) == counts, texts

@@ -214,7 +214,7 @@ DEFAULTS_BY_NAME = {
     "StudySize.pictures": 100,
     "StudySize.respondents": 10,
     "Influence.strongest": -1,
-    "Influence.pair": (-1, -1),
+    "NeighbourPair.rivals": 1,
     "Indicator.digits": 3,
 }
 """Fields of which one is meant where nothing is said."""

@@ -10,6 +10,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import hqm.psychometrics as psy
+from hqm.psychometrics.validity.label_sampling import systematic_sample
 from tests.fields import fields_of
 
 nan = math.nan
@@ -152,12 +153,12 @@ def test_a_systematic_sample_takes_an_answer_wherever_a_whole_number_is_passed()
         expected = [
             any(low <= start + k < high for k in range(3)) for low, high in itertools.pairwise(ends)
         ]
-        sample = psy.systematic_sample(p, np.random.default_rng(seed))
+        sample = systematic_sample(p, np.random.default_rng(seed))
         assert sample.tolist() == expected
         assert sample.sum() == 3
-    thirds = [psy.systematic_sample([1 / 3] * 9, np.random.default_rng(k)).sum() for k in range(9)]
+    thirds = [systematic_sample([1 / 3] * 9, np.random.default_rng(k)).sum() for k in range(9)]
     assert set(thirds) == {3}, "dust of a sum takes no answer away"
-    assert psy.systematic_sample([], np.random.default_rng(0)).shape == (0,)
+    assert systematic_sample([], np.random.default_rng(0)).shape == (0,)
 
 
 @pytest.mark.parametrize(

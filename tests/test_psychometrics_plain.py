@@ -291,21 +291,22 @@ def test_g_and_phi_by_leaving_out_and_estimating_anew(replicated: bool) -> None:
         low, high = np.quantile(coefficients, [0.025, 0.975])
         return min(low, coefficient), max(high, coefficient)
 
-    assert study.g.fixed is not None
-    assert study.phi.fixed is not None
-    ends = quantiles(study.g.value, relative, "relative")
-    assert (study.g.fixed.low, study.g.fixed.high) == pytest.approx(ends, rel=1e-6)
-    if replicated:
-        logits = [
-            math.log(summed(parts, 1, "absolute") / parts[frozenset(["respondent"])])
-            for parts in left
-        ]
-        middle = math.log((1 - study.phi.value) / study.phi.value)
-        half = stats.t.ppf(0.975, 11) * jackknife(logits)
-        ends = tuple(1 / (1 + math.exp(middle + side * half)) for side in (1, -1))
-    else:
-        ends = quantiles(study.phi.value, absolute, "absolute")
-    assert (study.phi.fixed.low, study.phi.fixed.high) == pytest.approx(ends, rel=1e-6)
+    for value, errors, error_type in (
+        (study.g, relative, "relative"),
+        (study.phi, absolute, "absolute"),
+    ):
+        low, high = quantiles(value.value, errors, error_type)
+        if replicated:
+            logits = [
+                math.log(summed(parts, 1, error_type) / parts[frozenset(["respondent"])])
+                for parts in left
+            ]
+            middle = math.log((1 - value.value) / value.value)
+            half = stats.t.ppf(0.975, 11) * jackknife(logits)
+            low = min(low, 1 / (1 + math.exp(middle + half)))
+            high = max(high, 1 / (1 + math.exp(middle - half)))
+        assert value.fixed is not None
+        assert (value.fixed.low, value.fixed.high) == pytest.approx((low, high), rel=1e-6)
 
     for value, error_type in ((study.g, "relative"), (study.phi, "absolute")):
 

@@ -196,7 +196,7 @@ def test_the_order_of_the_page_is_the_readers(pages: dict[str, Rendered], kind: 
     text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", pages[kind].report)).split())
     parts = [
         r"Only this changes",
-        r"shares? the first place|leads? alone",
+        r"Left: [\w ]+ with its 95% interval",
         r"What to mend|Nothing",
         r"Seven questions",
         r"Quote this",

@@ -145,7 +145,8 @@ def estimates(
 @pytest.mark.slow
 def test_official_and_paper_scoring_have_the_same_errors_on_amber_d(amber: Path) -> None:
     """Twelve respondents; every answer is exactly Yes or No, so that the scorings differ by
-    rounding alone.
+    rounding, and by the thousandth in the release's denominators: with it, accuracy is no mean of
+    item scores, and its error comes from pictures left out.
     """
     with hqm.Store(":memory:") as store:
         official, paper = (
@@ -158,8 +159,8 @@ def test_official_and_paper_scoring_have_the_same_errors_on_amber_d(amber: Path)
             official, store, lambda m: replace(m, of=rounding[m.name].printed)
         )
     assert all(np.isfinite(list(ours.values())))
-    assert ours == pytest.approx(theirs, rel=2e-3)
-    # with the release's rounding inside the metric they are others, ten times further off than is
+    assert ours == pytest.approx(theirs, rel=4e-3)
+    # with the release's rounding inside the metric they are others, five times further off than is
     # allowed above
     sem = "test_retest.sem", "accuracy"
     assert abs(printed_estimates[sem] / theirs[sem] - 1) > 0.02

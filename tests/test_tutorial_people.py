@@ -137,8 +137,8 @@ def test_from_nothing_to_a_gate_that_people_open(
             block = block.replace("--limit 300", "--limit 100")
         if block.startswith("hqm label serve study/plan.jsonl"):
             truth = faithful(plan)
-            # the answers of ten models to 20 questions, less those that the scorer could not read
-            assert 180 <= len(truth) <= 200
+            # the answers of ten models to 20 or 21 questions, less those that could not be read
+            assert 180 <= len(truth) <= 210
             twice = {row.uid for row in read_plan(plan).rows if len(row.raters) > 1}
             with (
                 reserved_port() as port,

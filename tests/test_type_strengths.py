@@ -99,6 +99,12 @@ def share_of_orders(a: np.ndarray, b: np.ndarray, orders: np.ndarray) -> float:
     return (1 + sum(null_sum >= observed for null_sum in sums)) / (len(orders) + 1)
 
 
+def relative_precision(fitted: type_strengths.RaschResiduals) -> np.ndarray:
+    """(respondents, 1): the root of each one's information; its square has mean 1."""
+    by_respondent = np.array([sum(row) for row in fitted.information])
+    return np.sqrt(by_respondent / np.mean(by_respondent)).reshape(-1, 1)
+
+
 def halves(abilities_of: Any, kinds: np.ndarray, names: str, side: np.ndarray) -> list[np.ndarray]:
     """(respondents, types) of both halves: strengths, freed of the line on other types' ability."""
     tables = []
@@ -134,10 +140,12 @@ def test_types_with_enough_items_are_halved_by_pictures(monkeypatch: pytest.Monk
         numbers = np.unique(pictures[tested_items], return_inverse=True)[1]
         same_rng = np.random.default_rng(seed)
         side = same_rng.permutation(numbers.max() + 1)[numbers] % 2
-        abilities_of = rasch_residuals(remaining).abilities
+        fitted = rasch_residuals(remaining)
+        abilities_of = fitted.abilities
         first, second = halves(abilities_of, kinds[tested_items], "abc", side)
         orders = np.argsort(same_rng.random((19, 10)), axis=1)
-        assert study.p == share_of_orders(first, second, orders)
+        weights = relative_precision(fitted)
+        assert study.p == share_of_orders(weights * first, weights * second, orders)
         type_variances = (first * second).sum(axis=0) / (8 * 2 / 3)
         assert study.type_sd == pytest.approx(math.sqrt(max(0.0, type_variances.mean())))
         assert study.by_type == tuple(
@@ -200,13 +208,14 @@ def test_the_smallest_own_part_that_is_found_four_times_of_five() -> None:
             noise.append(np.array(errors) * same_rng.normal(size=(worlds, 3, m)))
         design = np.stack([np.ones(m), fitted.ability], axis=1)
         project = np.eye(m) - design @ np.linalg.inv(design.T @ design) @ design.T
+        weights = relative_precision(fitted)
         expected = math.inf
         for size in np.arange(1, 21) / 10:
             permutations = np.argsort(same_rng.random((orders, m)), axis=1)
             hits = [
                 share_of_orders(
-                    project @ (size * type_effects[w] + noise[0][w]).T,
-                    project @ (size * type_effects[w] + noise[1][w]).T,
+                    weights * (project @ (size * type_effects[w] + noise[0][w]).T),
+                    weights * (project @ (size * type_effects[w] + noise[1][w]).T),
                     permutations,
                 )
                 <= 0.05

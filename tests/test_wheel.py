@@ -38,7 +38,7 @@ from tests.servers import PlannedServer, completion, question
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
 LARGEST = 330
 """MiB that an installation without extras may take, compiled bytecode aside."""
-MOST = 10_000_000
+MOST = 10_200_000
 """Bytes that the wheel, and the source archive, may take: 8.2 million of them are the ten embedded
 models.
 """

@@ -16,6 +16,7 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.cli import program
 from hqm.lint.answer_leaks import check_leaks
+from hqm.psychometrics.items.solvability import unshared_word_counts
 from hqm.types import Form, Item
 from tests.conftest import administered, nightly, recorded
 from tests.messages import tells, text_of
@@ -188,13 +189,13 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 def test_words_of_a_template_are_not_counted() -> None:
-    assert psy.unshared_word_counts([]) == []
-    assert psy.unshared_word_counts(["Same words."] * 2) == [0, 0]
-    assert psy.unshared_word_counts(["```red cat ```. Fits?", "```one cat here```. Fits?"]) == [
+    assert unshared_word_counts([]) == []
+    assert unshared_word_counts(["Same words."] * 2) == [0, 0]
+    assert unshared_word_counts(["```red cat ```. Fits?", "```one cat here```. Fits?"]) == [
         2,
         3,
     ]
-    assert psy.unshared_word_counts(["a b", "a"]) == [1, 0]
+    assert unshared_word_counts(["a b", "a"]) == [1, 0]
 
 
 def test_an_audit_estimates_it(store: hqm.Store, make_benchmark: Callable[..., Path]) -> None:

@@ -557,7 +557,10 @@ def check_components(row: Row) -> Row:
             check_scale(getattr(components, name), 0, None, name)
         for name in ("per_picture", "crowd"):
             check_scale(getattr(components, name), 1, None, name)
-        diagonal = [row[k] for k, row in enumerate(components.covariance)]
+        n_components = len(components.covariance)
+        if any(len(covariances) != n_components for covariances in components.covariance):
+            raise wrong("it is no square matrix", "covariance")
+        diagonal = [components.covariance[k][k] for k in range(n_components)]
         for variance in (*components.values, *diagonal, components.judge, components.labels):
             check_scale(variance, 0, None, "values")
     return row

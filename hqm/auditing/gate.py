@@ -354,8 +354,9 @@ def _leaks(benchmark: BenchmarkAudit, max_gain: float) -> Iterator[Test]:
     if not graver:
         tested = len({row["name"] for row in rows if row.get("low") is not None})
         lows = [float(row["low"]) for row in rows if row.get("low") is not None]
+        guesser = "guessing without the picture" if benchmark.images else "guessing"
         sentence = (
-            f"in none of {tested} types and parts does guessing without the picture beat chance by"
+            f"in none of {tested} types and parts does {guesser} beat chance by"
             f" more than {max_gain:g} (lower ends of the gain, all together)"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))

@@ -25,9 +25,9 @@ from hqm.psychometrics import (
     items_for_error,
     length_cue,
     stream,
-    unshared_word_counts,
 )
 from hqm.psychometrics.items.leaks import Stratum
+from hqm.psychometrics.items.solvability import unshared_word_counts
 from hqm.signature import digest_file
 from hqm.types import Form, Item
 

@@ -240,15 +240,21 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
     shapes = registry.load(f"shapes_{task.replace('_', '')}")
     images.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    by_picture = groupby(read_records(shapes.data / "items.jsonl"), itemgetter("image"))
-    for number, (picture, picture_rows) in enumerate(islice(by_picture, _SCENES), 1):
+    by_picture = (
+        (picture, list(islice(picture_rows, 2)))
+        for picture, picture_rows in groupby(
+            read_records(shapes.data / "items.jsonl"), itemgetter("image")
+        )
+    )
+    asked_twice = (entry for entry in by_picture if len(entry[1]) == 2)
+    for number, (picture, picture_rows) in enumerate(islice(asked_twice, _SCENES), 1):
         scene, name = shapes.scenes[picture], f"sample-{number}.png"
         scenes.draw(scene).save(images / name)
         picture_fields = {
             "image": name,
             **({"target": scene.things[0].name} if task == "caption" else {}),
         }
-        for row in islice(picture_rows, 2):
+        for row in picture_rows:
             rows.append({**row, "id": f"q{len(rows) + 1:04}", **picture_fields})
     return rows, tuple(registry.card("shapes_yesno").respondents.embedded)
 

@@ -371,8 +371,7 @@ def _leaks(strata: Sequence[Stratum], task: str) -> None:
         if stratum.type:
             continue
         subject = "words and options get" if stratum.cue == WORDS else f"“{stratum.cue}” alone gets"
-        by_chance = compares_with_chance(stratum.cue, task)
-        reference = "chance" if by_chance else "the commonest answer"
+        reference = "chance" if compares_with_chance(stratum.cue, task) else "the commonest answer"
         gain = (
             f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
         )

@@ -277,8 +277,8 @@ indicators = (
         needs=(_LABELS, need_study("items to learn from", _guesser)),
         compute=_blind_accuracy,
         meaning=(
-            "Share of right answers that are guessed without the picture, from words, options and"
-            " the frequencies of answers, on items not seen."
+            "Share of right answers that are guessed from nothing but words, options and the"
+            " frequencies of answers, on items not seen."
         ),
         explains=(blind_solvability,),
         better="lower",

@@ -28,10 +28,9 @@ from hqm.psychometrics import (
     errors_from_disagreement,
     expected_width,
     stream,
-    systematic_sample,
 )
 from hqm.psychometrics.result import Indices
-from hqm.psychometrics.validity.label_sampling import MAX_TAU
+from hqm.psychometrics.validity.label_sampling import MAX_TAU, systematic_sample
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.text import check_name

@@ -19,13 +19,12 @@ from hqm.psychometrics import (
     leakage_cues,
     length_cue,
     stream,
-    unshared_word_counts,
 )
 from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.psychometrics.items.cues import compares_with_chance
 from hqm.psychometrics.items.guessing import Candidates, Mode, find_candidates
 from hqm.psychometrics.items.leaks import Leakage, Stratum, leaking_strata
-from hqm.psychometrics.items.solvability import LengthCue, Solvability
+from hqm.psychometrics.items.solvability import LengthCue, Solvability, unshared_word_counts
 from hqm.types import LETTERS, Form, Item, types_in
 
 MAX_SAMPLED_ITEMS = 12_000

@@ -74,6 +74,7 @@ from hqm.psychometrics.inference.families import (
 from hqm.psychometrics.inference.pairwise import (
     independent_differences,
     paired_differences,
+    rank_contrasts,
 )
 from hqm.psychometrics.inference.resampling import (
     aggregate,
@@ -107,10 +108,10 @@ from hqm.psychometrics.items.item_statistics import (
     label_error_candidates,
 )
 from hqm.psychometrics.items.leaks import leakage_cues
+from hqm.psychometrics.items.reversed_scales import reversed_items
 from hqm.psychometrics.items.solvability import (
     blind_solvability,
     length_cue,
-    unshared_word_counts,
 )
 from hqm.psychometrics.items.type_strengths import (
     differential_functioning,
@@ -202,7 +203,6 @@ from hqm.psychometrics.validity.label_sampling import (
     errors_from_disagreement,
     expected_width,
     labels_at_random,
-    systematic_sample,
 )
 from hqm.psychometrics.validity.response_bias import (
     acquiescence,
@@ -336,6 +336,7 @@ __all__ = [
     "ppi_scores",
     "prmse",
     "range_restriction",
+    "rank_contrasts",
     "rank_stability",
     "rasch",
     "rater_replicates",
@@ -346,6 +347,7 @@ __all__ = [
     "repeated_measures",
     "resample",
     "respondent_shifts",
+    "reversed_items",
     "rho_g",
     "rho_g_of_scores",
     "rogan_gladen",
@@ -367,13 +369,11 @@ __all__ = [
     "stream",
     "study_variance_components",
     "subscore_value",
-    "systematic_sample",
     "table_agreement",
     "too_few_families",
     "too_few_respondents",
     "top_k_overlap",
     "type_coverage",
-    "unshared_word_counts",
     "weighted_agreement",
     "weighted_reliability",
     "williams_test",
@@ -486,6 +486,8 @@ _MOVED_NAMES = {
     "own_shifts": "hqm.psychometrics:respondent_shifts",
     "own_words": "hqm.psychometrics:unshared_word_counts",
     "study_parts": "hqm.psychometrics:study_variance_components",
+    "systematic_sample": "hqm.psychometrics.validity.label_sampling:systematic_sample",
+    "unshared_word_counts": "hqm.psychometrics.items.solvability:unshared_word_counts",
 }
 """Name of version 0.2.0 -> module and name of today; the old one is found until 0.4.0."""
 

@@ -167,7 +167,11 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
     if contrasts:
         counts = ", ".join(_outcome_counts(audit, contrasts))
         subject = pluralise_in_words(len(contrasts), "pair")
-        sentences.append(compose(f"Of {subject} of neighbours {counts} (new items)."))
+        sentences.append(
+            compose(
+                "Of {subject} of neighbours {counts} (new items).", subject=subject, counts=counts
+            )
+        )
     sentences.append(compose("Of all pairs {shown} differ (Holm).", shown=pair_count))
     shared = shared_items(audit)
     notes = partial_answers_note(audit)

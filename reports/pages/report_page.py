@@ -272,6 +272,22 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
 
 
+def _cut_note(n_further_types: int, n_further_models: int) -> str:
+    """What of the scores by type stands in the evidence alone."""
+    notes = []
+    if n_further_types > 0:
+        notes.append(f"{n_further_types} further types")
+    if n_further_models > 0:
+        notes.append(f"{n_further_models} further models")
+    return f"{join_names(notes)} stand in the evidence." if notes else ""
+
+
+def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:
+    """What guessing reaches by type; empty where it was not measured."""
+    guessing = guessing_level(audit)
+    return guessing.by_type if guessing is not None else {}
+
+
 def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | None:
     """The scores by type: a row a model, a column a type, with how dark each cell is."""
     measured = {row.type: row for row in types_measured(audit, limit)}
@@ -288,24 +304,19 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | 
         values += [score for score in respondent.by_type.values() if score is not None]
     low = min(values, default=0.0)
     high = max(values, default=1.0)
-    guessing = guessing_level(audit)
-    if guessing is not None:
-        low = min(low, *guessing.by_type.values())
-        high = max(high, *guessing.by_type.values())
+    guesses = _guesses_by_type(audit)
+    low = min((low, *guesses.values()))
+    high = max((high, *guesses.values()))
     ordered = names_in_order(audit, audit.reference)
     rows = []
     for name in ordered[:_MAX_ROWS]:
         cells = [_cell(scores[name].get(kind), low, high, share) for kind in displayed]
         rows.append({"name": short_name(name), "cells": cells})
-    if guessing is not None and share:
-        cells = [_cell(guessing.by_type.get(kind), low, high, share) for kind in displayed]
-        rows.append({"name": "Guessing, no picture", "cells": cells})
-    cut_notes = []
-    if len(names) > len(displayed):
-        cut_notes.append(f"{len(names) - len(displayed)} further types")
-    if len(ordered) > _MAX_ROWS:
-        cut_notes.append(f"{len(ordered) - _MAX_ROWS} further models")
-    text = f"{join_names(cut_notes)} stand in the evidence." if cut_notes else ""
+    if guesses and share:
+        cells = [_cell(guesses.get(kind), low, high, share) for kind in displayed]
+        guesser = "Guessing, no picture" if audit.images else "Guessing"
+        rows.append({"name": guesser, "cells": cells})
+    text = _cut_note(len(names) - len(displayed), len(ordered) - _MAX_ROWS)
     kinds = [_type_heading(name, measured.get(name)) for name in displayed]
     return {"kinds": kinds, "rows": rows, "cut": text}
 

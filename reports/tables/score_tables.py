@@ -273,8 +273,9 @@ def guessing_sentence(audit: BenchmarkAudit) -> str:
     interval = ""
     if guessing.low is not None and guessing.high is not None:
         interval = f" [{percent(guessing.low)}, {percent(guessing.high)}]"
+    guesser = "Guessing without the picture" if audit.images else "Guessing"
     return (
-        f"Guessing without the picture reaches {percent(guessing.share)}{interval}, from words,"
+        f"{guesser} reaches {percent(guessing.share)}{interval}, from words,"
         " options and the frequencies of answers: scores start from there."
     )
 

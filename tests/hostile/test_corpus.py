@@ -10,6 +10,7 @@ cases, with new seeds; every other run has the same tenth.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import csv
 import gzip
@@ -281,7 +282,8 @@ def text_of(data: bytes) -> str:
     try:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        return data.decode("utf-8-sig")
+        is_utf16 = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        return data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except (ValueError, EOFError, OSError) as error:
         raise Unreadable(str(error)) from None
 
@@ -291,11 +293,14 @@ def rows_of(data: bytes, suffix: str) -> list[Row]:
     text = text_of(data)
     if suffix == ".csv":
         try:
-            rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+            head = text.splitlines()[0] if text else ""
+            delimiters = [mark for mark in "\t;" if mark in head and "," not in head]
+            delimiter = delimiters[0] if delimiters else ","
+            rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
             table = [row for row in rows if any(cell.strip() for cell in row)]
         except csv.Error as error:
             raise Unreadable(str(error)) from None
-        names = [name.strip() for name in table[0]] if table else []
+        names = [heading(name) for name in table[0]] if table else []
         if not names or len(set(names)) < len(names):
             raise Unreadable("no columns, or one twice")
         if any(len(row) != len(table[0]) for row in table):
@@ -315,7 +320,20 @@ def rows_of(data: bytes, suffix: str) -> list[Row]:
         raise Unreadable(str(error)) from None
     if not all(isinstance(row, dict) for row in read):
         raise Unreadable("a row that is none")
-    return list(read)
+    return [once([(heading(name), value) for name, value in row.items()]) for row in read]
+
+
+TABLE_COLUMNS = {f"{name}{ending}" for name in ("pope", "mme", "gqa") for ending in ("", "s")} | {
+    "pop",
+    "mm",
+    "gq",
+}
+
+
+def heading(name: str) -> str:
+    """A column's name as a person reads it; that of a printed table's column is the author's."""
+    folded = name.replace("\u200b", "").strip().lower()
+    return name.strip() if folded in TABLE_COLUMNS else folded
 
 
 # --- doors ---

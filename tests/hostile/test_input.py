@@ -64,7 +64,7 @@ def plain_audit() -> dict[str, Any]:
         )
         for name, score in (("recorded/a", 0.25), ("recorded/b", 0.5), ("recorded/c", 0.75))
     )
-    interval = Interval(0.8, 0.99, "fixed_models", "jackknife")
+    interval = Interval(0.8, 1.0, "fixed_models", "jackknife")
     components = [
         {"facet": "item", "variance": 0.1, "raw": 0.1, "share": 0.5, "low": 0.0, "high": 0.2}
     ]
@@ -75,7 +75,7 @@ def plain_audit() -> dict[str, Any]:
             "run",
             first,
             rerun,
-            0.95,
+            1.0,
             intervals=(interval,),
             n_respondents=3,
             n_items=4,
@@ -346,7 +346,7 @@ EDITS: list[tuple[str, Any, str]] = [
     (f"{R}.grade", "A+", f"{R}.grade"),
     (f"{E}.grade", "A+", f"{E}.grade"),
     ("grade", "A+", "grade"),
-    (f"{E}.intervals.fixed_models", [0.99, 0.8], f"{E}.intervals.fixed_models"),
+    (f"{E}.intervals.fixed_models", [1.0, 0.8], f"{E}.intervals.fixed_models"),
     (f"{E}.intervals.fixed_models", [0.8], f"{E}.intervals.fixed_models"),
     (f"{E}.intervals.other", [0.8, 0.9], f"{E}.methods"),
     (f"{E}.methods.fixed_models", "jackknife", f"{E}.methods.fixed_models"),

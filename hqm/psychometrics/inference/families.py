@@ -495,21 +495,21 @@ class FarRespondents:
     """
 
     respondents: tuple[int, ...] = ()
-    p: float = 1.0
+    p: float = math.nan
 
 
-def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> FarRespondents:
+def far_respondents(scores: ArrayLike, *, false_alarm: float = 0.04) -> FarRespondents:
     """Find the one or two respondents whose scores lie far from all others'.
 
     Rosner's generalized extreme studentized deviate, which finds two that hide one another. Of
-    normal samples of ten, .055 have any at the default level.
+    normal samples of ten, .055 have any at the default.
 
     Parameters
     ----------
     scores : array_like, shape (respondents,)
         Scores; a missing one lies nowhere.
-    level : float, default 0.96
-        One minus the chance to find any in a large normal sample.
+    false_alarm : float, default 0.04
+        The chance to find any in a large normal sample.
 
     Returns
     -------
@@ -522,7 +522,7 @@ def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> FarRespondents
         t_i = R_i sqrt(k (k - 2) / ((k - 1)^2 - k R_i^2)),   p_i = 2 k P(t(k - 2) > t_i)
 
     which is R_i against lambda_i, solved for the p-value. The far ones are the first j, j the
-    largest i with p_i below 1 - `level`; p is the least of the p_i.
+    largest i with p_i below `false_alarm`; p is the least of the p_i.
 
     References
     ----------
@@ -549,7 +549,7 @@ def far_respondents(scores: ArrayLike, *, level: float = 0.96) -> FarRespondents
         t = ratio * math.sqrt(k * (k - 2) / denominator)
         p_values.append(min(1.0, 2 * k * float(stdtr(k - 2, -t))))
         removed.append(remaining.pop(farthest))
-    n_far = max((i for i, p in enumerate(p_values, 1) if p < 1 - level), default=0)
+    n_far = max((i for i, p in enumerate(p_values, 1) if p < false_alarm), default=0)
     return FarRespondents(tuple(removed[:n_far]), min(p_values, default=1.0))
 
 
@@ -571,7 +571,7 @@ class Influence(Outcome):
     flags: tuple[str, ...] = ()
     far: tuple[int, ...] = ()
     without_far: float = math.nan
-    far_p: float = 1.0
+    far_p: float = math.nan
 
 
 def leave_one_out(
@@ -632,7 +632,7 @@ def leave_one_out(
         )
     change = np.where(finite, np.abs(replicates - value), -1.0)
     strongest = int(np.argmax(change))
-    farthest = _farthest(np.atleast_2d(x)) if x.size else FarRespondents()
+    farthest = _farthest(np.atleast_2d(x)) if x.size else FarRespondents((), 1.0)
     far = farthest.respondents
     without_far = float(statistic(np.delete(respondents, far))) if far else math.nan
     # a comparison with NaN is false: a coefficient that is undefined without them rests on them
@@ -655,7 +655,7 @@ def _farthest(scores: Array) -> FarRespondents:
     """The far respondents of the first administration that has any, with the p-value for all of
     the administrations.
     """
-    by_administration = [far_respondents(row, level=1 - 0.04 / len(scores)) for row in scores]
+    by_administration = [far_respondents(row, false_alarm=0.04 / len(scores)) for row in scores]
     p = min(1.0, len(scores) * min(far.p for far in by_administration))
     respondents = next((far.respondents for far in by_administration if far.respondents), ())
     return FarRespondents(respondents, p)

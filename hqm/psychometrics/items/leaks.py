@@ -508,9 +508,7 @@ def leakage_cues(
         levels = dict(surface)
         if in_file_order:
             levels |= position_levels(labels, view.items, parts if number else None)
-        trials += _label_trials(view, levels, candidates)
-        if candidates is not None:
-            trials += _answer_trials(view, levels, candidates)
+        trials += _trials(view, levels, candidates)
     strata = _evaluate_trials(trials, rng, alpha)
     levels_by_cue = {trial.cue: trial.levels for trial in trials}
     clearest = {s.cue: s for s in sorted(strata, key=_clearness, reverse=True) if s.status == "ok"}
@@ -534,6 +532,14 @@ class Trial:
     levels: int
     reference: Array | None = None
     margin: Array | None = None
+
+
+def _trials(view: View, levels: Levels, candidates: Candidates | None) -> list[Trial]:
+    """The predictions of labels, and of answers where there are any to choose from."""
+    trials = list(_label_trials(view, levels, candidates))
+    if candidates is not None:
+        trials += _answer_trials(view, levels, candidates)
+    return trials
 
 
 def _evaluate_trials(
