@@ -347,7 +347,7 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
     answers.write_text(
         "".join(
             json.dumps({"respondent": "a", "item": f"q{i}", "answer": "x"}) + "\n"
-            for i in range(120)
+            for i in range(600)
         )
     )
     arguments = [
@@ -369,8 +369,8 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
     assert process.returncode == 130
     in_one_sentence(err)
     assert tells(err, "judge.interrupted")
-    stored = count(out_dir / "store.sqlite") - 120
-    assert 20 <= stored == len(judge.prompts) < 120, (
+    stored = count(out_dir / "store.sqlite") - 600
+    assert 20 <= stored == len(judge.prompts) < 600, (
         "what the judge was asked, and is paid for, is stored"
     )
 

@@ -447,12 +447,15 @@ def test_agreement_over_few_pictures_has_no_interval() -> None:
     # a picture without a pair is none
     lone = psy.weighted_agreement([[*judge[0], nan]], [[*human[0], 1]], [0, 0, 0, 1, 1, 1, 2])
     assert lone.agreement.fixed is None
-    # all that the others agree on is one label
+    # four pictures on which all agree leave nearly everything possible
     rare = psy.weighted_agreement([[1, 1, 1, 0]], [[1, 1, 1, 0]], [0, 1, 2, 3]).kappa
-    assert (rare.value, rare.fixed) == (1, None)
+    assert rare.value == 1
+    assert rare.fixed is not None
+    assert rare.fixed.low < 0
     single = psy.weighted_agreement(np.ones((2, 4)), np.ones((2, 4)), range(4))
     assert (single.kappa.status, single.kappa.n) == ("degenerate", 8)
-    assert (single.agreement.value, single.agreement.fixed) == (1, None)
+    assert single.agreement.fixed is not None
+    assert single.agreement.fixed.low == pytest.approx(0.025**0.25)
     nobody = psy.weighted_agreement([[nan, 1]], [[1, nan]], [0, 1])
     assert (nobody.agreement.status, nobody.kappa.status) == ("insufficient", "insufficient")
 
@@ -601,3 +604,20 @@ def test_a_stage_at_its_ends_has_wilsons_interval_over_pictures() -> None:
     for options in ({"clusters": [1]}, {"weights": [1.0, 1, 1]}):
         with pytest.raises(ValueError, match="weights and clusters"):
             psy.stage_agreement([1, 0], [1, 0], **options)
+
+
+@pytest.mark.parametrize(("pictures", "share"), [(20, 0.5), (50, 0.3), (200, 0.1)])
+def test_full_agreement_has_the_least_that_so_many_pictures_leave_possible(
+    pictures: int, share: float
+) -> None:
+    """The exact interval of scipy for no disagreement in all pictures; kappa follows from it."""
+    labels = np.zeros((2, pictures))
+    labels[:, : round(share * pictures)] = 1
+    study = psy.weighted_agreement(labels, labels, range(pictures))
+    exact = stats.binomtest(pictures, pictures).proportion_ci(method="exact")
+    assert study.agreement.fixed is not None
+    assert (study.agreement.fixed.low, study.agreement.fixed.high) == pytest.approx(exact)
+    by_chance = share**2 + (1 - share) ** 2
+    assert study.kappa.fixed is not None
+    assert study.kappa.fixed.low == pytest.approx((exact.low - by_chance) / (1 - by_chance))
+    assert (study.kappa.value, study.kappa.fixed.high) == (1.0, 1.0)

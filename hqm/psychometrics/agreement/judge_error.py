@@ -364,7 +364,9 @@ def weighted_agreement(
 ) -> WeightedAgreement:
     """Estimate observed agreement and kappa of two labellings, with intervals over pictures.
 
-    Each picture is left out once, with all its answers (`fixed`, normal, cut at -1 and 1).
+    Each picture is left out once, with all its answers (`fixed`, normal, cut at -1 and 1). Where
+    nothing disagrees, that says nothing; the interval is then the exact binomial one for the share
+    of pictures with a disagreement, as if such a picture disagreed throughout.
 
     Parameters
     ----------
@@ -414,6 +416,8 @@ def weighted_agreement(
         undefined = Coefficient.absent("insufficient", "no item has both labels")
         return WeightedAgreement(undefined, undefined)
     totals = table.sum(axis=1)
+    if totals[1] == totals[2] == 0:
+        return _full_agreement(float(totals[0] / totals.sum()), table.shape[1], n, level)
     replicates = table.sum(axis=1, keepdims=True) - table
     return WeightedAgreement(
         *(
@@ -421,6 +425,22 @@ def weighted_agreement(
             for coefficient in (agreement_of_counts, kappa_of_counts)
         )
     )
+
+
+def _full_agreement(share_of_yes: float, pictures: int, n: int, level: float) -> WeightedAgreement:
+    """Return agreement and kappa of 1, with the least that as many pictures leave possible."""
+    by_chance = share_of_yes**2 + (1 - share_of_yes) ** 2
+    # Clopper and Pearson (1934): none of the pictures has what a share q of all has
+    lowest_agreement = ((1 - level) / 2) ** (1 / pictures)
+    lowest_kappa = (lowest_agreement - by_chance) / max(1 - by_chance, 1e-12)
+    method = "no picture disagrees, exact binomial"
+    agreement, kappa = (
+        Coefficient(1.0, level=level, fixed=ConfidenceInterval(max(low, -1.0), 1.0, method, level))
+        for low in (lowest_agreement, lowest_kappa)
+    )
+    if by_chance == 1:
+        kappa = Coefficient.absent("degenerate", "one category stands alone", n)
+    return WeightedAgreement(agreement, kappa)
 
 
 def _with_cluster_interval(value: float, replicates: Array, n: int, level: float) -> Coefficient:
