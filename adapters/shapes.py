@@ -27,7 +27,7 @@ class Shapes(Benchmark):
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
         # the pictures are drawn into the user's cache unless another folder is named
-        folder = settings.pop("images", None) or _cache() / f"shapes-{card.version}"
+        folder = settings.pop("images", None) or _cache() / f"{card.name}-{card.version}"
         super().__init__(card, data, images=folder, **settings)
 
     @property
@@ -47,12 +47,13 @@ class Shapes(Benchmark):
         return {name: kinds_in(scene) for name, scene in self.scenes.items()}
 
     def prepare_images(self, form: Form) -> None:
-        """Draw the pictures that are not there yet."""
+        """Draw the pictures that the items are about and that are not there yet."""
         folder = self.images
+        needed = {item.image for item in form.items}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, scene in self.scenes.items():
-                if not (folder / name).exists():
+                if name in needed and not (folder / name).exists():
                     # drawn into another file and then moved, so that a killed run leaves no half
                     # picture
                     with tempfile.NamedTemporaryFile(

@@ -17,9 +17,11 @@ from hqm.benchmarks.shapes.scene import NUMBERS, SHAPES, Scene
 from hqm.types import HALLUCINATION_TYPES as TYPES
 from training.questions import (
     INSTRUCTIONS,
+    MAX_ASKED_NUMBER,
     Question,
     choice,
     count_question,
+    exact_count_question,
     open_question,
     random_scene,
     yes_no,
@@ -32,6 +34,7 @@ IMAGES = 252
 Each has questions of four of the eight types, so that every type has 126 items in a task.
 """
 COUNTED_SEED = 240617116
+POLAR_SEED = 240617117
 COUNTED = ("choice", "vqa")
 """Tasks whose counting questions have each number equally often as the right answer. Few scenes
 have three or four of a shape, so that these get pictures of their own.
@@ -75,6 +78,7 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
             }
             rows["caption"].append(row)
     _balance_counts(rows)
+    _balance_polar_counts(rows)
     return rows
 
 
@@ -85,11 +89,7 @@ def _balance_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
     A question keeps its scene where the number that is wanted occurs in it.
     """
     rng = np.random.default_rng(COUNTED_SEED)
-    scenes = {}
-    for row in rows["scenes"]:
-        fields = dict(row)
-        image = fields.pop("image")
-        scenes[image] = Scene.from_dict(fields)
+    scenes = _scenes_by_image(rows["scenes"])
     places = [i for i, row in enumerate(rows["choice"]) if row["type"] == "counting"]
     wanted = [NUMBERS[i % len(NUMBERS)] for i in range(len(places))]
     images = [rows["choice"][place]["image"] for place in places]
@@ -97,9 +97,8 @@ def _balance_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
     for place, image, number in zip(places, images, numbers, strict=True):
         scene = scenes[image]
         if not _shapes_with(scene, number):
-            scene = _scene_with(number, rng)
-            image = f"scene-{len(rows['scenes']):03}.png"
-            rows["scenes"].append({"image": image, **asdict(scene)})
+            image = _add_scene(rows["scenes"], number, rng)
+            scene = _scenes_by_image(rows["scenes"][-1:])[image]
         shapes = _shapes_with(scene, number)
         for task in COUNTED:
             shape = shapes[int(rng.integers(len(shapes)))]
@@ -114,16 +113,74 @@ def _balance_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
                 row |= {"target": number, "rivals": [n for n in NUMBERS if n != number]}
 
 
+def _balance_polar_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Ask the counting questions of yes and no anew, so that every number is asked about as often
+    with either answer. The answers stay as they are.
+
+    A question keeps its scene where that can be; else it gets one of those behind the others, of
+    which none is used twice.
+    """
+    rng = np.random.default_rng(POLAR_SEED)
+    scenes = _scenes_by_image(rows["scenes"])
+    spare_images = list(scenes)[IMAGES:]
+    for answer in ("yes", "no"):
+        polar_rows = [
+            row for row in rows["yesno"] if row["type"] == "counting" and row["target"] == answer
+        ]
+        asked = [1 + i % MAX_ASKED_NUMBER for i in range(len(polar_rows))]
+        if answer == "yes":
+            wanted = [NUMBERS[number] for number in asked]
+            own_scenes = [scenes[row["image"]] for row in polar_rows]
+            names = _assign_numbers(own_scenes, wanted, rng)
+            asked = [NUMBERS.index(name) for name in names]
+        else:
+            asked = rng.permutation(asked).tolist()
+        for row, number in zip(polar_rows, asked, strict=True):
+            if not _shapes_asked(scenes[row["image"]], number, answer):
+                suitable = [i for i in spare_images if _shapes_asked(scenes[i], number, answer)]
+                if not suitable:
+                    suitable = [_add_scene(rows["scenes"], NUMBERS[number], rng)]
+                    scenes = _scenes_by_image(rows["scenes"])
+                    spare_images += suitable
+                row["image"] = suitable[0]
+                spare_images.remove(suitable[0])
+            shapes = _shapes_asked(scenes[row["image"]], number, answer)
+            shape = shapes[int(rng.integers(len(shapes)))]
+            row["prompt"] = exact_count_question(number, shape)
+
+
+def _shapes_asked(scene: Scene, number: int, answer: str) -> list[str]:
+    """Return the shapes in a scene about whose number the answer is right."""
+    is_equal = answer == "yes"
+    return [
+        shape
+        for shape in SHAPES
+        if scene.count(shape) and (scene.count(shape) == number) == is_equal
+    ]
+
+
+def _scenes_by_image(rows: Sequence[dict[str, Any]]) -> dict[str, Scene]:
+    """Return the scene of each picture."""
+    scenes = {}
+    for row in rows:
+        fields = dict(row)
+        image = fields.pop("image")
+        scenes[image] = Scene.from_dict(fields)
+    return scenes
+
+
 def _shapes_with(scene: Scene, number: str) -> list[str]:
     """Return the shapes of which there are so many."""
     return [shape for shape in SHAPES if NUMBERS[scene.count(shape)] == number]
 
 
-def _scene_with(number: str, rng: np.random.Generator) -> Scene:
-    """Draw a scene in which there are so many of a shape."""
+def _add_scene(rows: list[dict[str, Any]], number: str, rng: np.random.Generator) -> str:
+    """Draw a scene in which there are so many of a shape, and return its picture."""
     while not _shapes_with(scene := random_scene(rng), number):
         pass
-    return scene
+    image = f"scene-{len(rows):03}.png"
+    rows.append({"image": image, **asdict(scene)})
+    return image
 
 
 def _assign_numbers(

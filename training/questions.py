@@ -243,6 +243,16 @@ def _yes_no_action(scene: Scene, truth: bool, rng: np.random.Generator) -> Quest
     )
 
 
+MAX_ASKED_NUMBER = 3
+"""The largest number that a yes/no question asks about."""
+
+
+def exact_count_question(number: int, shape: str) -> str:
+    """The question whether there are exactly so many of a shape."""
+    verb = "Is" if number == 1 else "Are"
+    return f"{verb} there exactly {counted(number, shape)} in the image?"
+
+
 def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     shape = _pick(
         rng, [s for s in SHAPES if scene.count(s)] if truth or rng.random() < 0.7 else SHAPES
@@ -250,13 +260,11 @@ def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Que
     number = scene.count(shape)
     if not truth:
         number = _pick(rng, [n for n in (1, 2, 3) if n != number])
-    if number > 3:
+    if number > MAX_ASKED_NUMBER:
         return None
     return _polar(
         "counting",
-        text=(
-            f"{'Is' if number == 1 else 'Are'} there exactly {counted(number, shape)} in the image?"
-        ),
+        text=exact_count_question(number, shape),
         truth=truth,
         fact=_count_fact(scene, shape),
         value=_number(scene.count(shape)),
