@@ -69,10 +69,12 @@ def write(prompt: str) -> str:
 
 def check(prompt: str) -> str:
     """A filter that thinks two things may be running and sleeping at once, and is silent about
-    waving.
+    waving and about what is yellow.
     """
     wrong = prompt.rpartition("Second: ")[2]
-    return "Unclear." if "running" in wrong else "Who knows" if "waving" in wrong else "False"
+    if "running" in wrong:
+        return "Unclear."
+    return "Who knows" if "waving" in wrong or "yellow" in wrong else "False"
 
 
 def reply(_: int, body: dict[str, Any], *__: Any) -> tuple[int, dict[str, str], bytes]:
