@@ -266,7 +266,7 @@ def _draw_missing_source(
     drawing.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
     drawing.boxes([(axis.start, y - 4, axis.room, 8)], EMPTY)
     drawing.text(842, y, "not measured", size=12, colour=QUIET)
-    drawing.text(920, y, instruction, size=10.5, colour=QUIET, mono=instruction.startswith("-"))
+    drawing.text(934, y, instruction, size=10.5, colour=QUIET, mono=instruction.startswith("-"))
 
 
 def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, points: Points) -> None:
