@@ -48,6 +48,7 @@ from hqm import (
 from hqm.benchmark.analyses import made_up_objects
 from hqm.files.archives import json_values
 from hqm.files.records import located_records, read_json, read_text, required_field
+from hqm.imports.row import released_answer
 from hqm.scoring.metrics import CHAIR, chair_tally
 from hqm.signature import digest
 
@@ -464,12 +465,7 @@ class CocoChair(Benchmark):
                     location=location,
                     remedy="Keep one caption for each picture.",
                 )
-            text = (
-                record["caption"]
-                if "caption" in record
-                else required_field(record, "text", location)
-            )
-            responses[key] = Response("" if text is None else str(text))
+            responses[key] = released_answer(record, ("caption", "text"), location)
         answered_items = tuple(item for item in form.items if item.id in responses)
         return replace(form, items=(*answered_items, *training_items.values())), responses
 

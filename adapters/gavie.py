@@ -45,7 +45,7 @@ from hqm import (
 from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue
 from hqm.files.records import located_records, read_json, read_text, required_field
-from hqm.imports.row import Replies
+from hqm.imports.row import Replies, released_answer
 
 _TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
 _HEADING = re.compile(
@@ -231,9 +231,7 @@ class Gavie(Benchmark):
             key = queue.take(
                 (str(required_field(record, "image_id", location)), question), location
             )
-            field = next((name for name in _TEXTS if name in record), "answer")
-            text = required_field(record, field, location)
-            answers[key] = Response("" if text is None else str(text))
+            answers[key] = released_answer(record, (*_TEXTS, "answer"), location)
         return form, answers
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:

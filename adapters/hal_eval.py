@@ -68,7 +68,7 @@ from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import ItemQueue, texts_in
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.match import contradict
-from hqm.imports.row import Replies
+from hqm.imports.row import Replies, released_answer
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import common_words, rouge_l, words_of
 
@@ -577,7 +577,10 @@ class HalEval(Benchmark):
         fields = set(first) if isinstance(first, dict) else set()
         if not self._asks_yes_no and {"predict", "image"} <= fields:
             descriptions = self._by_picture(path, form)
-            return form, {key: Response(str(row["predict"])) for key, row in descriptions}
+            return form, {
+                key: released_answer(row, ("predict",), f"{path}: {key}")
+                for key, row in descriptions
+            }
         has_fives = isinstance(first, list) or bool({"result", "predict"} & fields)
         if rows is None or not has_fives or not self._asks_yes_no:
             return super().read_answers(path, form)

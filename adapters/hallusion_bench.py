@@ -67,7 +67,7 @@ from hqm.benchmark.judge_api import fill
 from hqm.benchmark.released_files import released_file
 from hqm.files.records import located_records, required_field
 from hqm.imports.recordings import ItemAnswers
-from hqm.imports.row import Replies, Row
+from hqm.imports.row import Replies, Row, released_answer
 from hqm.judges.procedure import template_in
 from hqm.scoring.metrics import yes_no_tally
 from hqm.types import LeftOut
@@ -362,8 +362,7 @@ class HallusionBench(Benchmark):
         """
         answers = ItemAnswers(form)
         for record, key, location in self._records(path, form):
-            text = required_field(record, "model_prediction", location)
-            answers.put(key, Response("" if text is None else str(text)), location)
+            answers.put(key, released_answer(record, ("model_prediction",), location), location)
         if self.scoring == "official":
             form = replace(form, items=_sized(item for item in form.items if item.id in answers))
         return form, {

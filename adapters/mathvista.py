@@ -20,6 +20,9 @@ from hqm import Benchmark, DataError, Form, Item, Recording, Response
 from hqm.files.records import located_records, read_json, required_field
 from hqm.types import LETTERS
 
+_FIELDS = frozenset(("pid", "prediction", "response"))
+"""The fields of a result."""
+
 
 class MathVista(Benchmark):
     """The questions of MathVista's testmini."""
@@ -76,7 +79,7 @@ class MathVista(Benchmark):
             return {}
         answers: dict[str, Response] = {}
         for _, record in _records(path):
-            if "pid" not in record or not {"prediction", "response"} <= record.keys():
+            if not isinstance(record, dict) or not record.keys() >= _FIELDS:
                 return {}
             item = self.original.by_id.get(str(record["pid"]))
             text = record["prediction" if self.scoring == "official" else "response"]
@@ -93,5 +96,7 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
     a line.
     """
     if path.suffix == ".json":
-        return [(f"{path}: {pid}", record) for pid, record in read_json(path).items()]
+        questions = read_json(path)
+        if isinstance(questions, dict):
+            return [(f"{path}: {pid}", record) for pid, record in questions.items()]
     return located_records(path)

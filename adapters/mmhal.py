@@ -50,7 +50,7 @@ from hqm.benchmark.released_files import name_placeholders, released_file
 from hqm.files.records import located_records, read_json, read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
-from hqm.imports.row import JudgeOutput, Replies, Row, answer_text
+from hqm.imports.row import JudgeOutput, Replies, Row, released_answer
 from hqm.judges.procedure import template_in
 
 KINDS = (
@@ -212,8 +212,7 @@ class MMHal(Benchmark):
         for i, record in enumerate(records):
             location = f"{path}: record {i + 1}"
             key = str(required_field(record, "image_id", location))
-            text = answer_text(required_field(record, "model_answer", location), location)
-            answers.put(key, Response(text), location)
+            answers.put(key, released_answer(record, ("model_answer",), location), location)
             item = form.by_id[key]
             questions.append((location, str(record.get("question", "")), item))
             # the release derives the kind from the place only

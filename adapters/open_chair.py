@@ -51,7 +51,7 @@ from hqm.benchmark.judge_api import fill
 from hqm.files.parquet import pyarrow_library
 from hqm.files.records import located_records, required_field
 from hqm.imports.match import contradict
-from hqm.imports.row import answer_text
+from hqm.imports.row import released_answer
 from hqm.judges.procedure import template_in
 from hqm.scoring.words.interfaces import Recipe
 
@@ -275,8 +275,7 @@ class OpenChair(Benchmark):
         if wrong:
             contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
         return form, {
-            item.id: Response(answer_text(required_field(record, column, location), location))
-            for location, record, item in rows
+            item.id: released_answer(record, (column,), location) for location, record, item in rows
         }
 
     # --- the judge ---

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,8 +31,10 @@ from hqm import (
     DataError,
     Finding,
     Form,
+    HQMError,
     Item,
     Metric,
+    Recording,
     Response,
     Verdict,
     finding,
@@ -40,7 +43,7 @@ from hqm import (
 )
 from hqm.benchmark.corrected_keys import read_key
 from hqm.benchmark.findings import same_question
-from hqm.files.records import located_records, required_field
+from hqm.files.records import first_record, located_records, required_field
 from hqm.imports.match import (
     check_questions,
     check_rows,
@@ -66,6 +69,8 @@ def _released_yes_ratio(t: Mapping[str, Any]) -> Any:
 _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversarial)\.jsonl?$")
 
 
+_LLAVA_FILE = 10_000_000
+"""LLaVA numbers the questions of its n-th question file from n times this on."""
 _UNCLEAR = "it does not show which question file it answers"
 
 
@@ -97,6 +102,89 @@ def _spelled(text: str) -> str:
     behind 'an'.
     """
     return re.sub("imange", "image", text, flags=re.IGNORECASE)
+
+
+def _llava_numbered(rows: Sequence[Row], form: Form) -> dict[str, Row]:
+    """Item id -> row, where the ids number the questions of several files as LLaVA does, and every
+    file is, picture by picture, one part of the benchmark; empty otherwise.
+    """
+    if not all(row.id.isdecimal() and row.question for row in rows):
+        return {}
+    blocks: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        blocks[int(row.id) // _LLAVA_FILE].append(row)
+    joined: dict[str, Row] = {}
+    parts = dict.fromkeys(item.part for item in form.items)
+    for block in blocks.values() if len(blocks) > 1 else ():
+        joins = [_join_in_order(block, form.select_part(part).items) for part in parts]
+        fitting = [rows_by_item for rows_by_item in joins if rows_by_item]
+        if len(fitting) != 1 or not joined.keys().isdisjoint(fitting[0]):
+            return {}
+        joined |= fitting[0]
+    return joined
+
+
+def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]:
+    """Item id -> row, where there is one way to divide the rows among the items' pictures in their
+    order; empty where there is none or several.
+
+    An older copy of a part lacks some questions and has others in another order, so that neither
+    ids nor row numbers join them. The rows about a picture begin with its first question, and are
+    questions of it, each once. Of LLaVA's released answers, all 8,910 rows join the picture that
+    its question file names.
+    """
+    questions = [_first_line(row.question) for row in rows]
+    pictures: list[dict[str, str]] = []
+    for _, group in itertools.groupby(items, key=lambda item: item.image):
+        pictures.append({_first_line(item.prompt): item.id for item in group})
+    # where the rows about a picture may end -> in how many ways, and where they then begin
+    ends = {0: (1, 0)}
+    steps = []
+    for picture in pictures:
+        reached: dict[int, tuple[int, int]] = {}
+        for start, (n_ways, _) in ends.items():
+            for end in _possible_ends(questions, start, picture):
+                reached[end] = (n_ways + reached.get(end, (0, 0))[0], start)
+        steps.append(reached)
+        ends = reached
+    if ends.get(len(rows), (0, 0))[0] != 1:
+        return {}
+    joined: dict[str, Row] = {}
+    end = len(rows)
+    for picture, reached in zip(reversed(pictures), reversed(steps), strict=True):
+        start = reached[end][1]
+        joined |= {picture[questions[i]]: rows[i] for i in range(start, end)}
+        end = start
+    return joined
+
+
+def _possible_ends(
+    questions: Sequence[str], start: int, picture: Mapping[str, str]
+) -> Iterable[int]:
+    """Where the rows about a picture may end that begin at `start` with its first question."""
+    seen = set[str]()
+    for end in range(start, len(questions)):
+        question = questions[end]
+        if question not in picture or question in seen:
+            return
+        if not seen and question != next(iter(picture)):
+            return
+        seen.add(question)
+        yield end + 1
+
+
+def _is_llava(path: Path) -> bool:
+    """Whether a file's first record is laid out as LLaVA writes its answers."""
+    try:
+        records = first_record(path)
+    except HQMError:
+        return False
+    return bool(records) and {"question_id", "prompt", "text"} <= records[0].keys()
+
+
+def _first_line(question: str) -> str:
+    """A question without the instruction that LLaVA writes on a second line."""
+    return normalised(_spelled(question.strip().partition("\n")[0]))
 
 
 def _answer(row: Row) -> Response:
@@ -162,6 +250,12 @@ class Pope(Benchmark):
         if rows and all(row.image and row.question for row in rows):
             form, pictured_rows = self._by_picture(rows, form, path)
             return form, {key: _answer(row) for key, row in pictured_rows.items()}
+        numbered_rows = _llava_numbered(rows, form)
+        if numbered_rows:
+            part_names = {form.by_id[key].part for key in numbered_rows}
+            answered_items = tuple(item for item in form.items if item.part in part_names)
+            answers = {key: _answer(row) for key, row in numbered_rows.items()}
+            return replace(form, items=answered_items), answers
         form = self._answered_part(rows, form, path)
         rows_by_item = self._by_id(rows, form)
         if rows_by_item is not None:
@@ -186,6 +280,21 @@ class Pope(Benchmark):
             for row in rows
         ]
         return of_parts(rows, form.items) or rows
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """LLaVA's answers to several question files, where the file of their questions is not
+        beside them.
+        """
+        if path.is_dir() or not _is_llava(path):
+            return None
+        rows = self._read_rows(path, self.original)
+        joined = {} if any(row.image for row in rows) else _llava_numbered(rows, self.original)
+        respondents = {row.respondent for row in rows}
+        if not joined or len(respondents) != 1:
+            return None
+        answers = {key: _answer(row) for key, row in joined.items()}
+        name = respondents.pop() or path.name.split(".json")[0]
+        return [Recording(name, "original", 0, answers, str(path))]
 
     def spelled(self, text: str) -> str:
         """The question without the typing error of the release's generator."""

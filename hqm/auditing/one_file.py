@@ -11,20 +11,29 @@ from typing import Any
 
 import numpy as np
 
+from hqm.administration.stored_answers import form_named
 from hqm.auditing.score_differences import ScoreComparison, compare_scores
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import select_part
 from hqm.benchmark.judge_api import refuse_empty, replay
-from hqm.errors import AnswerError, UsageError
+from hqm.errors import AnswerError, HQMError, UsageError
+from hqm.files.records import first_record, read_records
 from hqm.imports.detect import written_by_tool
 from hqm.imports.log_answers import LogSettings, take_logs
-from hqm.imports.recordings import ItemAnswers, other_keys_note
+from hqm.imports.match import check_options
+from hqm.imports.recordings import (
+    ItemAnswers,
+    Recording,
+    answers_to,
+    other_keys_note,
+    read_recordings,
+)
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest, digest_file, sign
-from hqm.types import STATES, Cell, Form, Response, finite
+from hqm.types import ORIGINAL, STATES, Cell, Form, Response, finite
 from hqm.version import __version__
 
 _RESPONDENT = "answers"
@@ -67,6 +76,14 @@ class FileScore:
     """
     notes: Sequence[str] = ()
     """What a reader must know of the file."""
+    form: str = ORIGINAL
+    """The form that the file answers."""
+
+    @property
+    def title(self) -> str:
+        """The benchmark, the part and the form that the file answers."""
+        title = f"{self.benchmark} {self.part or ''}".rstrip()
+        return title if self.form == ORIGINAL else f"{title}, form {self.form}"
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
@@ -78,6 +95,7 @@ def score_file(
     answers: Path,
     part: str | None = None,
     *,
+    form: str | None = None,
     judgements: Path | None = None,
     criterion: Path | None = None,
     partial: bool = False,
@@ -93,6 +111,8 @@ def score_file(
         The file.
     part
         The part it answers; where the benchmark can, it is read from the file.
+    form
+        The name of the form it answers: that which the file names, else the original.
     judgements
         The judges' recorded replies, for a benchmark that a model judges: in the release's own
         format, or in HQM's.
@@ -108,21 +128,12 @@ def score_file(
     UsageError
         There is no such part; or the benchmark is judged and no replies are given.
     """
-    form = benchmark.original
-    if part is not None:
-        form = select_part(form, part, benchmark.name)
-    comparisons: list[ScoreComparison] = []
-    notes: list[str] = []
-    if written_by_tool(answers, tables=False):
-        form, responses, comparisons, notes = _read_log(benchmark, form, answers, partial)
-    else:
-        form, responses = benchmark.read_answers(answers, form)
-        if isinstance(responses, ItemAnswers) and responses.other_keys:
-            notes.append(other_keys_note(answers, responses.other_keys, len(responses)))
+    read = _read(benchmark, answers, part, form, partial)
+    answered, responses, notes = read.form, read.responses, list(read.notes)
     matrix = _matrix(
         benchmark,
-        form,
-        [responses.get(item.id) for item in form.items],
+        answered,
+        [responses.get(item.id) for item in answered.items],
         judgements,
         answers.stem,
         partial=partial,
@@ -132,20 +143,23 @@ def score_file(
     signature = {
         "benchmark": benchmark.label,
         "part": part or "",
-        "data": form.digest,
+        "data": answered.digest,
+        **({"form": answered.name} if answered.name != ORIGINAL else {}),
         "scorer": benchmark.scorer,
-        "items": len(form),
+        "items": len(answered),
         "answers": digest_file(answers),
         **({"replies": digest_file(judgements)} if judgements else {}),
         "hqm": __version__,
     }
     metrics = _metrics_of(benchmark, matrix)
+    part_names = {item.part for item in answered.items}
     return FileScore(
         benchmark=benchmark.name,
-        part=form.items[0].part or None if len({item.part for item in form.items}) == 1 else None,
+        part=next(iter(part_names)) or None if len(part_names) == 1 else None,
+        form=answered.name,
         scoring=benchmark.scoring,
         parser=reader,
-        n=len(form),
+        n=len(answered),
         unscored=matrix.unscored(),
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
@@ -154,12 +168,12 @@ def score_file(
         by_part=_by_part(matrix, metrics),
         withheld=int(matrix.withheld.sum()),
         criterion=(
-            _compare_with_labels(benchmark, matrix, form, criterion, answers.stem)
+            _compare_with_labels(benchmark, matrix, answered, criterion, answers.stem)
             if criterion
             else {}
         ),
-        recorded=comparisons[0].to_dict() if comparisons else {},
-        by_key=_by_key(benchmark, form, responses, key) if key else {},
+        recorded=read.comparisons[0].to_dict() if read.comparisons else {},
+        by_key=_by_key(benchmark, answered, responses, key) if key else {},
         notes=notes,
     )
 
@@ -204,32 +218,127 @@ def _by_key(
     }
 
 
-def _read_log(
-    benchmark: Benchmark, form: Form, path: Path, partial: bool
-) -> tuple[Form, Mapping[str, Response], list[ScoreComparison], list[str]]:
-    """The answers of a log, the parts of the form that it answers, the tool's scores beside ours,
-    and notes.
+@dataclass(frozen=True, slots=True)
+class _FileAnswers:
+    """The answers of a file, and the form or the parts of it that they are to."""
+
+    form: Form
+    responses: Mapping[str, Response]
+    comparisons: Sequence[ScoreComparison] = ()
+    """The tool's scores beside ours."""
+    notes: Sequence[str] = ()
+
+
+def _read(
+    benchmark: Benchmark, path: Path, part_name: str | None, form_name: str | None, partial: bool
+) -> _FileAnswers:
+    """The answers of a file, read by the first format that it fits."""
+    if written_by_tool(path, tables=False):
+        form = form_named(benchmark, form_name or ORIGINAL)
+        return _read_log(benchmark, form, part_name, path, partial)
+    recording = _read_recording(benchmark, path, form_name)
+    if recording is not None:
+        form = form_named(benchmark, recording.form)
+        if part_name is not None:
+            form = select_part(form, part_name, benchmark.name)
+        responses: Mapping[str, Response] = answers_to(form, recording)
+        n_other = recording.other_keys
+        if not responses:
+            raise AnswerError(
+                f"it answers no question of {part_name or form.name}", location=str(path)
+            )
+    else:
+        form = form_named(benchmark, form_name or ORIGINAL)
+        if part_name is not None:
+            form = select_part(form, part_name, benchmark.name)
+        form, responses = benchmark.read_answers(path, form)
+        n_other = responses.other_keys if isinstance(responses, ItemAnswers) else 0
+        if form_name is None and benchmark.card.task == "choice":
+            check_options(benchmark, responses, form, str(path))
+    notes = [other_keys_note(path, n_other, len(responses))] if n_other else []
+    return _FileAnswers(form, responses, notes=notes)
+
+
+def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> Recording | None:
+    """The administration of a file that says which form it answers, in the release's format or in
+    HQM's; None of any other file.
     """
-    settings = LogSettings(partial=partial)
-    import_result = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
-    if len(import_result.recordings) != 1:
-        names = ", ".join(f"{r.respondent} run {r.run}" for r in import_result.recordings[:3])
+    recordings = [
+        recording for recording in benchmark.recordings(path) or () if recording.form != ORIGINAL
+    ]
+    if not recordings and _is_own_format(path):
+        recordings = list(_own_recordings(benchmark, path, form_name or ORIGINAL))
+    if not recordings:
+        return None
+    if form_name and recordings[0].form != form_name:
         raise AnswerError(
-            (
-                f"the log holds {len(import_result.recordings)} administrations ({names}, ...), and"
-                " one is scored"
-            ),
+            f"it answers the form {recordings[0].form!r}, and --form names {form_name!r}",
+            location=str(path),
+            remedy="Leave out --form, or name the form that was answered.",
+        )
+    return _only(recordings, benchmark, path)
+
+
+def _is_own_format(path: Path) -> bool:
+    """Whether the first record of a file names its item as HQM does."""
+    try:
+        records = first_record(path) if path.is_file() else []
+    except HQMError:
+        return False
+    return bool(records) and "item" in records[0]
+
+
+def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequence[Recording]:
+    """The administrations of a file in HQM's format; none where only the release's reader takes
+    it.
+    """
+    names = {str(record.get("form") or form_name) for record in read_records(path)}
+    forms = {name: form_named(benchmark, name) for name in sorted({form_name, *names})}
+    try:
+        recordings = read_recordings(
+            path, {ORIGINAL: forms[form_name], **forms}, benchmark.spelled, benchmark.name
+        )
+    except HQMError:
+        if benchmark.has_own_answer_files:
+            return ()
+        raise
+    return [
+        replace(recording, form=form_name) if recording.form not in names else recording
+        for recording in recordings
+    ]
+
+
+def _only(recordings: Sequence[Recording], benchmark: Benchmark, path: Path) -> Recording:
+    """The one administration of a file."""
+    if len(recordings) != 1:
+        names = ", ".join(f"{r.respondent} run {r.run}" for r in recordings[:3])
+        raise AnswerError(
+            f"the file holds {len(recordings)} administrations ({names}, ...), and one is scored",
             location=str(path),
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
-    recording = import_result.recordings[0]
+    return recordings[0]
+
+
+def _read_log(
+    benchmark: Benchmark, form: Form, part_name: str | None, path: Path, partial: bool
+) -> _FileAnswers:
+    """The answers of a log, the parts of the form that it answers, and the tool's scores beside
+    ours.
+    """
+    settings = LogSettings(partial=partial)
+    import_result = take_logs({ORIGINAL: form}, [path], settings, benchmark.spelled)
+    recording = _only(import_result.recordings, benchmark, path)
+    if part_name is not None:
+        form = select_part(form, part_name, benchmark.name)
     responses = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
     parts = {form.by_id[key].part for key in responses}
     form = replace(form, items=tuple(item for item in form.items if item.part in parts))
-    return (
+    recording = replace(recording, form=form.name, answers=responses)
+    return _FileAnswers(
         form,
         responses,
-        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=responses)]),
+        compare_scores(benchmark, {form.name: form}, [recording]),
         import_result.other_keys,
     )
 

@@ -181,13 +181,13 @@ def folder_of_card(name: str) -> str:
     return str(path.parent) if path.name == "card.toml" else name
 
 
-def load_all(name: str, **settings: Any) -> list[Benchmark]:
+def load_all(name: str, *, fitting: bool = False, **settings: Any) -> list[Benchmark]:
     """The benchmarks that a name stands for: the members of a group, or the benchmark of that
-    name.
+    name. `fitting` is that of `load`.
     """
     members = groups().get(name)
     if not members:
-        return [load(name, **settings)]
+        return [load(name, **settings, fitting=fitting)]
     # a mode or a choice of words goes to those members that know it
     return [load(member, **settings, fitting=True) for member in members]
 

@@ -11,7 +11,7 @@ from hqm.errors import AnswerError, DataError
 from hqm.files.records import located_records, read_text, required_field
 from hqm.imports.match import check_questions
 from hqm.imports.recordings import ItemAnswers
-from hqm.imports.row import answer_text
+from hqm.imports.row import released_answer
 from hqm.types import Form, Item, Response
 
 
@@ -33,8 +33,7 @@ def answers_by_id(path: Path, form: Form, in_release: Callable[[str], bool]) -> 
     for location, record in located_records(path):
         key = str(required_field(record, "id", location))
         if key in form.by_id or not in_release(key):
-            text = answer_text(required_field(record, "response", location), location)
-            answers.put(key, Response(text), location)
+            answers.put(key, released_answer(record, ("response",), location), location)
             questions.append((location, str(record.get("query") or ""), form.by_id[key]))
     check_questions(questions, path)
     return answers

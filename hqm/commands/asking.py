@@ -31,7 +31,7 @@ from hqm.commands.shared import (
     writable,
 )
 from hqm.commands.terminal import bars, judging, print_lines, tell, width
-from hqm.errors import DesignError, HQMError
+from hqm.errors import DesignError, HQMError, UsageError
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
 from hqm.types import ORIGINAL
@@ -75,18 +75,19 @@ _FIRST = (
     "dry_run",
     "no_wait",
     first=_FIRST,
+    study=True,
 )
 def audit(
     *,
     benchmarks: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help=(
                 "Names, folders with a card.toml, or Python files; or logs of other"
-                " tools and tables of scores, of any benchmark."
+                " tools and tables of scores, of any benchmark. Without one, the study in hqm.toml."
             ),
         ),
-    ],
+    ] = None,
     offline: Annotated[
         bool,
         typer.Option(
@@ -129,6 +130,14 @@ def audit(
     """
     from hqm.auditing.auditor import audit as audit_of
 
+    if not benchmarks:
+        raise UsageError(
+            "no benchmark is named, and no hqm.toml holds a study",
+            remedy=(
+                "Name a benchmark: `hqm audit shapes`; or write [study] with benchmarks ="
+                ' ["shapes"] into hqm.toml.'
+            ),
+        )
     output = options.output
     judged = bool(options.judging.judgements)
     chosen_benchmarks = benchmarks_named(

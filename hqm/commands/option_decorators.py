@@ -95,7 +95,9 @@ def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, A
         ) from None
     setting_names = {name for name, option in OPTIONS.items() if option.setting}
     values = {
-        name: _check_setting(name, value, setting_names, str(path)) for name, value in lines.items()
+        name: _check_setting(name, value, setting_names, str(path))
+        for name, value in lines.items()
+        if name != STUDY
     }
     for name in values:
         setting = OPTIONS[name].setting
@@ -107,6 +109,94 @@ def read_settings(path: Path, *, is_folder_file: bool = False) -> Mapping[str, A
                 remedy=f"Move the line to {user_settings_file()}, or name the file with --machine.",
             )
     return values
+
+
+STUDY = "study"
+"""The table of a settings file that holds what `hqm audit` without a benchmark audits."""
+
+
+_STUDY_LINES: Mapping[str, tuple[Any, str]] = {
+    "benchmarks": (tuple[str, ...], "a list of the benchmarks' names."),
+    "out": (Path, "the folder to write into."),
+}
+"""The lines of a study that are no shared options: their type, and what they are."""
+
+
+def read_study(machine: Path | None, option_names: Collection[str]) -> dict[str, Any]:
+    """Return the benchmarks and options of the study in a settings file: the last that has one.
+
+    Parameters
+    ----------
+    machine
+        The file of `--machine`.
+    option_names
+        The options that the command has.
+
+    Raises
+    ------
+    DataError
+        A file is missing or no TOML.
+    UsageError
+        A name or a value means nothing, or a study in the current folder names an address.
+    """
+    study: dict[str, Any] = {}
+    for path in settings_files(machine):
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get(STUDY)
+        if table is None:
+            continue
+        if not isinstance(table, Mapping):
+            raise UsageError(
+                "study is no table",
+                location=str(path),
+                remedy='Write [study] and benchmarks = ["pope"].',
+            )
+        study = {
+            name.replace("-", "_"): _check_study_value(
+                name.replace("-", "_"), value, option_names, str(path)
+            )
+            for name, value in table.items()
+        }
+        if path == Path(FILE) and path != machine:
+            _refuse_addresses(study, path)
+    return study
+
+
+def _check_study_value(name: str, value: Any, option_names: Collection[str], location: str) -> Any:
+    """Return the value of a study's line in the type of its option."""
+    from pydantic import TypeAdapter, ValidationError
+
+    if name not in (*option_names, *_STUDY_LINES):
+        raise UsageError(
+            f"a study has no line {name!r}",
+            location=location,
+            remedy="Its lines are benchmarks, out, and the options of `hqm audit`.",
+            name=name,
+            choices=(*_STUDY_LINES, *option_names),
+        )
+    kind, help_text = _STUDY_LINES.get(name, (None, ""))
+    try:
+        if name in OPTIONS:
+            kind, help_text = OPTIONS[name].keyword.annotation, OPTIONS[name].help
+            value = OPTIONS[name].read(value)
+        return TypeAdapter(kind).validate_python(value, strict=kind is bool)
+    except (ValidationError, TypeError, ValueError, AttributeError):
+        raise UsageError(
+            f"{str(value)!r:.60} is no value of {name}",
+            location=location,
+            remedy=f"It is: {help_text}",
+        ) from None
+
+
+def _refuse_addresses(study: Mapping[str, Any], path: Path) -> None:
+    """Refuse models at addresses in a file of the current folder, which may be somebody else's."""
+    for name in ("respondents", "judges"):
+        for model in study.get(name, ()):
+            if "://" in model:
+                raise UsageError(
+                    f"the study names an address ({model}), which is not taken from a folder",
+                    location=str(path),
+                    remedy=f"Name the file with --machine {path}, if it is yours.",
+                )
 
 
 def _check_setting(name: str, value: Any, setting_names: Collection[str], location: str) -> Any:
@@ -202,7 +292,7 @@ def _select_options(names: Sequence[str], excluded: Sequence[str]) -> list[Optio
 
 
 def with_options(
-    *names: str, excluded: Sequence[str] = (), first: Sequence[str] = ()
+    *names: str, excluded: Sequence[str] = (), first: Sequence[str] = (), study: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command of the command line shared options in place of its parameter `options`.
 
@@ -219,6 +309,8 @@ def with_options(
         Options of the named groups that the command does not have.
     first
         The options that the help page begins with, in this order.
+    study
+        Whether the command without a benchmark takes the study of a settings file.
     """
     selected = _select_options(names, excluded)
     settings = frozenset(option.name for option in selected if option.setting)
@@ -241,6 +333,17 @@ def with_options(
             if settings:
                 machine, assigned = values.pop("machine"), values.pop("assigned") or ()
                 option_values |= read_command_settings(machine, assigned, settings)
+                if study and not values["benchmarks"]:
+                    lines = read_study(machine, shared)
+                    values["benchmarks"] = list(lines.pop("benchmarks", ()))
+                    study_folder = lines.pop("out", None)
+                    values["out"] = values["out"] or study_folder
+                    # what stands on the command line decides over the study
+                    option_values |= {
+                        name: value
+                        for name, value in lines.items()
+                        if option_values[name] == shared[name].default
+                    }
             command(**values, options=RunOptions.from_values(option_values))
 
         # typer reads the options from the signature of the function that it is given

@@ -148,9 +148,16 @@ def _percentages(texts: Sequence[str | int] | None) -> tuple[str, ...]:
 _REPEATED = OptionFormat(
     list[str] | None, lambda texts: tuple(map(str, _as_tuple(texts))), lambda _: None
 )
-_PATHS = OptionFormat(
-    list[Path] | None, lambda paths: tuple(map(Path, _as_tuple(paths))), lambda _: None
-)
+
+
+def _read_recorded(value: Any) -> tuple[Path, ...]:
+    """Files and folders of recorded answers; of a mapping, each with its benchmark before it."""
+    if not isinstance(value, Mapping):
+        return tuple(map(Path, _as_tuple(value)))
+    return tuple(Path(f"{name}={path}") for name in value for path in _as_tuple(value[name]))
+
+
+_PATHS = OptionFormat(list[Path] | None, _read_recorded, lambda _: None)
 _COMMAS = OptionFormat(
     str,
     lambda names: tuple(name for text in _as_tuple(names) for name in text.split(",") if name),
@@ -251,10 +258,10 @@ class AnsweringOptions:
     recorded: Annotated[
         tuple[Path, ...],
         typer.Option(
-            metavar="PATH",
+            metavar="[BENCHMARK=]PATH",
             help=(
-                "Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder;"
-                " repeat it."
+                "Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder,"
+                " of one or several benchmarks; repeat it."
             ),
         ),
         _PATHS,

@@ -68,6 +68,14 @@ def score(
             ),
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT_PANEL,
+            metavar="NAME",
+            help="The form that the file answers; that which the file names unless given.",
+        ),
+    ] = None,
     options: RunOptions,
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
@@ -76,7 +84,7 @@ def score(
     from hqm.benchmark.registry import groups, load, load_all
 
     part, criterion = options.material.part, options.judging.criterion
-    if benchmark in groups() and not part and not criterion and not options.reading.key:
+    if benchmark in groups() and not (part or form or criterion or options.reading.key):
         scored = score_group(
             benchmark, load_all(benchmark, **options.loading), answers, judgements=judgements
         )
@@ -91,6 +99,7 @@ def score(
             criterion=criterion,
             partial=options.answering.partial,
             key=key,
+            form=form,
         )
     show.file_score(scored, options.output.as_json)
 

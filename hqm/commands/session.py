@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import restrict_form
 from hqm.benchmark.registry import load_all
-from hqm.commands.options import AskingOptions, JudgingOptions, RunOptions
+from hqm.commands.options import AskingOptions, JudgingOptions, MaterialOptions, RunOptions
 from hqm.commands.record import record_of, study_costs
+from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_judges import SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.forms.make_forms import read_form
@@ -91,11 +92,19 @@ class Session:
 
         # the benchmarks; a corrected key is read against the whole one, before a part is cut out
         self.benchmarks: list[Benchmark] = []
+        members: dict[str, list[str]] = {}
         for name in names:
             if isinstance(name, Benchmark):
-                self.benchmarks.append(name)
+                loaded = [name]
             else:
-                self.benchmarks += load_all(name, **options.loading)
+                # of several benchmarks, a mode is meant for those that have it
+                loaded = load_all(name, **options.loading, fitting=len(names) > 1)
+            self.benchmarks += loaded
+            member_names = [benchmark.name for benchmark in loaded]
+            members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
+        mode = options.judging.mode
+        if mode and all(mode not in benchmark.modes for benchmark in self.benchmarks):
+            load_all(str(names[0]), **options.loading)  # says which modes there are
         counts = Counter(benchmark.name for benchmark in self.benchmarks)
         repeated = sorted(name for name, count in counts.items() if count > 1)
         if repeated:
@@ -116,8 +125,11 @@ class Session:
                 )
 
         # what is read or made once, by the name of the benchmark, or of the respondent
+        self._router = Router(members, self._count_answers)
+        self._routes: Routes | None = None
         self._respondents: dict[str, list[Respondent]] = {}
         self._live_respondents: dict[str, Respondent] = {}
+        self._recorded_forms: dict[str, list[str]] = {}
         self._file_forms: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
         self.judging = SessionJudges(self)
@@ -149,10 +161,8 @@ class Session:
         if benchmark.name not in self._respondents:
             respondent_options = self.options.answering
             live = [name for name in respondent_options.respondents if not is_recorded(name)]
-            recorded = [name for name in respondent_options.respondents if is_recorded(name)]
-            paths = [Path(RespondentName.parse(name).target) for name in recorded]
-            paths += respondent_options.recorded
-            if not live and not paths:
+            paths = self._recorded_routes().get(benchmark.name, [])
+            if not live and not self._recorded_sources:
                 live = list(benchmark.card.respondents.embedded)
             respondents: list[Respondent] = []
             # a benchmark that was made from a log brings the answers of the log
@@ -161,6 +171,45 @@ class Session:
             respondents += [self.live_respondent(name) for name in live]
             self._respondents[benchmark.name] = respondents
         return self._respondents[benchmark.name]
+
+    @property
+    def _recorded_sources(self) -> list[Path]:
+        """The files and folders of recorded answers that the options name."""
+        respondent_options = self.options.answering
+        recorded = [name for name in respondent_options.respondents if is_recorded(name)]
+        paths = [Path(RespondentName.parse(name).target) for name in recorded]
+        return paths + list(respondent_options.recorded)
+
+    def _recorded_routes(self) -> Routes:
+        """The recorded answers of each benchmark."""
+        if self._routes is None:
+            self._routes = self._router.route(self._recorded_sources)
+            self.notes += self._router.notes
+            if len(self.benchmarks) > 1:
+                for name, paths in self._routes.items():
+                    self.notes.append(f"{name}: {', '.join(map(str, paths))}.")
+        return self._routes
+
+    def _count_answers(self, name: str, path: Path) -> tuple[int, int]:
+        """How many answers to a benchmark a file of recorded answers holds, and how many it would
+        hold if all items of the answered parts were answered.
+        """
+        benchmark = self.full_benchmarks[name]
+        recordings = read_recorded(
+            benchmark, [path], self._readable_forms(benchmark), self.logs
+        ).recordings
+        n_answers = sum(len(recording.answers) for recording in recordings)
+        answered = {key for recording in recordings for key in recording.answers}
+        parts = {item.part for item in benchmark.original.items if item.id in answered}
+        n_items = sum(item.part in parts for item in benchmark.original.items)
+        return n_answers, n_items * len(recordings)
+
+    def _readable_forms(self, benchmark: Benchmark) -> dict[str, Form]:
+        """The forms of a whole benchmark to which a file may hold answers: those of the options,
+        and the benchmark's own.
+        """
+        forms = [*benchmark.further_forms, *self.forms(benchmark)]
+        return {form.name: form for form in forms}
 
     def live_respondent(self, name: str) -> Respondent:
         # one object a name, so that a model is loaded once for all benchmarks
@@ -198,17 +247,17 @@ class Session:
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
         """Read recorded answers, and leave out of the benchmark the parts that nobody answered."""
-        forms = {form.name: form for form in self.forms(benchmark)}
-
         # a file is matched to the whole benchmark, and cut afterwards: otherwise its rows about
         # other parts would be unmatched
-        full_forms = forms
         is_cut = bool(self.options.material.part or self.options.material.limit)
-        if is_cut:
-            full_forms = {
-                form.name: form for form in self.forms(self.full_benchmarks[benchmark.name])
-            }
+        full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
+        full_forms = self._readable_forms(full_benchmark)
         recorded = read_recorded(benchmark, paths, full_forms, self.logs)
+        self._recorded_forms[benchmark.name] = [
+            recording.form for recording in recorded.recordings if recording.form in full_forms
+        ]
+        forms = {form.name: form for form in self.forms(benchmark)}
+        self._check_recorded_forms(benchmark, recorded, forms)
         recordings = [*benchmark.included_recordings, *recorded.recordings]
         if is_cut:
             restricted = [
@@ -236,6 +285,28 @@ class Session:
         return [
             RecordedRespondent(f"recorded/{name}", name_recordings)
             for name, name_recordings in by_name.items()
+        ]
+
+    def _check_recorded_forms(
+        self, benchmark: Benchmark, recorded: ImportedLogs, forms: Mapping[str, Form]
+    ) -> None:
+        """Say which forms of recorded answers are left out, and refuse answers that leave the
+        original form without any.
+        """
+        recorded_forms = {recording.form for recording in recorded.recordings}
+        foreign = sorted(recorded_forms - forms.keys())
+        if recorded_forms and ORIGINAL not in recorded_forms and not benchmark.included_recordings:
+            raise UsageError(
+                f"the answers to {benchmark.name} are to the form {min(recorded_forms)!r}, and an"
+                " audit begins with the original form",
+                remedy=(
+                    "Add the answers to the original form, or score the file alone:"
+                    f" `hqm score {benchmark.name} --answers FILE`."
+                ),
+            )
+        self.notes += [
+            f"{benchmark.name}: the answers to the form {name!r} are left out; --forms names others."
+            for name in foreign
         ]
 
     def check(self) -> None:
@@ -284,6 +355,11 @@ class Session:
         if benchmark.included_recordings:
             recorded_forms = {recording.form for recording in benchmark.included_recordings}
             form_names = [ORIGINAL, *sorted(recorded_forms - {ORIGINAL})]
+        is_default = self.options.material.forms == MaterialOptions().forms
+        if self._only_recorded and is_default:
+            # what was recorded was administered, whether or not somebody names it
+            administered = sorted(self._recorded_forms.get(benchmark.name, ()))
+            form_names = list(dict.fromkeys([*form_names, *administered]))
         forms = forms_of(benchmark, self.forms_from_files(benchmark), rewordings=form_names)
         forms_by_name = {form.name: form for form in forms}
         unknown = [name for name in form_names if name not in forms_by_name]
@@ -295,7 +371,7 @@ class Session:
                 name=unknown[0],
                 choices=forms_by_name,
             )
-        if self._only_recorded and self.options.material.forms == RunOptions().material.forms:
+        if self._only_recorded and is_default:
             # nobody asked for the parallel form by name, and nobody is going to be put it
             form_names = [
                 name

@@ -687,7 +687,6 @@ def file_score(score: FileScore, as_json: bool) -> None:
     if as_json:
         print_json(score.to_dict())
         return
-    title = f"{score.benchmark} {score.part or ''}".rstrip()
     reader = ""
     if score.parser:
         reader = f", parser {score.parser}"
@@ -697,7 +696,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
     values = _by_name(score.metrics, score.by_part)
     name_width = max(24, *map(len, values))
     print(
-        f"{title}: {score.scoring} scoring{reader}, {score.n} items,"
+        f"{score.title}: {score.scoring} scoring{reader}, {score.n} items,"
         f" {score.unscored} unscored ({states})"
     )
     if score.scoring == "official" and not score.withheld:
@@ -706,7 +705,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
             " count with --set withheld=official only"
         )
     if advice := advice_on_cut(score.states):
-        print(f"{title}: {advice}")
+        print(f"{score.title}: {advice}")
     by_key = score.by_key
     if by_key:
         print(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hqm.errors import AnswerError, HQMError, UsageError
+from hqm.files.records import first_record
 from hqm.imports.administrations import describe_files, name_respondents, say_runs
 from hqm.imports.detect import TABLE, read_logs, written_by_tool
 from hqm.imports.intake import check_benchmark
@@ -18,7 +19,9 @@ from hqm.imports.match import (
     MAX_SHOWN_ROWS,
     Matched,
     MatchReport,
+    ReadBenchmark,
     check_keys,
+    check_options,
     has_other_key,
     join_once,
     match_rows,
@@ -443,7 +446,7 @@ def _free_run(
 # --- files of answers, whoever wrote them ---
 
 
-class AnsweredBenchmark(Protocol):
+class AnsweredBenchmark(ReadBenchmark, Protocol):
     """What a benchmark says of its release's files of answers."""
 
     @property
@@ -545,7 +548,12 @@ def _plain_or_released(
     faults = []
     for read in readers:
         try:
-            return read()
+            recordings = read()
         except HQMError as fault:
             faults.append(fault)
+            continue
+        if path.is_file() and not any("form" in record for record in first_record(path)):
+            for recording in recordings:
+                check_options(benchmark, recording.answers, forms[ORIGINAL], str(path))
+        return recordings
     raise faults[0]

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Protocol
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import read_records
 from hqm.imports.intake import refuse_twice
 from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
-from hqm.types import LETTERS, Form, Item
+from hqm.types import LETTERS, Form, Item, Response, Verdict
 
 _INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
 MAX_SHOWN_ROWS = 3
@@ -641,3 +641,86 @@ def _possible_questions(question: str) -> list[str]:
     texts += [cut[1]] if cut else []
     texts.append(_core(question))
     return list(dict.fromkeys(plain_text for text in texts if (plain_text := _without_stop(text))))
+
+
+# --- the form that answers fit ---
+
+# A benchmark may ask its questions with fewer options in another form. A letter then means another
+# option, and answers that are scored by the wrong form's keys get a wrong score without any error.
+
+MIN_LETTERS = 50
+"""Answers with a letter below which nothing is said of their form."""
+MAX_SHARE_BEYOND = 0.08
+"""The largest share of letters beyond another form's options, where they are answers to it.
+
+Of the 27 released files of answers to MMMU-Pro, the 10 to four options have at most .06, and the 17
+to ten options at least .15; letters drawn evenly from ten options would have .6.
+"""
+MIN_EXPECTED_BEYOND = 0.3
+"""The smallest share that would be beyond if letters were drawn evenly from all options."""
+
+
+class ReadBenchmark(Protocol):
+    """What is asked of a benchmark: its other forms, and its reading of an answer."""
+
+    @property
+    def further_forms(self) -> Sequence[Form]:
+        """The benchmark's own forms beside the original and the parallel one."""
+
+    def verdict(self, item: Item, response: Response) -> Verdict:
+        """The verdict on an answer, with the letter that was read."""
+
+
+def check_options(
+    benchmark: ReadBenchmark, answers: Mapping[str, Response], form: Form, location: str
+) -> None:
+    """Refuse answers whose letters are all but few among the fewer options of another form.
+
+    Parameters
+    ----------
+    answers
+        Item id -> answer, of a file that names no form.
+    form
+        The form by whose options they would be scored.
+
+    Raises
+    ------
+    AnswerError
+        They may be answers to another form.
+    """
+    rivals = [rival for rival in benchmark.further_forms if _has_fewer_options(rival, form)]
+    if not rivals:
+        return
+    letters: dict[str, str] = {}
+    for key, answer in answers.items():
+        letter = benchmark.verdict(form.by_id[key], answer).read
+        if len(letter) == 1 and letter in LETTERS:
+            letters[key] = letter
+    for rival in rivals:
+        keys = [key for key in letters if key in rival.by_id]
+        n_options = {key: len(rival.by_id[key].options) for key in keys}
+        n_beyond = sum(LETTERS.index(letters[key]) >= n_options[key] for key in keys)
+        expected = sum(1 - n_options[key] / len(form.by_id[key].options) for key in keys)
+        if (
+            len(keys) >= MIN_LETTERS
+            and expected >= MIN_EXPECTED_BEYOND * len(keys)
+            and n_beyond <= MAX_SHARE_BEYOND * len(keys)
+        ):
+            raise AnswerError(
+                f"{len(keys) - n_beyond:,} of {len(keys):,} letters are among the fewer options of"
+                f" the form {rival.name!r}, so that {form.name!r} may not be the form that was"
+                " answered",
+                location=location,
+                remedy=(
+                    f"Name the form: `hqm score --form {rival.name}` or `--form {form.name}`; for"
+                    " an audit, write it into a column `form`."
+                ),
+            )
+
+
+def _has_fewer_options(rival: Form, form: Form) -> bool:
+    """Whether some item has fewer options in another form."""
+    return any(
+        item.id in form.by_id and 0 < len(item.options) < len(form.by_id[item.id].options)
+        for item in rival.items
+    )

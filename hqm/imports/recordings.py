@@ -29,12 +29,13 @@ from hqm.imports.row import (
     Row,
     answer_text,
     count_in,
+    ended,
+    error_in,
     first_field,
     first_text,
     form_of,
     percentage,
     require_choice,
-    stopped,
 )
 from hqm.signature import canonical_json
 from hqm.text import SHORT, check_name, storable
@@ -42,7 +43,7 @@ from hqm.types import ORIGINAL, STATES, Form, Item, Response, State
 
 _IDS = ("item", "id", "question_id")
 _ASKS = OF_A_MODEL.union(QUESTIONS, KEYS, IMAGES)
-_UNUSUAL = _ASKS.union(("resolution", "sight", "finish_reason"))
+_UNUSUAL = _ASKS.union(("resolution", "sight", "finish_reason", "error"))
 """Fields that few records have, so that most are read in the short way."""
 
 
@@ -83,9 +84,10 @@ def _response(record: Mapping[str, Any], location: str) -> Response:
     """The answer of a record in HQM's format."""
     # beside what a model wrote, the field `answer` has the right answer
     names = ANSWERS if OF_A_MODEL.isdisjoint(record) else ANSWERS[1:]
-    text = answer_text(first_field(record, names, location), location)
-    ended = stopped(text, record.get("finish_reason"))
-    state = require_choice(record.get("state", ended.state), STATES, "state", location)
+    is_error = error_in(record) and not any(name in record for name in names)
+    text = "" if is_error else answer_text(first_field(record, names, location), location)
+    answer = ended(record, text)
+    state = require_choice(record.get("state", answer.state), STATES, "state", location)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", location=location)
@@ -96,7 +98,7 @@ def _response(record: Mapping[str, Any], location: str) -> Response:
             raise AnswerError(
                 "its detail has a number that is none (NaN, infinity)", location=location
             ) from None
-    reason = ended.reason if reason is None and state == ended.state else reason
+    reason = answer.reason if reason is None and state == answer.state else reason
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 

@@ -21,6 +21,7 @@ from hqm.files.records import (
     read_json,
     read_records,
     read_text,
+    required_field,
     whole_number,
 )
 from hqm.text import check_length, check_name, without_credentials
@@ -170,13 +171,13 @@ class Row:
         if names[:1] == ["answer"] and set(names) & OF_A_MODEL:
             # beside what a model wrote, the field `answer` has the right answer
             names, record = names[1:], {"target": record["answer"], **record}
-        if not names and not (score_alone and "score" in record):
+        error = error_in(record)
+        if not names and not error and not (score_alone and "score" in record):
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
             raise AnswerError(no_field(accepted_fields, record), location=location)
         holds = next((name for name in names if record[name] is not None), "")
-        if names:
-            text = answer_text(record.get(holds), location)
-            answer = stopped(text, record.get("finish_reason"))
+        if names or error:
+            answer = ended(record, answer_text(record.get(holds), location))
         else:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
@@ -506,6 +507,51 @@ def stopped(text: str, reason: Any, detail: Mapping[str, Any] | None = None) -> 
     """
     state = FINISH_STATES.get(reason, "ok") if isinstance(reason, str) else "ok"
     return Response(text, state, "" if state == "ok" else str(reason), detail or {})
+
+
+def error_in(record: Mapping[str, Any]) -> str:
+    """What a record says went wrong, in its field `error`; empty where nothing did.
+
+    >>> error_in({"error": {"message": "timed out"}}), error_in({"error": None}), error_in({})
+    ('timed out', '', '')
+    """
+    error = record.get("error")
+    if isinstance(error, Mapping):
+        error = error.get("message") or str(error)
+    return error.strip() if isinstance(error, str) else ""
+
+
+def ended(record: Mapping[str, Any], text: str) -> Response:
+    """A record's answer in the state that the record says, in whichever field it says it.
+
+    A field `error` speaks where there is no answer. A `state` that is none of HQM's may mean
+    something else, such as a part of a country.
+
+    >>> ended({"error": "timed out"}, "").state, ended({"state": "refused"}, "I cannot.").state
+    ('error', 'refused')
+    """
+    state = record.get("state")
+    if isinstance(state, str) and state in STATES and state != "ok":
+        return Response(text, cast(State, state), first_text(record, ("reason", "error")))
+    error = error_in(record)
+    if error and not text.strip():
+        return Response(text, "error", error)
+    return stopped(text, record.get("finish_reason"))
+
+
+def released_answer(record: Mapping[str, Any], names: Sequence[str], location: str) -> Response:
+    """The answer in the first of these fields of a release's record; null is an empty answer.
+
+    Raises
+    ------
+    DataError
+        The record has none of the fields and no error.
+    AnswerError
+        The answer is no text.
+    """
+    name = next((name for name in names if name in record), names[-1])
+    text = record.get(name) if error_in(record) else required_field(record, name, location)
+    return ended(record, answer_text(text, location))
 
 
 def number(value: Any) -> float | None:
