@@ -705,6 +705,7 @@ def test_every_flag_is_tested_here() -> None:
     elsewhere = {
         "FAVOURS_FAMILY",
         "NOT_ONE_THING",
+        "PARAMETERS_REFUSED",
         "REMEMBERED",
         "NEGATIVE_COMPONENT",
         "MISSING",

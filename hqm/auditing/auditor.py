@@ -52,7 +52,7 @@ from hqm.indicators import (
     warn,
     yes_ratio,
 )
-from hqm.indicators.flags import Warned, adjust_warnings
+from hqm.indicators.flags import Warned, adjust_warnings, refused_parameters
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasurable_types
 from hqm.lint.question_checks import with_favoured_keys
@@ -297,6 +297,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         warnings += warn(reference_case, metric_estimates, study.dependence[metric.name])
         estimates += metric_estimates
     flags = [warning.to_dict() for warning in adjust_warnings(warnings, estimates)]
+    flags += [warning.to_dict() for warning in refused_parameters(evidence.refused_parameters)]
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions

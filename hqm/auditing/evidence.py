@@ -224,6 +224,8 @@ class Evidence:
     them.
     """
     copies: Mapping[str, str] = field(default_factory=dict)
+    refused_parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Respondent -> the parameters that its server refused, and that were left out."""
     stopped: Mapping[str, Any] = field(default_factory=dict)
     """Where a rule stopped the asking of respondents before all items (`hqm audit --until`); empty
     where it did not.
@@ -439,10 +441,33 @@ def gather(
         levels=tuple(dict.fromkeys(("model", *levels))),
         stages=_stages(benchmark, answers, judges, reference, form, respondents, labels, samples),
         copies=picture_files.copies if picture_files is not None else {},
+        refused_parameters=_refused_parameters(
+            benchmark, answers, form, reference.run, respondents
+        ),
         stopped=stopped_detail,
         analyses=analyses,
         thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
+
+
+def _refused_parameters(
+    benchmark: Benchmark,
+    answers: Answers,
+    form: Form,
+    run: int,
+    respondents: Sequence[StoredRespondent],
+) -> dict[str, Sequence[str]]:
+    """The parameters that were left out of requests because servers refuse them, by respondent."""
+    refused: dict[str, Sequence[str]] = {}
+    for respondent in respondents:
+        if respondent.identity.get("kind") != "openai":
+            continue
+        names: set[str] = set()
+        for detail in answers.details(benchmark, form, respondent, run):
+            names.update(map(str, detail.get("left_out", ())))
+        if names:
+            refused[respondent.name] = sorted(names)
+    return refused
 
 
 def _requested_metrics(benchmark: Benchmark, names: Sequence[str]) -> tuple[Metric, ...]:

@@ -332,6 +332,7 @@ def _tell(
 ) -> tuple[bool, list[str]]:
     """Print how many questions were asked; the result is that of `_administer`."""
     from hqm.administration.costs import spent
+    from hqm.respondents.server_parameters import describe_left_out
     from hqm.scoring.rules import advice_on_cut
 
     tell(*(f"{name} was given up: {error}" for name, error in outcome.failed))
@@ -343,6 +344,7 @@ def _tell(
     )
     if advice := advice_on_cut(outcome.states):
         tell(f"{advice}.")
+    tell(*describe_left_out(job.assignment.respondent for job in jobs))
     # jobs were planned before anything was asked: `stored` is what the store had then
     stored = sum(job.stored for job in jobs)
     recorded = [isinstance(job.assignment.respondent, RecordedRespondent) for job in jobs]

@@ -37,6 +37,11 @@ FLAGS: Mapping[str, str] = {
     "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
     "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
+    "PARAMETERS_REFUSED": (
+        "a server refuses a parameter, which was left out: without a seed, a rerun is the server's"
+        " own draw and no answer can be drawn again; without a temperature or top-p, the server's"
+        " own hold"
+    ),
     "EXPECTED": (
         "the number is expected and not observed: nobody was asked twice. It holds where the answer"
         " is its first word alone, drawn at a temperature above 0"
@@ -408,6 +413,30 @@ _TESTED: Mapping[str, tuple[str, Callable[[Estimate], float | None]]] = {
     "labels_at_random": ("LABELS_NOT_RANDOM", lambda estimate: estimate.value),
 }
 """Statistic -> the flag that rests on its test, and where the p-value stands."""
+
+
+def refused_parameters(refused: Mapping[str, Sequence[str]]) -> Iterable[Warned]:
+    """The parameters that servers refused, by respondent; a note where it is the seed alone.
+
+    Parameters
+    ----------
+    refused
+        Respondent -> the parameters that were left out of its requests.
+    """
+    respondents_by_parameter: dict[str, list[str]] = {}
+    for respondent, parameters in refused.items():
+        for parameter in parameters:
+            respondents_by_parameter.setdefault(parameter, []).append(respondent)
+    for parameter, respondents in sorted(respondents_by_parameter.items()):
+        server = "server refuses" if len(respondents) == 1 else "servers refuse"
+        effect = (
+            "reruns measure its own randomness"
+            if parameter == "seed"
+            else f"its own {parameter} was in force, and not the study's"
+        )
+        sentence = f"{', '.join(respondents)}: the {server} {parameter}; {effect}"
+        note = parameter == "seed"
+        yield Warned("PARAMETERS_REFUSED", "", sentence, note=note)
 
 
 def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:

@@ -40,6 +40,7 @@ from hqm.respondents.server_limits import (
     tokens_in,
     wanted_pause,
 )
+from hqm.respondents.server_parameters import SEED_NAMES, refused_parameter
 from hqm.respondents.server_replies import read_reply
 from hqm.types import Response
 
@@ -60,6 +61,13 @@ class Settings(NamedTuple):
     encoded: bytes
     """The same in JSON, without the closing brace."""
     schema: Mapping[str, Any] | None
+    seed_name: str = "seed"
+    """What the server calls the seed; empty where it takes none."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that are sent, the seed among them."""
+        return (*self.sent, *([self.seed_name] if self.seed_name else []))
 
 
 class BodyWriter:
@@ -79,6 +87,8 @@ class BodyWriter:
         self._most_logprobs = max(_MAX_ALTERNATIVES, self._logprobs or 0)
         self._limit_name = "max_tokens"
         self._schemas = True
+        self._seed_name = SEED_NAMES[0]
+        self._refused: set[str] = set()
         self._settings: dict[tuple[Sampling, bool, int], Settings] = {}
         """The parameters of every kind of request; a schema is identified by its `id`."""
 
@@ -99,13 +109,14 @@ class BodyWriter:
     @staticmethod
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
         """The body of a request in JSON."""
+        seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed)
         return b"".join(
             (
                 b'{"messages": [{"role": "user", "content": [',
                 *content,
                 b"]}], ",
-                settings.encoded,
-                b'"seed": %d}' % seed,
+                settings.encoded if settings.seed_name else settings.encoded[:-2],
+                seed_part if settings.seed_name else b"}",
             )
         )
 
@@ -116,7 +127,7 @@ class BodyWriter:
         if settings is None:
             sent = self._parameters(request)
             settings = self._settings[key] = Settings(
-                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema
+                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema, self._seed_name
             )
         return settings
 
@@ -127,6 +138,8 @@ class BodyWriter:
             "top_p": request.sampling.top_p,
             self._limit_name: request.sampling.max_tokens,
         }
+        for name in self._refused:
+            settings.pop(name, None)
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -137,12 +150,24 @@ class BodyWriter:
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
 
-    def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Drop or rename a parameter that the server's message refuses and no answer depends on.
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The parameters that the server refuses and that an answer depends on."""
+        return (*sorted(self._refused), *(() if self._seed_name else ("seed",)))
+
+    def simplify(self, settings: Settings, message: str, refused: str = "") -> bool:
+        """Drop or rename a parameter that the server refuses: by `refused`, or by its message.
 
         Returns whether there is such a parameter.
         """
-        if "logprobs" in sent and "logprobs" in message:
+        sent = settings.sent
+        if refused and refused == settings.seed_name:
+            # of requests in flight, the first refusal moves on, and the others try again
+            if self._seed_name == settings.seed_name:
+                self._seed_name = SEED_NAMES[SEED_NAMES.index(settings.seed_name) + 1]
+        elif refused and refused in sent:
+            self._refused.add(refused)
+        elif "logprobs" in sent and "logprobs" in message:
             fewer = _COMMON_ALTERNATIVES if sent["top_logprobs"] > _COMMON_ALTERNATIVES else 0
             self._most_logprobs = min(self._most_logprobs, fewer)
         elif "response_format" in sent and ("response_format" in message or "schema" in message):
@@ -177,7 +202,9 @@ def _mode_of(name: RespondentName) -> str:
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
 # for good (400, 403, 413, 451, ...) is marked as final, and so is a reply that holds no answer. A
 # refused key, an unknown model or a redirection ends the respondent at once, and twenty failures in
-# a row end it, of whatever kind as long as nothing was answered.
+# a row end it, of whatever kind as long as nothing was answered. A parameter that the server
+# refuses (`seed`, `top_p`, `temperature`, log probabilities) is left out from then on, and every
+# answer notes it (`left_out`); a seed is first sent under its other name (`random_seed`).
 #
 # Each answer is handed over as it comes, and the next request begins when that answer is stored:
 # a killed run repeats no more than the requests in flight. Requests go out picture by picture,
@@ -302,6 +329,11 @@ class OpenAIRespondent:
             while thread.is_alive() and time.monotonic() < patience:
                 release(list(remaining_answers(answers)))  # they are not stored any more
                 thread.join(timeout=0.05)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The parameters that the server refused in this command, and that are left out."""
+        return self._bodies.left_out
 
     def finish(self) -> None:
         """Begin no further request; those in flight still come."""
@@ -440,9 +472,18 @@ class OpenAIRespondent:
                 )
             finally:
                 self.budget.end(hold, request, response)
-            turned_away = "final" in response.detail and "status" in response.detail
-            if turned_away and self._bodies.simplify(settings.sent, response.reason):
+            turned_away = "status" in response.detail and response.detail["status"] != 429
+            refused = response.detail.get("parameter", "")
+            is_final = bool(refused) or "final" in response.detail
+            if (
+                turned_away
+                and is_final
+                and self._bodies.simplify(settings, response.reason, refused)
+            ):
                 continue
+            if self._bodies.left_out and response.state != "error":
+                left_out = list(self._bodies.left_out)
+                response = response._replace(detail={**response.detail, "left_out": left_out})
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
             if wait is None or attempt >= self.retries:
@@ -495,7 +536,11 @@ class OpenAIRespondent:
         except RefusedRequest as refusal:
             is_overloaded = refusal.status in (429, 503)
             is_general = is_overloaded and self.concurrency.refused(sent, time.monotonic())
-            return self._handle_refusal(refusal, attempt, is_general)
+            response, wait = self._handle_refusal(refusal, attempt, is_general)
+            parameter = refused_parameter(refusal.content, settings.names, request.prompt)
+            if parameter and not is_overloaded:
+                response = response._replace(detail={**response.detail, "parameter": parameter})
+            return response, wait
         except TimeoutError:
             self.concurrency.refused(sent, time.monotonic())
             reason = f"Timeout: no whole reply came within {self.timeout:g} s"

@@ -50,8 +50,11 @@ class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
             body = text
         error = body.get("error", body) if isinstance(body, dict) else body
         fields = error if isinstance(error, dict) else {}
-        reason = fields.get("message")
+        reason = fields.get("message") or (body.get("detail") if isinstance(body, dict) else None)
+        if isinstance(reason, list):  # pydantic's list of errors
+            reason = json.dumps(reason)
         self.status, self.headers, self.code = status, headers, fields.get("code")
+        self.content = content
         self.message = f"{status}: {reason}" if isinstance(reason, str) and reason else f"{status}"
         super().__init__(self.message)
 

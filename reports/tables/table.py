@@ -87,6 +87,7 @@ FLAG_WORDS = {
     "MEAN_SHIFT": "the mean moved",
     "DRIFT": "scores moved between runs",
     "DETERMINISTIC": "answers were drawn without chance",
+    "PARAMETERS_REFUSED": "a server refused a parameter",
     "EXPECTED": "computed from probabilities, not observed",
     "NON_PARALLEL": "below chance on the other form",
     "CEILING": "the best are not told apart",

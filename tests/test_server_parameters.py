@@ -1,0 +1,191 @@
+"""Servers that refuse parameters: what is refused is left out, said, and noted with every answer."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm.respondents.base import Request, RespondentName, Sampling
+from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.respondents.server_parameters import OPTIONAL, refused_parameter
+from hqm.types import Response
+from tests.conftest import Run
+from tests.servers import JSON, PlannedServer, completion, failure
+
+Reply = tuple[int, dict[str, str], bytes]
+Habit = Callable[[Mapping[str, Any]], Reply | None]
+
+
+def plain(status: int, text: str) -> Reply:
+    return status, {"content-type": "text/plain"}, text.encode()
+
+
+def document(status: int, value: object) -> Reply:
+    return status, JSON, json.dumps(value).encode()
+
+
+def refuses(name: str, reply: Reply) -> Habit:
+    """A habit of a server: a request that has the parameter gets the reply."""
+    return lambda body: reply if name in body else None
+
+
+def refuses_both(reply: Reply) -> Habit:
+    return lambda body: reply if {"temperature", "top_p"} <= body.keys() else None
+
+
+def forbids_extras(*allowed: str) -> Habit:
+    """A server with a strict schema, as FastAPI and pydantic say it."""
+
+    def habit(body: Mapping[str, Any]) -> Reply | None:
+        extras = [name for name in body if name not in ("messages", "model", *allowed)]
+        errors = [
+            {
+                "type": "extra_forbidden",
+                "loc": ["body", name],
+                "msg": "Extra inputs are not permitted",
+            }
+            for name in extras
+        ]
+        return document(422, {"detail": errors}) if errors else None
+
+    return habit
+
+
+def random_seed(body: Mapping[str, Any]) -> Reply | None:
+    """Mistral's API."""
+    if "seed" in body:
+        detail = [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "not permitted"}]
+        return document(422, {"object": "error", "message": {"detail": detail}})
+    return None
+
+
+SEED, TOP_P, TEMPERATURE = ["seed"], ["top_p"], ["temperature"]
+ALL = ["temperature", "top_p", "seed"]
+HABITS: list[tuple[str, Habit, list[str]]] = [
+    ("takes all", lambda _: None, []),
+    ("random_seed", random_seed, []),
+    ("openai param", lambda body: document(400, {"error": {"message": "Unsupported value", "param": next(n for n in body if "seed" in n)}}) if any("seed" in n for n in body) else None, SEED),
+    ("unknown field", lambda body: failure(400, "Unknown field: random_seed" if "random_seed" in body else "Unknown field: seed") if any("seed" in n for n in body) else None, SEED),
+    ("quoted in a list", lambda body: failure(400, "Unrecognized request arguments supplied: 'random_seed'" if "random_seed" in body else "Unrecognized request arguments supplied: 'seed'") if any("seed" in n for n in body) else None, SEED),
+    ("only extras, not seed", forbids_extras("seed", "max_tokens", "temperature", "top_p", "logprobs", "top_logprobs"), []),
+    ("extras: seed", forbids_extras("max_tokens", "temperature", "top_p", "logprobs", "top_logprobs"), SEED),
+    ("extras: sampling", forbids_extras("max_tokens", "logprobs", "top_logprobs"), ALL),
+    ("extras: everything", forbids_extras("max_tokens"), ALL),
+    ("extras: top_p, random_seed", forbids_extras("max_tokens", "temperature", "random_seed"), TOP_P),
+    ("text/plain", lambda body: plain(400, "parameter seed not allowed") if "seed" in body else plain(400, "parameter random_seed not allowed") if "random_seed" in body else None, SEED),
+    ("422 sentence", refuses("top_p", failure(422, "top_p is not supported by this model")), TOP_P),
+    ("names the allowed", refuses("top_p", failure(400, "Unexpected key top_p. Only temperature and seed may be given")), TOP_P),
+    ("backticks", refuses("top_p", failure(400, "`top_p` is deprecated for this model.")), TOP_P),
+    ("both", refuses_both(failure(400, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.")), TOP_P),
+    ("both, param", refuses_both(document(400, {"error": {"message": "use temperature or top_p, not both", "param": "temperature"}})), TOP_P),
+    ("only default", refuses("temperature", document(400, {"error": {"message": "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.", "param": "temperature", "code": "unsupported_value"}})), TEMPERATURE),
+    ("403", refuses("temperature", failure(403, "temperature is not allowed for your plan")), TEMPERATURE),
+    ("415", refuses("temperature", failure(415, "Unsupported field temperature")), TEMPERATURE),
+    ("500", refuses("top_p", failure(500, "TypeError: generate() got an unexpected keyword argument 'top_p'")), TOP_P),
+    ("501", lambda body: failure(501, "seed not implemented") if "seed" in body else failure(501, "random_seed not implemented") if "random_seed" in body else None, SEED),
+    ("array", refuses("top_p", document(400, [{"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "top_p"', "status": "INVALID_ARGUMENT"}}])), TOP_P),
+    ("logprobs", refuses("logprobs", failure(400, "logprobs is not supported")), []),
+    ("completion tokens", refuses("max_tokens", failure(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")), []),
+    ("o-series", lambda body: next((failure(400, f"Unsupported parameter: '{n}' is not supported with this model.") for n in ("temperature", "top_p", "logprobs") if n in body), None) or (failure(400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.") if "max_tokens" in body else None), ["temperature", "top_p"]),
+]  # fmt: skip
+
+
+def ask_all(
+    server: PlannedServer, questions: list[str]
+) -> tuple[dict[str, Response], OpenAIRespondent]:
+    respondent = OpenAIRespondent(
+        RespondentName.parse(f"openai/tiny@{server.url}"), retries=1, backoff=0.01
+    )
+    requests = [Request(text, None, Sampling(0.5, 0.9, 17), i) for i, text in enumerate(questions)]
+    answers = {
+        request.prompt: response
+        for batch in respondent.answer(requests)
+        for request, response in batch
+    }
+    return answers, respondent
+
+
+@pytest.mark.parametrize(("name", "habit", "left_out"), HABITS, ids=[row[0] for row in HABITS])
+def test_what_a_server_refuses_is_left_out_and_noted(
+    name: str, habit: Habit, left_out: list[str]
+) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return habit(body) or completion("Yes.")
+
+    # a question that has the words of parameters in it
+    questions = [f"Is the temperature of seed {i} above top_p?" for i in range(12)]
+    with PlannedServer(reply) as server:
+        answers, respondent = ask_all(server, questions)
+    assert {(r.state, r.text) for r in answers.values()} == {("ok", "Yes.")}, name
+    assert list(respondent.left_out) == left_out
+    for response in answers.values():
+        assert response.detail.get("left_out", []) == left_out
+    final = server.asked[-1][1]
+    assert not {"seed", "random_seed", "temperature", "top_p"}.intersection(left_out) & final.keys()
+    # what is taken is sent still
+    kept = [parameter for parameter in ("temperature", "top_p") if parameter not in left_out]
+    assert all(parameter in final for parameter in kept)
+    if "seed" not in left_out:
+        assert final.get("seed", final.get("random_seed")) is not None
+    # a parameter is refused once or twice by those in flight, and not again by every question
+    assert len(server.asked) <= 12 + 8 * 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the request is too long",
+        "the picture cannot be read",
+        "Is the temperature above zero? was refused by the filter",
+        "messages: at most one picture is supported",
+        "model not supported",
+    ],
+)
+def test_a_refusal_for_another_reason_leaves_nothing_out(text: str) -> None:
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        if "above zero" in json.dumps(body):
+            return failure(400, text)
+        return completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        answers, respondent = ask_all(server, ["Is it?", "Is the temperature above zero?"])
+    assert answers["Is it?"].state == "ok"
+    assert answers["Is the temperature above zero?"].state == "error"
+    assert respondent.left_out == ()
+
+
+@pytest.mark.parametrize("parameter", OPTIONAL)
+def test_a_field_of_the_refusal_decides_over_its_words(parameter: str) -> None:
+    other = "model" if parameter != "model" else "messages"
+    content = json.dumps({"error": {"param": other, "message": f"unsupported with {parameter}"}})
+    assert refused_parameter(content.encode(), OPTIONAL) == ""
+    located = json.dumps({"detail": [{"loc": ["body", parameter], "msg": "x"}]})
+    expected = "top_p" if parameter == "temperature" and "top_p" in located else parameter
+    assert refused_parameter(located.encode(), OPTIONAL) == expected
+    assert refused_parameter(located.encode(), ("model",)) == ""
+
+
+def test_the_report_says_what_a_rerun_without_a_seed_is(tmp_path: Path, run: Run) -> None:
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        if "seed" in body or "random_seed" in body:
+            name = "random_seed" if "random_seed" in body else "seed"
+            return failure(400, f"Unknown parameter: '{name}'.")
+        return completion("yes" if number % 3 else "no")
+
+    with PlannedServer(reply) as server:
+        arguments = ("-r", f"openai/tiny@{server.url}", "-r", f"openai/other@{server.url}")
+        status, _, errors = run(
+            "audit", "shapes_yesno", *arguments, "--limit", 40, "-q", "--out", tmp_path / "out"
+        )
+    assert status == 0
+    assert errors.count("the server refuses seed") == 2
+    audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
+    (flag,) = [flag for flag in audit.flags if flag["flag"] == "PARAMETERS_REFUSED"]
+    assert flag["note"]
+    assert "reruns measure its own randomness" in flag["sentence"]
+    page = (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
+    assert "reruns measure its own randomness" in page
+    assert "no answer can be drawn again" in page
