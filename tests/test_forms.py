@@ -15,6 +15,7 @@ import hqm
 from hqm import DataError, Form, Item
 from hqm.errors import NoRule
 from hqm.forms.grammar import is_negated
+from hqm.forms.languages import foreign_language
 from hqm.forms.make_forms import (
     build_parallel,
     build_rewording,
@@ -510,3 +511,34 @@ def test_a_form_of_other_items_is_refused(tmp_path: Path) -> None:
     path.write_text('{"id": "1", "prompt": "a"}\n{"id": "1", "prompt": "b"}\n')
     with pytest.raises(DataError, match="stands twice"):
         read_form(path, form)
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("¿Hay un perro en la imagen?", "Spanish"),
+        ("Ist auf dem Bild ein Hund zu sehen?", "German"),
+        ("Y a-t-il un chien dans l'image ?", "French"),
+        ("图片中有狗吗？", "Chinese"),
+        ("如图，在Rt△ABC中，∠ACB＝90°，则CD的长为（）", "Chinese"),
+        ("Is er een hond in de afbeelding?", "another language"),
+        ("Is there a dog?", ""),
+        ('Does the sign say "出口"?', ""),
+        ("Is Xi Jinping in Beijing?", ""),
+        ("What is the SSIM of VGG16?", ""),
+        ("Red or blue?", ""),
+    ],
+)
+def test_rules_are_tried_on_english_alone_and_say_so(question: str, language: str) -> None:
+    assert foreign_language(question) == language
+    for task, target in (("yes_no", "yes"), ("vqa", "1"), ("caption", "")):
+        original = Form("original", (Item("1", question, task, target),))
+        first = build_parallel(original)
+        forms = [first, build_rewording(original, 2, [first])]
+        if language:
+            for form in forms:
+                assert tells(form.left_out[0].reason, "form.language", language=language)
+    choice = Item("1", question, "choice", "A", options=("1", "2", "3"))
+    assert shuffle_item(choice).prompt == question, "an order of options needs no language"
+    rewording = build_rewording(Form("original", (choice,)), 2, [])
+    assert not language or rewording.items[0].prompt == question

@@ -158,6 +158,18 @@ def first_option(i: int) -> dict[str, Any]:
     }
 
 
+def choices_with(*options: str) -> Callable[[Path], object]:
+    """Write items that have these options."""
+    return lambda folder: write(
+        folder,
+        [
+            {**row, "target": "ABC"[i % 3], "options": list(options)}
+            for i, row in enumerate(clean_items())
+        ],
+        task="choice",
+    )
+
+
 FAULTS: dict[str, Callable[[Path], object]] = {
     "S101": after(lambda f: (f / "card.toml").write_text("name = ")),
     "S102": after(lambda f: card_line(f, "title", "titel")),
@@ -216,6 +228,8 @@ FAULTS: dict[str, Callable[[Path], object]] = {
         }
     ),
     "W101": change_all(lambda i, row: {"prompt": "Is there a dog in the image?"}),
+    "W103": choices_with("dark", "light", "Both A and B"),
+    "W104": choices_with("dark", "None of the above", "light"),
     "W102": change_all(lambda i, row: {"prompt": f"Is there a {NOUNS[i % 40]} in the image?"}),
     "T101": lambda f: write(f, types=["existence", "ocr"]),
     "T102": lambda f: write(f, clean_items(250)),

@@ -13,6 +13,7 @@ from hqm.cli import main
 from hqm.forms.make_forms import read_form
 from tests.conftest import write_benchmark
 from tests.judge_server import JudgeServer
+from tests.messages import tells
 
 QUESTIONS = {
     "a": 'Whither goes the man with the number 7 and the sign "EXIT"?',
@@ -95,4 +96,55 @@ def test_yes_no_questions_are_left_to_the_rules(
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
-    assert "rephrases open questions" in capsys.readouterr().err
+    assert tells(capsys.readouterr().err, "form.no-rewriter", form="parallel")
+
+
+FOREIGN = {
+    "es": ("¿Hay un perro en la imagen?", "¿Se ve un perro en la imagen?"),
+    "zh": ("图片中有狗吗？", "这张图片里有没有一只狗？"),
+    "de": ("Ist auf dem Bild ein Hund zu sehen?", "Zeigt das Bild einen Hund?"),
+    "fr": ("Y a-t-il un chien dans l'image ?", "Is there a dog in the picture?"),
+    "pt": ("Há um cão na imagem?", "Não há um cão na imagem?"),
+}
+
+
+def test_questions_in_other_languages_are_rephrased_in_theirs_and_reviewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def reply(prompt: str, _: dict[str, Any]) -> str:
+        asked.append(prompt)
+        return next(new for old, new in FOREIGN.values() if prompt.endswith(f"Question: {old}"))
+
+    running = JudgeServer(reply)
+    rows = [
+        {"id": key, "prompt": old, "target": "yes", "image": f"{key}.png"}
+        for key, (old, _) in FOREIGN.items()
+    ]
+    folder = write_benchmark(tmp_path / "mine", rows, task="yes_no")
+    form_file = tmp_path / "form.jsonl"
+    rephrase = ["forms", folder, "--form", "parallel2", "--rewriter", running.name()]
+    rephrase += ["--out", form_file, "--store", tmp_path / "store.sqlite"]
+    plan = ["label", "plan", folder, "--schema", "review_form", "--form", f"parallel={form_file}"]
+    plan += ["--labels", "2", "--raters", "anna", "--out", tmp_path / "plan.jsonl"]
+    plan += ["--store", tmp_path / "store.sqlite"]
+    try:
+        for command in (rephrase, plan):
+            monkeypatch.setattr(sys, "argv", ["hqm", *map(str, command)])
+            with pytest.raises(SystemExit) as end:
+                main()
+            assert not end.value.code, capsys.readouterr().err
+    finally:
+        running.stop()
+    form = read_form(form_file, hqm.load(str(folder)).original)
+    assert {item.id: item.prompt for item in form.items} == {
+        key: FOREIGN[key][1] for key in ("es", "zh", "de")
+    }
+    assert {item.target for item in form.items} == {"yes"}
+    reasons = {omitted.id: omitted.reason for omitted in form.left_out}
+    assert "it is in another language" in reasons["fr"]
+    assert "a negation was added" in reasons["pt"]
+    assert any("The question is in Chinese" in prompt for prompt in asked)
+    planned = (tmp_path / "plan.jsonl").read_text(encoding="utf-8")
+    assert '"review_form"' in planned

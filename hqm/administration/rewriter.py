@@ -15,10 +15,14 @@ from dataclasses import asdict, replace
 
 from hqm.benchmark.judge_api import fill
 from hqm.errors import UsageError
+from hqm.forms.find_question import NEGATIONS
+from hqm.forms.languages import foreign_language
+from hqm.forms.make_forms import keeps_answers
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
+from hqm.scoring.foreign_statements import language_of
 from hqm.signature import request_seed
 from hqm.store.database import Ask, Store, ask
-from hqm.types import Form, LeftOut, Response
+from hqm.types import Form, Item, LeftOut, Response
 
 # Ask a named model for texts: each prompt once, stored, found again the next time.
 
@@ -67,7 +71,14 @@ Reply with the new question alone, on one line.
 
 Question: {question}"""
 
-_INVARIANTS = re.compile(r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]")
+_SAME_LANGUAGE = "\n\nThe question is in {language}; write the new question in the same language."
+_INVARIANTS = re.compile(
+    r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]|「[^」]*」|«[^»]*»|„[^“”]*[“”]"
+)
+_NEGATION = re.compile(rf"\b(?:{'|'.join(sorted(NEGATIONS))})\b|n['’]t\b", re.IGNORECASE)
+_A_NOT_A = re.compile(r"(\w)[没不]\1")
+"""A Chinese question without a negation: 有没有, 是不是."""
+_QUESTION_MARK = re.compile("[?？؟]")
 
 
 def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, store: Store) -> Form:
@@ -86,16 +97,16 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
     Raises
     ------
     UsageError
-        The questions are yes/no: a flipped truth is not left to a model.
+        The form turns right answers, or orders options: that is not left to a model.
     """
-    if original.items and original.items[0].task in ("yes_no", "choice"):
+    task = original.items[0].task if original.items else "vqa"
+    if not keeps_answers(task, parallel.name):
         raise UsageError(
-            "a model rephrases open questions and instructions only", remedy="Leave out --rewriter."
+            f"a model rephrases questions, and the form {parallel.name!r} changes right answers or"
+            " the order of options",
+            remedy="Leave out --rewriter, or ask for a form that keeps them: --form parallel2.",
         )
-    asks = {
-        omitted.id: ask(fill(PROMPT, question=original.by_id[omitted.id].prompt))
-        for omitted in parallel.left_out
-    }
+    asks = {omitted.id: _request(original.by_id[omitted.id]) for omitted in parallel.left_out}
     replies = stored_replies(asks.values(), respondent, store)
     items = list(parallel.items)
     omissions = []
@@ -121,6 +132,15 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
     )
 
 
+def _request(item: Item) -> Ask:
+    """The request to rephrase a question; one that is not English names its language."""
+    language = foreign_language(item.prompt)
+    instruction, before, slot = PROMPT.rpartition("\n\nQuestion: {question}")
+    if language:
+        instruction += fill(_SAME_LANGUAGE, language=language)
+    return ask(fill(instruction + before + slot, question=item.prompt))
+
+
 def _objection(question: str, response: Response) -> str:
     """Why a model's wording cannot stand for the question; empty when it can."""
     text = response.text.strip()
@@ -132,9 +152,21 @@ def _objection(question: str, response: Response) -> str:
         return "it is the same question"
     if Counter(_INVARIANTS.findall(text)) != Counter(_INVARIANTS.findall(question)):
         return "a number, quotation or coordinate was changed"
-    if ("?" in text) != ("?" in question):
+    if bool(_QUESTION_MARK.search(text)) != bool(_QUESTION_MARK.search(question)):
         return "a question became an instruction, or the reverse"
+    if foreign_language(text) != foreign_language(question):
+        return "it is in another language"
+    if _is_negated(text) != _is_negated(question):
+        return "a negation was added, or taken out"
     return ""
+
+
+def _is_negated(text: str) -> bool:
+    """Whether a question has a word of denial of its language."""
+    language = language_of(text) if foreign_language(text) else None
+    if language is not None:
+        return language.denial.search(_A_NOT_A.sub("", text)) is not None
+    return _NEGATION.search(text) is not None
 
 
 def _plain(text: str) -> str:

@@ -234,6 +234,20 @@ _ALL = (
         " are the same.",
     ),
     Code(
+        "W103",
+        "options-refer",
+        "note",
+        'An option refers to other options of its question ("Both A and B", "None of the above"): a'
+        " shuffle keeps its place, and its letters follow the options.",
+    ),
+    Code(
+        "W104",
+        "options-misplaced",
+        "warning",
+        "An option refers to those above and others stand behind it, or names itself by its letter:"
+        " the options were put into another order.",
+    ),
+    Code(
         "F101",
         "negation-affirms",
         "error",
@@ -271,6 +285,12 @@ _ALL = (
         "form-mode",
         "note",
         "A form turns questions into commands, or commands into statements.",
+    ),
+    Code(
+        "F108",
+        "form-option-reference",
+        "error",
+        'In a form, an option such as "Both A and B" means other options than in the original.',
     ),
     Code(
         "T101",
@@ -370,6 +390,8 @@ _REMEDIES = {
     "L301": ("Ask in the same words what has the other answer, until the words say nothing."),
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",
+    "W103": "Nothing; in your own shuffles, keep its place and rewrite its letters.",
+    "W104": 'Put the option last, or write "None of the other options"; correct its letters.',
     "F101": (
         'Ask "Is it false that ...?", "Is there no ...?" or "Is the number of ... other than two?".'
     ),
@@ -382,6 +404,7 @@ _REMEDIES = {
         "Keep a question a question where answers may differ in length, or report the form by"
         " itself."
     ),
+    "F108": "Keep the option's place, and write the letters that its options have in the form.",
     "T101": "Label items with the type, or drop the type from the card's `types`.",
     "T102": "Add as many items as the examples say, or report no score of the type.",
     "T103": "Add the type to the card's `types`, or correct the labels.",

@@ -16,7 +16,6 @@ original and from each other, or the item is left out.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from hqm.files.cache import is_url, safe_name
 from hqm.files.records import located_records, required_field, write_records
 from hqm.forms.find_question import mode_of, question_of
 from hqm.forms.grammar import Rewrite
+from hqm.forms.languages import check_english, foreign_language
 from hqm.forms.negate import (
     PLAINEST_OPPOSITES,
     ask_about_answer,
@@ -38,7 +38,7 @@ from hqm.forms.negate import (
     opens_sentence,
     statement_of,
 )
-from hqm.forms.wording import LEADS, add_lead, rephrase, shuffle_item
+from hqm.forms.wording import LEADS, add_lead, count_orders, rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
 from hqm.signature import labelled
 from hqm.text import check_address
@@ -197,11 +197,23 @@ def build_parallel(
     items, omitted = [], list(form.left_out)
     for item in form.items:
         try:
+            if item.task != "choice":
+                check_english(item.prompt)
             items.append((rewrite or REWRITERS[item.task])(item))
         except NoRule as error:
             omitted.append(LeftOut(item.id, item.prompt, error.reason))
     PLAINEST_OPPOSITES.keep()
     return Form(name, tuple(items), tuple(omitted))
+
+
+def keeps_answers(task: Task, name: str) -> bool:
+    """Whether a rewording of this name has the right answers of the original, in the same order of
+    options.
+
+    >>> keeps_answers("yes_no", "parallel"), keeps_answers("yes_no", "parallel2")
+    (False, True)
+    """
+    return draw_of(name) not in _NO_REWORDINGS.get(task, ())
 
 
 def draw_of(name: str) -> int | None:
@@ -246,6 +258,8 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
         earlier_items = [f.by_id[item.id] for f in (form, *earlier) if item.id in f.by_id]
         used_wordings = {_wording_key(earlier_item, item) for earlier_item in earlier_items}
         try:
+            if item.task != "choice":
+                check_english(item.prompt)
             items.append(
                 next(
                     candidate
@@ -278,12 +292,13 @@ def _wording_key(item: Item, original: Item) -> tuple[str, tuple[str, ...]]:
 def _candidates(item: Item, draw: int) -> Iterator[Item]:
     """The item in other words, the best ones first."""
     if item.task == "choice":
-        orders = math.factorial(len(item.options))
+        orders = count_orders(item)
         # few options have few orders, the original one among them
         order = draw % orders
-        for worded in filter(partial(_fits_choice, item), _reworded(item)):
+        rewordings = () if foreign_language(item.prompt) else _reworded(item)
+        for worded in filter(partial(_fits_choice, item), rewordings):
             yield replace(shuffle_item(worded, order), rule=worded.rule) if order else worded
-        # no rule rephrases the question
+        # no rule rephrases the question, or it is not English
         yield from (shuffle_item(item, k) for k in (draw, *range(2, draw)) if k < orders)
     elif item.task == "yes_no" and draw in _REVERSING_DRAWS:
         # the last constructions fit every yes/no question

@@ -16,6 +16,12 @@ from dataclasses import replace
 
 from hqm.errors import DataError, NoRule
 from hqm.forms.grammar import Rewrite
+from hqm.forms.option_references import (
+    OptionReference,
+    find_references,
+    movable_slots,
+    reorder_options,
+)
 from hqm.types import LETTERS, Item
 
 # Each row is one meaning; every sentence of a row may stand for every other.
@@ -214,19 +220,41 @@ def render_options(question: str, options: Sequence[str]) -> str:
     return f"{question}\n{listed}\nAnswer with the letter of the right option."
 
 
+def count_orders(item: Item) -> int:
+    """How many orders the options of an item have in which those that refer to others still do, the
+    original one among them.
+
+    >>> count_orders(Item("1", "?", "choice", "A", options=("red", "blue", "Both A and B")))
+    2
+    """
+    groups = movable_slots(find_references(item.prompt, item.options), len(item.options))
+    return math.prod(math.factorial(len(group)) for group in groups)
+
+
 def shuffle_item(item: Item, draw: int = 1) -> Item:
     """Shuffle an item's options, and change the letter of the right one accordingly.
 
     The order depends only on the item and on `draw`, so that a form is the same whenever it is
-    built. In the first drawn order the right option always moves; no order is the original one or
-    an earlier one.
+    built. No order is the original one or an earlier one. In the first drawn order the right option
+    moves, unless it refers to others: "None of the above" keeps its place, and the letters in "Both
+    A and B" follow the options that they name.
 
+    Raises
+    ------
+    NoRule
+        There are fewer than two options, no further orders, or an option refers to others so that
+        no other order keeps its meaning.
+
+    Examples
+    --------
     >>> item = Item("1", "What color is it?", "choice", "A", options=("red", "blue", "green"))
     >>> shuffled = shuffle_item(item)
     >>> sorted(shuffled.options), shuffled.options[LETTERS.index(shuffled.target)]
     (['blue', 'green', 'red'], 'red')
     >>> shuffled.target != "A"
     True
+    >>> shuffle_item(replace(item, options=("red", "blue", "Both A and B"))).options
+    ('blue', 'red', 'Both B and A')
     """
     letters = LETTERS[: len(item.options)]
     if len(item.options) < 2:
@@ -238,28 +266,53 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
             remedy=f"Write one of the letters {letters}.",
         )
     right = letters.index(key)
-    if math.factorial(len(letters)) <= draw:
-        raise NoRule(item.prompt, f"{len(letters)} options have no {draw + 1} orders")
-    ranked = _orders(item.id, len(letters), right, draw)[-1]
+    references = find_references(item.prompt, item.options)
+    groups = movable_slots(references, len(letters))
+    n_orders = math.prod(math.factorial(len(group)) for group in groups)
+    if n_orders <= draw:
+        raise NoRule(item.prompt, _reason_no_order(item, references, n_orders, draw))
+    order = _orders(item.id, len(letters), groups, right, draw)[-1]
     return replace(
         item,
-        options=tuple(item.options[i] for i in ranked),
-        target=letters[ranked.index(right)],
+        options=reorder_options(item.options, order, references),
+        target=letters[order.index(right)],
         rule="options.shuffled",
     )
 
 
-def _orders(key: str, count: int, right: int, draws: int) -> list[list[int]]:
-    """The first orders drawn for an item, none of them twice."""
+def _reason_no_order(
+    item: Item, references: Sequence[OptionReference], n_orders: int, draw: int
+) -> str:
+    """Why the options of an item have no further order."""
+    faults = [reference.fault for reference in references if reference.fault]
+    if faults:
+        return faults[0]
+    if references and n_orders == 1:
+        names = " and ".join(repr(item.options[reference.index]) for reference in references[:2])
+        verb = "refers" if len(references) == 1 else "refer"
+        return f"{names} {verb} to other options, which have no other order with the same meaning"
+    return f"{len(item.options)} options have no {draw + 1} orders"
+
+
+def _orders(
+    key: str, count: int, groups: Sequence[Sequence[int]], right: int, draws: int
+) -> list[list[int]]:
+    """The first orders drawn for an item, none of them twice; options change places within their
+    group alone.
+    """
     orders: list[list[int]] = []
     seed = 0
     while len(orders) < draws:
         seed += 1
         salt = "" if seed == 1 else f"|{seed}"
         digests = [hashlib.blake2b(f"{key}|{i}{salt}".encode()).digest() for i in range(count)]
-        ranked = sorted(range(count), key=digests.__getitem__)
-        while not orders and ranked.index(right) == right:
-            ranked = ranked[1:] + ranked[:1]
-        if ranked != list(range(count)) and ranked not in orders:
-            orders.append(ranked)
+        order = list(range(count))
+        for group in groups:
+            ranked = sorted(group, key=digests.__getitem__)
+            while not orders and right in group and ranked[group.index(right)] == right:
+                ranked = ranked[1:] + ranked[:1]
+            for place, option in zip(group, ranked, strict=True):
+                order[place] = option
+        if order != list(range(count)) and order not in orders:
+            orders.append(order)
     return orders

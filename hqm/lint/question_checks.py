@@ -27,6 +27,7 @@ from hqm.errors import NoRule
 from hqm.forms.find_question import NEGATIONS, Question, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, find_subject_end, inside_quotes
 from hqm.forms.make_forms import count_modes
+from hqm.forms.option_references import find_references, referents
 from hqm.forms.tag_cache import RULES, RuleCache
 from hqm.psychometrics.inference.distributions import binomial_above
 from hqm.scoring.matrix import ScoreMatrix
@@ -106,6 +107,7 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
         sentence="{n} questions hold their right answer",
         items=[item for item in form.items if _holds_answer(item)],
     )
+    yield from _reference_findings(form)
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _MIN_ITEMS:
             yield from _wording_findings(kind or "unlabelled", items)
@@ -118,6 +120,30 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
         "id-odd",
         sentence="{n} ids have spaces or control characters",
         items=[item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)],
+    )
+
+
+def _reference_findings(form: Form) -> Iterable[Finding]:
+    """The findings about options that refer to other options of their question."""
+    referring, broken = [], []
+    for item in form.items:
+        references = find_references(item.prompt, item.options)
+        if references:
+            referring.append(item)
+        if any(reference.fault or reference.is_misplaced for reference in references):
+            broken.append(item)
+    yield from finding(
+        "options-refer",
+        sentence="in {n} questions an option refers to other options",
+        items=referring,
+    )
+    yield from finding(
+        "options-misplaced",
+        sentence=(
+            "in {n} questions an option refers to those above and others stand behind it, or names"
+            " itself"
+        ),
+        items=broken,
     )
 
 
@@ -410,6 +436,7 @@ AFFIRMS, SPLIT, DOUBLED, SCOPE = (
     "negation-scope",
 )
 SAME_ANSWER, SAME_WORDS, MODE = "negation-same-answer", "form-same-words", "form-mode"
+REFERENTS = "form-option-reference"
 SENTENCES = {
     AFFIRMS: (
         'the form {form}: {n} negated questions ask for the same yes as the plain question ("Is'
@@ -425,6 +452,7 @@ SENTENCES = {
         "the form {form}: {n} questions are negated, and their right answer is that of the original"
     ),
     SAME_WORDS: "the form {form}: {n} items have the words of the original",
+    REFERENTS: "the form {form}: in {n} items an option refers to other options than before",
 }
 WORDING_FINDINGS = (*SENTENCES, MODE)
 """The names of all findings that need the forms."""
@@ -489,6 +517,10 @@ def _faults(before: Item, item: Item) -> Iterable[str]:
         is_same_target = str(item.target).strip().lower() == str(before.target).strip().lower()
         if is_same_target and _DENIED(item.prompt) != _DENIED(before.prompt):
             yield SAME_ANSWER
+    elif item.options != before.options and referents(item.prompt, item.options) != referents(
+        before.prompt, before.options
+    ):
+        yield REFERENTS
 
 
 def faults_of_negation(prompt: str) -> list[str]:

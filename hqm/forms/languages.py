@@ -1,0 +1,97 @@
+"""The language of a question: the rules of forms are English, and leave all others alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from hqm.errors import NoRule
+from hqm.scoring.foreign_statements import language_of
+
+_NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "hi": "Hindi",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "zh": "Chinese",
+}
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|“[^”]*”|«[^»]*»|「[^」]*」|『[^』]*』|'[^'\s][^']*'(?!\w)|\$[^$]*\$"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH_WORDS = frozenset(
+    "the an are there this that these those what which how who whose where when why does did do has"
+    " have can could of with and or please it its you your they their picture according answer".split()
+)
+"""Words that are seldom words of another language in Latin letters."""
+_CONTRACTION = re.compile(r"n['’]t\b", re.IGNORECASE)
+_PERSIAN = re.compile("[پچژگکی]")
+_MIN_WORDS = 3
+_MIN_LEXICON_SHARE = 0.5
+_MIN_LATIN_SHARE = 0.5
+
+
+@lru_cache(maxsize=65536)
+def foreign_language(question: str) -> str:
+    """The language of a question that is not English, by its English name; empty for English.
+
+    Words in quotation marks, which a picture may show in any language, do not count.
+
+    Examples
+    --------
+    >>> foreign_language("Ist auf dem Bild ein Hund zu sehen?"), foreign_language("Is it a dog?")
+    ('German', '')
+    >>> foreign_language('Does the sign say "出口"?')
+    ''
+    >>> foreign_language("Bu resimde köpek var mı?")
+    'another language'
+    """
+    text = _QUOTED.sub(" ", question)
+    words = _WORD.findall(text)
+    is_latin = _is_latin(text)
+    has_english = not _ENGLISH_WORDS.isdisjoint(map(str.casefold, words))
+    if is_latin and (has_english or _CONTRACTION.search(text)):
+        return ""
+    language = language_of(text)
+    if language is not None and not _PERSIAN.search(text):
+        return _NAMES[language.name]
+    return "another language" if not is_latin or _is_unknown(words) else ""
+
+
+def check_english(question: str) -> None:
+    """Check that the rules of forms may be tried on a question.
+
+    Raises
+    ------
+    NoRule
+        The question is in another language than English.
+    """
+    language = foreign_language(question)
+    if language:
+        raise NoRule(question, f"the rules of forms are made for English, and it is in {language}")
+
+
+def _is_latin(text: str) -> bool:
+    """Whether at least half of the letters are Latin."""
+    letters = [sign for sign in text if sign.isalpha()]
+    n_latin = sum(sign.isascii() or "LATIN" in unicodedata.name(sign, "") for sign in letters)
+    return n_latin >= _MIN_LATIN_SHARE * len(letters)
+
+
+def _is_unknown(words: list[str]) -> bool:
+    """Whether most words stand in no English lexicon; names in capitals are not asked about."""
+    from lemminflect import getAllLemmas
+
+    common = [word.casefold() for word in words[:1]]
+    common += [word for word in words[1:] if word.islower()]
+    if len(words) < _MIN_WORDS:
+        return False
+    n_english = sum(len(word) == 1 or bool(getAllLemmas(word)) for word in common)
+    return n_english < _MIN_LEXICON_SHARE * len(common)
