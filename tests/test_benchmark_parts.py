@@ -13,7 +13,8 @@ import hqm
 from hqm.benchmark.analyses import Entry, ScoredAnswer, made_up_objects
 from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import _by_release, _marked_target
-from hqm.benchmark.log_benchmark import _first_form, _form_name, _metrics
+from hqm.benchmark.log_benchmark import _first_form, _metrics
+from hqm.benchmark.log_items import form_name
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import AnswerError, CardError, DataError
 from hqm.imports.row import Log, Row
@@ -110,7 +111,7 @@ def test_the_form_of_a_log_that_stands_for_the_original(forms: list[str], first:
     rows = tuple(Row(place=f"a.csv: row {k}", form=name) for k, name in enumerate(forms))
     logs = [Log(path="a.csv", tool="t", rows=log_rows) for log_rows in (rows[:1], rows[1:])]
     assert _first_form(logs) == first
-    form_names = [_form_name(row, _first_form(logs)) for row in rows]
+    form_names = [form_name(row, _first_form(logs)) for row in rows]
     assert form_names == ["original" if f in ("", "original", first) else f for f in forms]
 
 

@@ -255,7 +255,9 @@ def _read(
         n_other = responses.other_keys if isinstance(responses, ItemAnswers) else 0
         if form_name is None and benchmark.card.task == "choice":
             check_options(benchmark, responses, form, str(path))
-    notes = [other_keys_note(path, n_other, len(responses))] if n_other else []
+    notes = list(responses.notes) if isinstance(responses, ItemAnswers) else []
+    if n_other:
+        notes.append(other_keys_note(path, n_other, len(responses)))
     return _FileAnswers(form, responses, notes=notes)
 
 

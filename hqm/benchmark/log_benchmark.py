@@ -7,9 +7,10 @@ benchmark whose card names no reader.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import commonpath
 from pathlib import Path
 from statistics import mode
 from typing import Any
@@ -17,23 +18,26 @@ from typing import Any
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
 from hqm.benchmark.judge_api import judge_name
-from hqm.benchmark.new_items import given_fields, letter_of, task_of
+from hqm.benchmark.log_items import (
+    SCORES,
+    check_targets,
+    form_name,
+    items_of,
+    with_item_ids,
+    with_questions,
+)
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.imports.answer_table import TABLE
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
-from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
-from hqm.imports.match import has_other_key, normalised, picture_key, summarize_rows
+from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import UNIT, Metric, mean_of
-from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Task, Verdict
+from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Verdict
 
-SCORES = "scores"
-"""The key under which an answer keeps every score: judge -> score's name -> value."""
 _POOLED = "score"
 _MOST_AUDITED = 3
-_MOST_TYPES = 50
 
 
 class LogBenchmark(Benchmark):
@@ -156,6 +160,7 @@ def benchmarks_of_logs(
     AnswerError
         No row has an answer or score, or rows of one id ask different questions.
     """
+    logs = with_questions(logs)
     logs_by_task = _logs_by_task(logs)
     if not logs_by_task:
         raise AnswerError(
@@ -193,7 +198,8 @@ def _logs_by_task(logs: Sequence[Log]) -> dict[str, list[Log]]:
             logs_by_task[same_task].append(replace(log, rows=tuple(rows)))
     if len(logs_by_task) > 1 and all(not row.task for log in logs for row in log.rows):
         # tables that name no benchmark are tables of one: a file for each respondent
-        return {_common_name([log.path for log in logs]): [log for log in logs if log.rows]}
+        with_rows = [log for log in logs if log.rows]
+        return {_common_name([log.path for log in with_rows]): with_rows}
     return logs_by_task
 
 
@@ -234,7 +240,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
     path = Path(text)
     if not path.exists() or path.suffix == ".parquet" or not names_its_tool(path):
         return None
-    first, *further_benchmarks = benchmarks_of_logs(read_logs([path]))
+    first, *further_benchmarks = benchmarks_of_logs(read_logs([path], with_questions=True))
     if further_benchmarks:
         names = ", ".join(benchmark.name for benchmark in (first, *further_benchmarks))
         raise UsageError(
@@ -270,7 +276,12 @@ def _plain_name(task: str) -> str:
 
 
 def _common_name(paths: Sequence[str]) -> str:
-    return Path(paths[0]).resolve().parent.name if len(paths) > 1 else Path(paths[0]).stem
+    if len(paths) == 1:
+        return Path(paths[0]).stem
+    parents = [str(Path(path).parent) for path in paths]
+    is_absolute = {Path(path).is_absolute() for path in paths}
+    folder = commonpath(parents) if len(is_absolute) == 1 else ""
+    return Path(folder or parents[0]).resolve().name
 
 
 def _free_name(task: str, names: dict[str, str]) -> str:
@@ -286,28 +297,38 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
     joined = _merge_judges(logs)
-    keyed, notes_on_keys = _with_keys(
+    keyed, notes_on_keys = with_item_ids(
         [replace(log, rows=_merge_judge_rows(rows)) for log, rows in _number_runs_from_zero(joined)]
     )
     first_form = _first_form(keyed)
-    forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
+    items_by_form, notes_on_items = items_of(keyed, first_form)
+    forms = [Form(form or ORIGINAL, items) for form, items in items_by_form.items()]
     card = _card(name, title, forms[0], keyed)
     rows = [row for log in keyed for row in log.rows]
     metrics, equal = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
     logs_of_form = [
-        replace(log, rows=tuple(replace(row, form=_form_name(row, first_form)) for row in log.rows))
+        replace(log, rows=tuple(replace(row, form=form_name(row, first_form)) for row in log.rows))
         for log in keyed
     ]
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
-    notes = (*notes_on_keys, *_notes(keyed), *equal, *_notes_on_targets(forms[0], metrics))
+    notes = (
+        *notes_on_keys,
+        *notes_on_items,
+        *_notes(keyed),
+        *equal,
+        *_notes_on_targets(forms[0], metrics),
+    )
     benchmark = LogBenchmark(card, forms, matched, metrics, notes)
+    if not metrics:
+        check_targets(forms[0], rows)
     if benchmark.roles and not settings.judged:
         raise AnswerError(
             "it has neither a score nor a right answer for any answer",
             location=", ".join(log.path for log in logs[:3]),
             remedy="If HQM knows the benchmark (`hqm list`), name it: `hqm audit NAME --recorded"
-            " LOG`. Else name the column of scores with --columns score=NAME, log the scores, or"
-            " bring judgements with --judgements.",
+            " LOG`. Else name the file of questions and right answers beside it (one that has"
+            " nothing but answers is called key.json), the column of scores with --columns"
+            " score=NAME, or bring judgements with --judgements.",
         )
     return benchmark
 
@@ -316,10 +337,6 @@ def _first_form(logs: Sequence[Log]) -> str:
     """The form that stands for the original one: that without a name, else the first."""
     names = list(dict.fromkeys(row.form for log in logs for row in log.rows))
     return "" if "" in names or ORIGINAL in names else names[0]
-
-
-def _form_name(row: Row, first_form: str) -> str:
-    return ORIGINAL if row.form in ("", ORIGINAL, first_form) else row.form
 
 
 # --- the rows of one answer, and the question that each is about ---
@@ -396,185 +413,7 @@ def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Respons
     return answer._replace(detail={**answer.detail, SCORES: recorded_scores})
 
 
-Key = Callable[[Row, int], str]
-_KEYS: Mapping[str, Key] = {
-    "id": lambda row, _: row.id,
-    "id and category": lambda row, _: (
-        f"{row.id}/{','.join(row.parts)}" if row.ids and row.parts else ""
-    ),
-    "row number in the tool's data": lambda row, _: (
-        "" if row.position is None else str(row.position)
-    ),
-    "picture and question": lambda row, _: (
-        f"{picture_key(row.image)} {normalised(row.question)}" if row.question else ""
-    ),
-    "row number": lambda _, number: f"row{number}",
-}
-"""Keys that may identify a question, the most specific first."""
-
-
-def _with_keys(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
-    """The logs with one id for every row, and a note where it is no id of the rows.
-
-    It is the first kind of key that every row has, and that no two rows of one administration
-    share. Of a table, ids that stand twice are refused: another key would make other items.
-
-    Raises
-    ------
-    AnswerError
-        An item of a table is answered twice in one run.
-    """
-    if all(log.tool == TABLE for log in logs):
-        _check_answered_once(logs)
-    key_name, keyed = "", []
-    for name, key in _KEYS.items():
-        key_name = name
-        keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
-        if all(_is_unique_key(rows) for rows in keyed):
-            break
-    has_ids = all(row.ids for log in logs for row in log.rows)
-    notes = []
-    if key_name != "id" and has_ids:
-        notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
-    with_ids = [
-        replace(
-            log,
-            rows=tuple(
-                replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows
-            ),
-        )
-        for log, rows in zip(logs, keyed, strict=True)
-    ]
-    return with_ids, notes
-
-
-def _check_answered_once(logs: Sequence[Log]) -> None:
-    """Refuse a table in which a respondent answers an item twice in one run."""
-    for log in logs:
-        by_id = all(row.ids for row in log.rows)
-        key = _KEYS["id"] if by_id else _KEYS["picture and question"]
-        if by_id and all(row.parts for row in log.rows):
-            key = _KEYS["id and category"]
-        units = []
-        for number, row in enumerate(log.rows):
-            item = key(row, number)
-            if item:
-                units.append((item, row.respondent, row.form, row.run, row.judge, row.asking))
-        repeated = find_repeated(units)
-        if repeated is None:
-            continue
-        if len(units) < len(log.rows):
-            continue  # rows that say nothing of their question are counted
-        first, second = (log.rows[i] for i in repeated)
-        item = first.id if by_id else repr(first.question[:60])
-        refuse_twice(
-            f"{item} of {first.respondent} is answered",
-            second.place,
-            first.place,
-            "Keep one of the two; or say what tells them apart: --columns run=NAME, or"
-            " --columns item=NAME.",
-        )
-
-
-def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
-    keys = [(row.respondent, row.form, row.run, name) for row, name in rows]
-    return all(name for *_, name in keys) and len(set(keys)) == len(keys)
-
-
 # --- items, card and metrics ---
-
-
-def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
-    """Form -> its items, each from the first row about it, with what further rows add."""
-    rows: dict[str, dict[str, Row]] = {ORIGINAL: {}}
-    names: dict[str, set[str]] = defaultdict(set)
-    other_keys: list[tuple[Row, Row]] = []
-    for log in logs:
-        for row in log.rows:
-            form_rows = rows.setdefault(_form_name(row, first_form), {})
-            before = form_rows.get(row.id)
-            form_rows[row.id] = row if before is None else _filled(before, row)
-            names[row.id] |= row.scores.keys()
-            if before is not None and row.key and before.key and row.key != before.key:
-                other_keys.append((before, row))
-    all_rows = [row for form_rows in rows.values() for row in form_rows.values()]
-    task = _task(all_rows)
-    _check_one_key(other_keys, task)
-    types = {",".join(row.parts) for row in all_rows}
-    # one label for all is no type, and very many are rather names of items
-    labelled = 1 < len(types - {""}) <= _MOST_TYPES
-    common_scores = set.intersection(*names.values())
-    return {
-        form: tuple(
-            _item(row, task, labelled, sorted(names[row.id] - common_scores))
-            for row in form_rows.values()
-        )
-        for form, form_rows in rows.items()
-        if form_rows
-    }
-
-
-def _check_one_key(pairs: Sequence[tuple[Row, Row]], task: Task) -> None:
-    """Refuse rows that name different right answers of one question; short answers may be worded
-    in several ways.
-    """
-    for first, second in pairs:
-        item = _item(first, task, False, ())
-        if item.task in ("yes_no", "choice") and has_other_key(second, item):
-            raise AnswerError(
-                f"{first.id} has two right answers: {first.key!r:.80} in {first.record}, and"
-                f" {second.key!r:.80}",
-                location=second.place,
-                remedy="Write the same right answer in all rows of a question.",
-            )
-
-
-def _filled(first: Row, second: Row) -> Row:
-    """A row with its missing fields from another one about the same question."""
-    fields = ("question", "image", "parts", "key", "options", "cluster")
-    lacking = {name: getattr(second, name) for name in fields if not getattr(first, name)}
-    return replace(first, **lacking) if any(lacking.values()) else first
-
-
-def _task(rows: Sequence[Row]) -> Task:
-    tasks: Counter[Task] = Counter()
-    for row in rows:
-        # one option is no choice
-        options = row.options if len(row.options) > 1 else ()
-        tasks[task_of([given_fields(row.key or None, options)])] += 1
-    if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
-        return "yes_no"
-    if tasks["choice"]:
-        return "choice"
-    return "vqa" if tasks["vqa"] or tasks["yes_no"] else "caption"
-
-
-def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:
-    target: Any = row.key or None
-    if task == "yes_no" and target:
-        target = normalised(row.key).rstrip(".")
-    elif task == "choice":
-        # without options that have the key, the item is scored as a short answer or not at all
-        task = "caption"
-        if target:
-            try:
-                target = letter_of(row.key, row.options, (), False, row.place, row.place)
-                task = "choice"
-            except DataError:
-                task = "vqa"
-    part = ",".join(row.parts)
-    return Item(
-        id=row.id,
-        prompt=row.question,
-        task=task,
-        target=target,
-        image=row.image or None,
-        type=part if labelled and part else None,
-        part="" if labelled else part,
-        cluster=row.cluster or row.image,
-        options=row.options if task == "choice" else (),
-        meta={SCORES: list(scores)} if scores else {},
-    )
 
 
 def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:

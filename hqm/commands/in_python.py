@@ -357,7 +357,9 @@ def from_logs(
     settings = LogSettings(partial=partial, judged=judged, files=files)
     if isinstance(logs, (str, Path, Sequence)):
         paths = [logs] if isinstance(logs, (str, Path)) else logs
-        return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
+        return benchmarks_of_logs(
+            read_logs(map(Path, paths), columns=columns, with_questions=True), settings
+        )
     # a named index holds models or items, as after a pivot
     frame = logs.reset_index() if any(logs.index.names) else logs
     # frames that were put together have whole numbers as floats where others have none

@@ -192,7 +192,11 @@ def benchmarks_named(
     from hqm.imports.log_answers import LogSettings
 
     with waiting("reading the logs"):
-        read = read_logs(logs, columns=parse_table_columns([columns] if columns else []))
+        read = read_logs(
+            logs,
+            columns=parse_table_columns([columns] if columns else []),
+            with_questions=True,
+        )
         log_benchmarks = benchmarks_of_logs(
             read, LogSettings(partial=partial, judged=judged, files=files)
         )

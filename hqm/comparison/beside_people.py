@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ from hqm.benchmark.registry import load
 from hqm.errors import DataError
 from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import check_scale, refuse_twice, take_rows
+from hqm.imports.intake import (
+    check_scale,
+    check_signs,
+    refuse_twice,
+    take_rows,
+    with_plain_numbers,
+)
 from hqm.imports.log_answers import LogSettings, read_recorded
 from hqm.imports.recordings import Recording
 from hqm.imports.row import name_in
@@ -42,20 +49,7 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
     DataError
         A row lacks its item or respondent, an answer stands twice, or a cell among numbers is none.
     """
-    rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
-    for location, row in take_rows(path).located():
-        for name in _KEY_COLUMNS:
-            required_field(row, name, location)
-        answer = (name_in(row, "item", location), name_in(row, "respondent", location))
-        if not all(answer):
-            raise DataError(
-                "it names no item, or no respondent",
-                location=location,
-                remedy="Write both in every row.",
-            )
-        if answer in rows:
-            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} stands", location)
-        rows[answer] = location, row
+    rows = _answers_in(path)
     scores: dict[str, dict[Answer, float]] = {}
     for name in sorted(
         {name for _, row in rows.values() for name in row.keys() - set(_KEY_COLUMNS)}
@@ -72,6 +66,8 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
                 )
         scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
         check_scale(name, scores[name].values(), str(path))
+        by_respondent = [(respondent, score) for (_, respondent), score in scores[name].items()]
+        check_signs(name, by_respondent, str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",
@@ -79,6 +75,29 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
             remedy="Write one column for each metric.",
         )
     return scores
+
+
+def _answers_in(path: Path) -> dict[Answer, tuple[str, dict[str, Any]]]:
+    """Return (item, respondent) -> where its row stands, and the row."""
+    rows: dict[Answer, tuple[str, dict[str, Any]]] = {}
+    intake = take_rows(path)
+    metric_columns = dict.fromkeys(name for record in intake.records for name in record)
+    columns = [name for name in metric_columns if name not in _KEY_COLUMNS]
+    records = with_plain_numbers(intake.records, columns, str(path))
+    for location, row in replace(intake, records=records).located():
+        for name in _KEY_COLUMNS:
+            required_field(row, name, location)
+        answer = (name_in(row, "item", location), name_in(row, "respondent", location))
+        if not all(answer):
+            raise DataError(
+                "it names no item, or no respondent",
+                location=location,
+                remedy="Write both in every row.",
+            )
+        if answer in rows:
+            refuse_twice(f"the answer of {answer[1]!r} to {answer[0]!r} stands", location)
+        rows[answer] = location, row
+    return rows
 
 
 def _number(value: Any) -> float | None:

@@ -358,11 +358,27 @@ def parse_value(text: str) -> Any:
     return None
 
 
+MAX_NAMED_FIELDS = 5
+"""How many fields, names or ids an error lists."""
+
+
+def name_fields(names: Iterable[str]) -> str:
+    """List fields: the first few, and how many more.
+
+    >>> name_fields("abcdefg"), name_fields([])
+    ("'a', 'b', 'c', 'd', 'e' and 2 more", 'none')
+    """
+    listed_names = list(map(repr, names))
+    n_more = len(listed_names) - MAX_NAMED_FIELDS
+    listed = ", ".join(listed_names[:MAX_NAMED_FIELDS]) or "none"
+    return f"{listed} and {n_more} more" if n_more > 0 else listed
+
+
 def required_field(record: Mapping[str, Any], name: str, location: str) -> Any:
-    """A field of a record; when it is missing, the error lists the fields that there are."""
+    """A field of a record; when it is missing, the error names some of those that there are."""
     if name not in record:
         raise DataError(
-            f"the field {name!r} is missing (there are {', '.join(map(repr, record)) or 'none'})",
+            f"the field {name!r} is missing (there are {name_fields(record)})",
             location=location,
             remedy="Rename the field, or map it in the card's [fields].",
         )

@@ -8,11 +8,14 @@ else the model was asked in two ways, and the files' names tell them apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import combinations
 from os.path import commonpath
 from pathlib import PurePath
 
-from hqm.imports.intake import MAX_FIELDS, plain_letters
+from hqm.files.records import MAX_NAMED_FIELDS
+from hqm.imports.intake import plain_letters
 
 _RUN_IN_NAME = re.compile(
     r"(?:^|[\W_])(?:re)?(?:run|seed|epoch|repeat|repetition|replicate|rep|trial)s?[-_ =]?(\d+)"
@@ -69,12 +72,91 @@ def name_respondents(respondent: str, paths: Sequence[str]) -> Mapping[str, str]
     return names
 
 
+def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
+    """Return path -> the respondent that answered in the file, where no row names one.
+
+    The answers to one item twice are of two respondents. Of the folders and names that tell the
+    files apart, the fewest are taken that separate such files: of `llava/Math.json`, `qwen/Math.json`
+    and `llava/Art.json` the folder. Files that answer different items are parts of one respondent.
+
+    Parameters
+    ----------
+    answered
+        Path -> what is answered in the file.
+
+    Examples
+    --------
+    >>> name_files({"e/a.json": [1, 2], "e/b.json": [1, 2]})
+    {'e/a.json': 'a', 'e/b.json': 'b'}
+    >>> name_files({"e/x/a.json": [1], "e/x/b.json": [2], "e/y/a.json": [1], "e/y/b.json": [2]})
+    {'e/x/a.json': 'x', 'e/x/b.json': 'x', 'e/y/a.json': 'y', 'e/y/b.json': 'y'}
+    >>> name_files({"e/a.json": [1], "e/b.json": [2]})
+    {'e/a.json': 'e', 'e/b.json': 'e'}
+    """
+    plain_paths = {path: PurePath(path.replace("\\", "/")) for path in answered}
+    is_absolute = {path.is_absolute() for path in plain_paths.values()}
+    folder = PurePath(commonpath([path.parent for path in plain_paths.values()]))
+    if len(is_absolute) > 1:
+        folder = PurePath()
+    by_depth: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for path, plain in plain_paths.items():
+        levels = (*plain.relative_to(folder).parent.parts, plain.stem)
+        by_depth[len(levels)][path] = levels
+    names: dict[str, str] = {}
+    for levels_by_path in by_depth.values():
+        chosen: tuple[int, ...] = (len(next(iter(levels_by_path.values()))) - 1,)
+        if len(levels_by_path) > 1:
+            chosen = _levels_apart(levels_by_path, answered)
+        for path, levels in levels_by_path.items():
+            label = " ".join(levels[i] for i in chosen)
+            names[path] = label or folder.name or levels[-1]
+    for levels_by_path in list(by_depth.values())[1:]:
+        deeper = {names[path] for path in names.keys() - levels_by_path.keys()}
+        for path, levels in levels_by_path.items():
+            if names[path] in deeper:
+                names[path] = " ".join(levels)
+    return names
+
+
+def _levels_apart(
+    levels_by_path: Mapping[str, Sequence[str]], answered: Mapping[str, Collection[Hashable]]
+) -> tuple[int, ...]:
+    """The fewest levels of folders and names of which no two files that answer the same item have
+    the same; of equally many those with the fewest labels.
+    """
+    n_levels = len(next(iter(levels_by_path.values())))
+    for size in range(n_levels + 1):
+        choices = []
+        for chosen in combinations(range(n_levels), size):
+            seen: set[tuple[tuple[str, ...], Hashable]] = set()
+            n_answers = 0
+            for path, levels in levels_by_path.items():
+                label = tuple(levels[i] for i in chosen)
+                seen.update((label, item) for item in answered[path])
+                n_answers += len(set(answered[path]))
+            if len(seen) == n_answers:
+                choices.append((len({label for label, _ in seen}), chosen))
+        if choices:
+            return min(choices)[1]
+    return tuple(range(n_levels))
+
+
+def describe_parts(names: Mapping[str, str]) -> list[str]:
+    """Say which files are parts of one respondent's answers."""
+    n_files = Counter(names.values())
+    return [
+        f"{n} files answer different items, taken as parts of one respondent, {name}"
+        for name, n in n_files.items()
+        if n > 1
+    ][:MAX_NAMED_FIELDS]
+
+
 def describe_files(respondent: str, names: Sequence[str]) -> str:
     """Say that files of one model are taken as respondents of their own."""
-    *first, last = names[:MAX_FIELDS]
+    *first, last = names[:MAX_NAMED_FIELDS]
     listed = f"{', '.join(first)} and {last}"
-    if len(names) > MAX_FIELDS:
-        listed = f"{', '.join(names[:MAX_FIELDS])} and {len(names) - MAX_FIELDS} more"
+    if len(names) > MAX_NAMED_FIELDS:
+        listed = f"{', '.join(names[:MAX_NAMED_FIELDS])} and {len(names) - MAX_NAMED_FIELDS} more"
     return (
         f"{respondent} answers the same items in {len(names)} files, taken as {len(names)}"
         f" respondents, {listed}; --set files=runs takes them as runs"

@@ -8,24 +8,25 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from hqm.errors import AnswerError, UsageError
+from hqm.files.records import name_fields
 from hqm.imports import row as fields
 from hqm.imports.intake import (
     FIELDS,
-    RUNS,
     Intake,
     cell_texts,
     check_scale,
+    check_signs,
     describe_reading,
     find_repeated,
     is_number,
-    name_columns,
-    plain_heading,
-    plain_numbers,
     take_rows,
+    with_plain_numbers,
 )
+from hqm.imports.layouts import heading_words, lay_out
 from hqm.imports.row import RUN_LABEL, SCORES, Log, Row, answers_in, number, score_of
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -35,6 +36,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 TABLE = "a table of answers"
 """What a table calls its tool."""
 _MIN_ITEMS = 5
+_MAX_BARE_FIELDS = 3
+"""So many fields has a row that is no more than an answer."""
 _KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names) | {
     "answer_id",
     "metadata",
@@ -42,7 +45,7 @@ _KNOWN_COLUMNS = frozenset(name for names in COLUMNS.values() for name in names)
     "reason",
     "detail",
     "resolution",
-    *RUNS,
+    *fields.RUNS,
     RUN_LABEL,
 }
 
@@ -58,7 +61,49 @@ def holds_answers(records: list[dict[str, Any]]) -> bool:
     asks = any(name in first for name in (*fields.QUESTIONS, "image"))
     # beside a question, and with nobody who gave it, an answer is the right one
     answers = [name for name in answers_in(first) if has_respondent or not asks or name != "answer"]
-    return "score" in first or bool(answers)
+    if set(answers) <= {"text", "caption"} and not has_respondent and len(first) > _MAX_BARE_FIELDS:
+        # of a data set's own texts nobody is named, and a picture's caption stands beside its id
+        answers = [name for name in answers if "image_id" in first]
+    is_scored = any(heading_words(str(name)) in fields.SCORES for name in first)
+    return is_scored or bool(answers)
+
+
+_KEY_FILE = re.compile(
+    r"(?:^|[\W_])(?:keys?|gold|gt|truth|ground_?truth|labels?|targets?|solutions?)(?:$|[\W_])", re.I
+)
+"""How a file is called that holds right answers, item by item, and says nothing else."""
+
+
+def only_asks(records: Sequence[Mapping[str, Any]], path: str = "") -> bool:
+    """Whether these rows are questions with their right answers: each has an id and a right answer,
+    and none a respondent, an answer of one, or a score.
+
+    Beside a question, the field `answer` has the right answer.
+    """
+    first = records[0] if records else {}
+    names = {heading_words(str(name)) for name in first}
+    if names.isdisjoint(fields.IDS) or not names.isdisjoint(
+        (*fields.RESPONDENTS, *fields.OF_A_MODEL, *fields.SCORES)
+    ):
+        return False
+    if not names.isdisjoint(fields.KEYS):
+        return names.isdisjoint(fields.ANSWERS)
+    asks = not names.isdisjoint((*fields.QUESTIONS, "options", "choices"))
+    if names == {"item", "answer"}:
+        asks = _KEY_FILE.search(PurePath(path).stem) is not None
+    return asks and names.intersection(fields.ANSWERS) == {"answer"}
+
+
+def read_questions(path: str, records: list[dict[str, Any]]) -> Log:
+    """The rows of a file of questions and their right answers."""
+    intake = take_rows(path, records, names=("item",))
+    rows = []
+    for i, record in enumerate(intake.records, 1):
+        if "answer" in record:
+            record = {**record, "target": record["answer"]}
+        row = Row.of({**record, "answer": None}, f"{path}: record {i}")
+        rows.append(replace(row, answer=None))
+    return Log(path=path, tool=TABLE, rows=tuple(rows), notes=intake.notes, asks=True)
 
 
 def is_foreign(records: list[dict[str, Any]]) -> bool:
@@ -142,29 +187,47 @@ def read_table(
         A row has neither an answer nor a score, or there is no such column.
     """
     chosen_columns = dict(columns or {})
+    layout = lay_out(records, path, chosen_columns)
+    records = layout.records
+    _check_keys(path, records, chosen_columns)
     _check_columns(path, records, chosen_columns)
-    long_records = [] if chosen_columns else _of_object(records) or _of_wide(records)
+    long_records = [] if chosen_columns else _of_wide(records)
     intake = take_rows(
         path, long_records or records, names=("model", "judge", "item"), columns=chosen_columns
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
     scores, other_numbers = _score_columns(records, chosen_columns)
-    records = _with_plain_numbers(records, scores, path)
+    records = with_plain_numbers(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
     is_llava = bool(records) and _is_llava(records[0])
     rows = []
+    names_respondents = True
     for i, record in enumerate(records):
         row = _row(record, scores, chosen_columns, f"{path}: record {i + 1}", i)
-        rows.append(row if row.respondent else replace(row, respondent=stem))
+        if not row.respondent:
+            names_respondents = False
+            row = replace(row, respondent=stem)
+        rows.append(row)
+    _check_items(rows, path)
     for name in scores:
-        check_scale(name, [row.scores[name] for row in rows if name in row.scores], path)
+        scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
+        check_scale(name, [score for _, score in scored], path)
+        check_signs(name, scored, path)
     reading = _describe(intake, run_column, scores)
     if long_records:
         reading = "a respondent and an item in each row or column, and a score in each cell"
     notes = [*intake.notes, f"read as {reading}"]
+    if layout.note:
+        notes.insert(0, f"its rows are {layout.note}")
     if other_numbers:
-        notes.append(f"the columns {name_columns(other_numbers)} are taken as no score")
-    return Log(path=path, tool="LLaVA" if is_llava else TABLE, rows=tuple(rows), notes=tuple(notes))
+        notes.append(f"the columns {name_fields(other_numbers)} are taken as no score")
+    return Log(
+        path=path,
+        tool="LLaVA" if is_llava else TABLE,
+        rows=tuple(rows),
+        notes=tuple(notes),
+        names_respondents=names_respondents,
+    )
 
 
 def _row(
@@ -191,6 +254,41 @@ def _row(
     )
 
 
+def _check_keys(
+    path: str, records: Sequence[Mapping[str, Any]], chosen_columns: Mapping[str, str]
+) -> None:
+    """Refuse several columns that may each be the right answer, and differ."""
+    names = [] if "target" in chosen_columns else list(records[0]) if records else []
+    candidates = [name for name in names if heading_words(str(name)) in fields.KEYS]
+    texts = [tuple(cell_texts(records, name)) for name in candidates]
+    if len(set(texts)) > 1:
+        raise AnswerError(
+            f"the columns {name_fields(candidates)} may each be the right answer",
+            location=path,
+            remedy=f"Say which: --columns target={candidates[0]}.",
+        )
+
+
+def _check_items(rows: Sequence[Row], path: str) -> None:
+    """Refuse the rows of several respondents that say nothing of their items, as those of a table
+    of results do.
+
+    Raises
+    ------
+    AnswerError
+        Counted by their place in the file, no two respondents would have an item in common.
+    """
+    if any(row.ids or row.question or row.image for row in rows):
+        return
+    if len({row.respondent for row in rows}) > 1:
+        raise AnswerError(
+            "its rows name respondents, and no items",
+            location=path,
+            remedy="If it is a table of results, read it with `hqm table FILE`; else say which"
+            " column names the items: --columns item=NAME.",
+        )
+
+
 def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
     """Say which column of a table was read as which field."""
     columns = dict(intake.columns)
@@ -201,18 +299,6 @@ def _describe(intake: Intake, run_column: str, scores: Sequence[str]) -> str:
     if scores:
         columns["score"] = " and ".join(scores)
     return describe_reading(columns)
-
-
-def _with_plain_numbers(
-    records: list[dict[str, Any]], scores: Sequence[str], path: str
-) -> list[dict[str, Any]]:
-    """Return the records with scores as numbers with a decimal point."""
-    for name in scores:
-        cells = plain_numbers(records, name, path)
-        if cells is not None:
-            pairs = zip(records, cells, strict=True)
-            records = [{**record, name: cell} for record, cell in pairs]
-    return records
 
 
 def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
@@ -226,14 +312,14 @@ def _run_column(intake: Intake, chosen_columns: Mapping[str, str]) -> str:
     if "run" in chosen_columns:
         return chosen_columns["run"]
     first = intake.records[0] if intake.records else {}
-    candidates = [name for name in RUNS if name in first]
+    candidates = [name for name in fields.RUNS if name in first]
     cells = [cell_texts(intake.records, name) for name in candidates]
     n_values = [len(set(texts)) for texts in cells]
     varying = [name for name, n in zip(candidates, n_values, strict=True) if n > 1]
     # columns that say the same of every row are one reading
     if len(varying) > 1 and len(set(zip(*cells, strict=True))) > max(n_values):
         raise AnswerError(
-            f"the columns {name_columns(varying)} may each say the run",
+            f"the columns {name_fields(varying)} may each say the run",
             location=intake.path,
             remedy=f"Say which: --columns run={varying[0]}.",
         )
@@ -286,7 +372,7 @@ def _check_columns(
             raise AnswerError(
                 f"there is no column {column!r} for the field {field!r}",
                 location=path,
-                remedy=f"The columns are {name_columns(records[0])}.",
+                remedy=f"The columns are {name_fields(records[0])}.",
             )
 
 
@@ -338,9 +424,15 @@ def _score_columns(
     numeric = [
         name for name in ["score", *further_columns] if name in first and _is_numeric(records, name)
     ]
-    scores = [name for name in numeric if not _NO_SCORE.search(plain_heading(name))]
+    # beside answers, a number may be anything of the question or of the answer
+    has_answers = bool(answers_in(first)) or "answer" in chosen_columns
+    scores = []
+    for name in numeric:
+        plain = heading_words(name)
+        if not _NO_SCORE.search(plain) and (not has_answers or _SCORE.search(plain)):
+            scores.append(name)
     # of several scores, one that is called so is the first
-    scores.sort(key=lambda name: plain_heading(name) not in SCORES)
+    scores.sort(key=lambda name: heading_words(name) not in SCORES)
     return scores, [name for name in numeric if name not in scores]
 
 
@@ -350,23 +442,19 @@ _NO_SCORE = re.compile(
     r"|length|n_chars|params|parameters|year|date|width|height|index|rank|batch)(?:_|$)"
 )
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
+_SCORE = re.compile(
+    r"scores?(?:_|$)|(?:^|_)(?:rating|grade|points?|marks?|acc(?:uracy)?|f1|bleu|rouge|cider|meteor|em"
+    r"|anls|wer|cer|exact|match|correct(?:ness)?|right|hit|true_false|quality|similarity|reward|iou"
+    r"|success|pass(?:ed)?|win|relevance|fluency|helpful(?:ness)?|faithful(?:ness)?)"
+    r"(?:_|$|\d)"
+)
+"""What the columns of numbers are called that say how good an answer is."""
 
 
 def _is_numeric(records: Sequence[Mapping[str, Any]], column: str) -> bool:
     """Whether every cell of a column that is not empty is a number or truth, and one is."""
     filled = [cell for record in records if (cell := record.get(column)) not in (None, "")]
     return bool(filled) and all(is_number(cell) for cell in filled)
-
-
-def _of_object(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of one object, item -> answer; empty where it is none."""
-    fields_of_object = records[0] if len(records) == 1 else {}
-    texts = len(fields_of_object) > _MIN_ITEMS and all(
-        isinstance(text, str) for text in fields_of_object.values()
-    )
-    if not texts or not _KNOWN_COLUMNS.isdisjoint(fields_of_object):
-        return []
-    return [{"item": name, "answer": text} for name, text in fields_of_object.items()]
 
 
 def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.files.records import check_is_file
+from hqm.files.records import check_is_file, name_fields
 from hqm.imports import answer_table, readers
+from hqm.imports.layouts import lay_out
 from hqm.imports.row import Log, LogFile
 
 
@@ -53,11 +54,16 @@ def known_readers() -> Mapping[str, Reader]:
 
 
 def read_logs(
-    paths: Iterable[Path], source: str = "auto", columns: Mapping[str, str] | None = None
+    paths: Iterable[Path],
+    source: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    *,
+    with_questions: bool = False,
 ) -> list[Log]:
     """The logs in files and folders, in the order of their names.
 
-    `columns` says which column of a table is which field, where their names do not.
+    `columns` says which column of a table is which field, where their names do not. With
+    `with_questions`, files of questions and their right answers are logs too, which ask.
 
     Raises
     ------
@@ -78,18 +84,18 @@ def read_logs(
     for path in paths:
         if not path.is_dir():
             check_is_file(path)
-            log = _read(path, source, columns, named_by_user=True)
+            log = _read(path, source, columns, named_by_user=True, with_questions=with_questions)
             logs += [log] if log is not None else []
             continue
-        read = {file: _in_folder(file, source, columns) for file in files_in(path)}
+        read = {file: _in_folder(file, source, columns, with_questions) for file in files_in(path)}
         logs_in_folder = [log for of_file in read.values() for log in of_file]
-        if not any(log.rows for log in logs_in_folder):
+        if not any(log.rows and not log.asks for log in logs_in_folder):
             fault = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
             faults = [f"{log.path}: {note}" for log in logs_in_folder for note in log.notes]
             raise AnswerError(
                 "; ".join([fault, *faults[:3]]),
                 location=str(path),
-                remedy="Name the files that a tool wrote.",
+                remedy="Name the files of answers; an error then says what they lack.",
             )
         logs += [
             *logs_in_folder,
@@ -171,10 +177,12 @@ def _without_answers(folder: Path, answers: Container[Path]) -> list[Log]:
     ]
 
 
-def _in_folder(path: Path, source: str, columns: Mapping[str, str] | None) -> list[Log]:
+def _in_folder(
+    path: Path, source: str, columns: Mapping[str, str] | None, with_questions: bool
+) -> list[Log]:
     """The log of a file in a folder; one that cannot be read has no rows, and a note on why."""
     try:
-        log = _read(path, source, columns, named_by_user=False)
+        log = _read(path, source, columns, named_by_user=False, with_questions=with_questions)
     except HQMError as error:
         return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.message}",))]
     return [] if log is None else [log]
@@ -216,7 +224,12 @@ def _may_answer(path: Path) -> bool:
 
 
 def _read(
-    path: Path, source: str, columns: Mapping[str, str] | None, *, named_by_user: bool
+    path: Path,
+    source: str,
+    columns: Mapping[str, str] | None,
+    *,
+    named_by_user: bool,
+    with_questions: bool,
 ) -> Log | None:
     """One log; None for a file in a folder that answers nothing."""
     file = LogFile(path)
@@ -230,13 +243,18 @@ def _read(
     if log is not None:
         return log
     if source not in ("auto", TABLE):
-        columns_present = ", ".join(map(repr, file.records[0])) if file.records else "nothing"
+        columns_present = name_fields(file.records[0]) if file.records else "nothing"
         raise AnswerError(
             f"it is no log of {source} (it has {columns_present})",
             location=str(path),
             remedy="Leave out --from.",
         )
-    if named_by_user or answer_table.holds_answers(file.records):
+    records = lay_out(file.records, str(path), columns).records
+    if with_questions and answer_table.only_asks(records, str(path)):
+        return answer_table.read_questions(str(path), records)
+    chosen = set((columns or {}).values())
+    is_chosen = bool(chosen) and bool(records) and chosen <= records[0].keys()
+    if named_by_user or is_chosen or answer_table.holds_answers(records):
         return answer_table.read_table(str(path), file.records, columns)
     return None
 

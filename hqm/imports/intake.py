@@ -16,19 +16,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import read_records
+from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
+from hqm.imports.layouts import heading_words, lay_out
 from hqm.imports.row import number
 from hqm.text import look_of, plain_name
 from hqm.types import LETTERS
 
-RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
-"""The columns that say which run of a question an answer is of."""
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "model": fields.RESPONDENTS,
     "item": fields.IDS,
     "score": ("score",),
-    "run": RUNS,
+    "run": fields.RUNS,
     "form": ("form",),
     "judge": fields.JUDGES,
     "rater": ("rater", "annotator"),
@@ -47,8 +46,6 @@ SUMMARY_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Names of columns and rows that are the mean or the sum of the others."""
-MAX_FIELDS = 5
-"""How many fields, names or ids an error lists."""
 _MEANINGS = {
     "model": "respondents",
     "item": "items",
@@ -128,6 +125,8 @@ def take_rows(
         same.
     """
     rows = read_records(path, encoding) if records is None else records
+    layout = lay_out(rows, str(path), columns)
+    rows = layout.records
     if not rows:
         return Intake(str(path), rows, {})
     columns = dict(columns or {})
@@ -136,18 +135,31 @@ def take_rows(
     present = dict.fromkeys(written_names.get(name, name) for name in present)
     _check_heading(rows, list(present), str(path))
     original_names = {plain: written for written, plain in written_names.items()}
+    planned = _plan_columns(present, columns)
+    rows, notes = _without_summaries(rows, planned, names)
+    for field in names:
+        if field in planned:
+            _check_looks(rows, planned[field], field, planned, str(path))
+    named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
+    if layout.note:
+        notes.insert(0, f"its rows are {layout.note}")
+    return Intake(str(path), rows, named_columns, tuple(notes))
+
+
+def _plan_columns(present: Collection[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return field -> column: those that the user says, and those whose names say it."""
     planned = dict(columns)
     for field, aliases in FIELDS.items():
         if field not in planned:
             column = next((name for name in aliases if name in present), None)
             if column is not None:
                 planned[field] = column
-    rows, notes = _without_summaries(rows, planned, names)
-    for field in names:
-        if field in planned:
-            _check_looks(rows, planned[field], field, planned, str(path))
-    named_columns = {field: original_names.get(name, name) for field, name in planned.items()}
-    return Intake(str(path), rows, named_columns, tuple(notes))
+    of_model = [name for name in fields.ANSWERS if name in present and name in fields.OF_A_MODEL]
+    if of_model and planned["answer"] == "answer" and "answer" not in columns:
+        # beside what a model wrote, the field `answer` has the right answer
+        planned["answer"] = of_model[0]
+        planned.setdefault("target", "answer")
+    return planned
 
 
 def _distinct_shapes(records: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, ...]]:
@@ -156,15 +168,6 @@ def _distinct_shapes(records: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str
 
 
 # --- columns ---
-
-
-def plain_heading(name: str) -> str:
-    """A column's name as the names of fields are written.
-
-    >>> plain_heading(" Question ID"), plain_heading("Model-Name")
-    ('question_id', 'model_name')
-    """
-    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _plain_headings(
@@ -180,7 +183,7 @@ def _plain_headings(
     kept = set(chosen)
     written_names: dict[str, str] = {}
     for name in names - kept:
-        plain = plain_heading(str(name))
+        plain = heading_words(str(name))
         if plain != name and plain in headings and plain not in names:
             if plain in written_names.values():
                 continue  # two columns of one name in other cases: neither is meant plainly
@@ -210,23 +213,11 @@ def _check_heading(
     # only texts as long as the name can be it, which spares the look at most cells
     n_chars = len(first.strip())
     texts = [text for text in _cells(records, first) if len(text.strip()) == n_chars]
-    if all(plain_heading(text) != plain_heading(first) for text in texts):
+    if all(heading_words(text) != heading_words(first) for text in texts):
         return
     for index, record in enumerate(records, 1):
         if is_heading(record):
             refuse_heading(f"{location}: record {index}")
-
-
-def name_columns(names: Iterable[str]) -> str:
-    """List the columns that there are: the first few, and how many more.
-
-    >>> name_columns("abcdefg"), name_columns([])
-    ("'a', 'b', 'c', 'd', 'e' and 2 more", 'none')
-    """
-    columns = list(map(repr, names))
-    n_more = len(columns) - MAX_FIELDS
-    listed = ", ".join(columns[:MAX_FIELDS]) or "none"
-    return f"{listed} and {n_more} more" if n_more > 0 else listed
 
 
 # --- identity ---
@@ -334,7 +325,7 @@ def _without_summaries(
             continue
         kept = [record for record in records if record.get(column) not in summaries]
         n_rows = len(records) - len(kept)
-        listed = ", ".join(map(repr, sorted(summaries)[:MAX_FIELDS]))
+        listed = ", ".join(map(repr, sorted(summaries)[:MAX_NAMED_FIELDS]))
         verb = "row of {} is" if n_rows == 1 else "rows of {} are"
         notes.append(
             f"{n_rows} {verb.format(listed)} left out: a mean or a sum of others is none of the"
@@ -375,6 +366,48 @@ def plain_letters(name: str) -> str:
 
 
 # --- scale ---
+
+
+def check_signs(name: str, scores: Iterable[tuple[str, float]], location: str) -> None:
+    """Refuse a column in which wrong is -1 for some respondents and 0 for others.
+
+    Parameters
+    ----------
+    scores
+        The respondent and the score of each row.
+
+    Raises
+    ------
+    DataError
+        The column has two scales.
+    """
+    by_respondent: dict[str, set[float]] = {}
+    for respondent, score in scores:
+        by_respondent.setdefault(respondent, set()).add(score)
+    if not set().union(*by_respondent.values()) <= {-1.0, 0.0, 1.0}:
+        return
+    signed = sorted(name for name, marks in by_respondent.items() if -1.0 in marks)
+    unsigned = sorted(name for name, marks in by_respondent.items() if marks >= {0.0, 1.0})
+    three = [name for name in signed if 0.0 in by_respondent[name]]
+    if signed and unsigned and not three:
+        raise DataError(
+            f"wrong is -1 for {signed[0]!r:.60} and 0 for {unsigned[0]!r:.60} in the column"
+            f" {name!r}",
+            location=location,
+            remedy="Write all of them on one scale.",
+        )
+
+
+def with_plain_numbers(
+    records: list[dict[str, Any]], columns: Iterable[str], location: str
+) -> list[dict[str, Any]]:
+    """Return the records with the numbers of some columns as `plain_numbers` writes them."""
+    for name in columns:
+        cells = plain_numbers(records, name, location)
+        if cells is not None:
+            pairs = zip(records, cells, strict=True)
+            records = [{**record, name: cell} for record, cell in pairs]
+    return records
 
 
 def check_scale(name: str, scores: Iterable[float], location: str) -> None:
@@ -552,7 +585,7 @@ def is_heading(cells: Mapping[str, Any]) -> bool:
     """
     texts = [(name, cell) for name, cell in cells.items() if cell not in (None, "")]
     return len(texts) > 1 and all(
-        plain_heading(str(cell)) == plain_heading(name) for name, cell in texts
+        heading_words(str(cell)) == heading_words(name) for name, cell in texts
     )
 
 

@@ -5,14 +5,20 @@ forms and runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import first_record
-from hqm.imports.administrations import describe_files, name_respondents, say_runs
+from hqm.imports.administrations import (
+    describe_files,
+    describe_parts,
+    name_files,
+    name_respondents,
+    say_runs,
+)
 from hqm.imports.detect import TABLE, read_logs, written_by_tool
 from hqm.imports.intake import check_benchmark
 from hqm.imports.match import (
@@ -69,14 +75,22 @@ class ImportedLogs:
     def sentence(self) -> str:
         """How many rows found their items, and how many answers are missing."""
         reports = self.matchings
-        missing = sum(report.n_items - report.items for report in reports)
+        # several files may be parts of one administration
+        n_items: dict[Key, int] = {}
+        answered: dict[Key, int] = defaultdict(int)
+        for report in reports:
+            key = (report.respondent, report.form, report.run)
+            n_items[key] = report.n_items
+            answered[key] += report.items
+        asked = sum(n_items.values())
+        missing = sum(max(0, n - answered[key]) for key, n in n_items.items())
         keys = sum(report.other_keys for report in reports)
         parts = [
             f"{sum(report.matched for report in reports)} of"
             f" {sum(report.rows for report in reports)} rows matched",
             f"{sum(len(report.contradicting) for report in reports)} contradicting",
             f"{sum(len(report.unmatched) for report in reports)} unmatched",
-            f"{missing} of {sum(report.n_items for report in reports)} answers missing",
+            f"{missing} of {asked} answers missing",
             *([f"{keys} with another key"] if keys else []),
         ]
         return ", ".join(parts)
@@ -233,10 +247,19 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
     say nothing of runs; and a note on each such respondent.
     """
     by_respondent: dict[str, list[_MatchedFile]] = defaultdict(list)
+    answered: dict[str, list[Hashable]] = defaultdict(list)
     for file in files:
-        by_respondent[file.key[0]].append(file)
+        if file.log.names_respondents:
+            by_respondent[file.key[0]].append(file)
+        elif file.answers:
+            answered[file.log.path] += [(*file.key[1:], item) for item in file.answers]
     names: dict[tuple[str, str], str] = {}
     notes = []
+    if len(answered) > 1:
+        names_of_files = name_files(answered)
+        stems = {file.log.path: file.key[0] for file in files}
+        names = {(stems[path], path): name for path, name in names_of_files.items()}
+        notes += describe_parts(names_of_files)
     for respondent, of_respondent in by_respondent.items():
         paths = list(dict.fromkeys(file.log.path for file in of_respondent))
         if len(paths) < 2 or not _are_repeated(of_respondent) or say_runs(paths):
@@ -317,6 +340,8 @@ def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[L
     distinct_logs, notes = [], []
     for log in logs:
         names = {respondent or row.respondent for row in log.rows}
+        if not log.names_respondents:
+            names.add(str(Path(log.path).parent))  # the folder may say who answered
         content = (
             sha256_file(Path(log.path)) if Path(log.path).is_file() else log.path,
             *sorted(names),
@@ -526,8 +551,11 @@ def read_recorded(
     settings = replace(settings, benchmark=benchmark.name)
     if logs:
         imported = take_logs(forms, logs, settings, benchmark.spelled)
+    notes = dict.fromkeys(note for recording in recordings for note in recording.notes)
     return ImportedLogs(
-        (*recordings, *imported.recordings), (*of_files, *imported.matchings), imported.notes
+        (*recordings, *imported.recordings),
+        (*of_files, *imported.matchings),
+        (*notes, *imported.notes),
     )
 
 

@@ -376,11 +376,9 @@ def has_other_key(row: Row, item: Item) -> bool:
         if not right or not stated_option:
             return bool(right) and _is_word(key)
         return right != stated_option
-    return (
-        item.task == "vqa"
-        and isinstance(item.target, str)
-        and key != normalised(item.target).rstrip(".")
-    )
+    if item.task != "vqa" or not isinstance(item.target, str):
+        return False
+    return key != normalised(_KEY_FRAME.sub("", item.target)).rstrip(".")
 
 
 _KEY_FRAME = re.compile(r"""^[\s(\['"]+|[\s)\]'":.]+$""")

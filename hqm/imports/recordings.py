@@ -63,6 +63,8 @@ class Recording:
     """
     other_keys: int = field(default=0, compare=False)
     """Rows that name another right answer than the benchmark."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader should know of how the rows were taken."""
 
     def __post_init__(self) -> None:
         # a log may name its model by an address that holds a key, and a name is stored and printed
@@ -116,6 +118,8 @@ class ItemAnswers(dict[str, Response]):
         self.form = form
         self.other_keys = 0
         """Rows that name another right answer than their item has."""
+        self.notes: tuple[str, ...] = ()
+        """What a reader should know of how the rows were taken."""
 
     def put(self, key: str, answer: Response, location: str) -> None:
         """Add the answer to an item.
@@ -183,6 +187,7 @@ def read_answers(
         if not _ASKS.isdisjoint(record):
             questions.append((_row(record, location), form.by_id[key]))
     check_rows(questions, path, spelling)
+    answers.notes = tuple(f"{path}: {note}" for note in intake.notes)
     answers.other_keys = sum(has_other_key(row, item) for row, item in questions)
     return answers
 
@@ -229,8 +234,10 @@ def read_recordings(
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", location=str(path))
     reader = _Reader(forms)
+    notes: list[str] = []
     for file in files:
         intake = take_rows(file)
+        notes += [f"{file}: {note}" for note in intake.notes]
         if "benchmark" in intake.columns.values():
             named = cell_texts(intake.records, "benchmark")
             check_benchmark(benchmark, named, str(file))
@@ -244,7 +251,7 @@ def read_recordings(
     for first, second in find_alike({name for name, *_ in reader.recorded}):
         refuse_alike("respondents", first, second, str(path))
     return [
-        Recording(name, form, run, answers, str(path), scale, answers.other_keys)
+        Recording(name, form, run, answers, str(path), scale, answers.other_keys, tuple(notes))
         for (name, form, run, scale), answers in reader.recorded.items()
     ]
 

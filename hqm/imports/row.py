@@ -17,6 +17,7 @@ from typing import Any, cast
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import (
     first_record,
+    name_fields,
     parse_value,
     read_json,
     read_records,
@@ -170,7 +171,8 @@ class Row:
         names = answers_in(record)
         if names[:1] == ["answer"] and set(names) & OF_A_MODEL:
             # beside what a model wrote, the field `answer` has the right answer
-            names, record = names[1:], {"target": record["answer"], **record}
+            names = [name for name in names if name in OF_A_MODEL]
+            record = {"target": record["answer"], **record}
         error = error_in(record)
         if not names and not error and not (score_alone and "score" in record):
             accepted_fields = (*ANSWERS, "score") if score_alone else ANSWERS
@@ -189,7 +191,7 @@ class Row:
             image=first_text(record, IMAGES),
             question=first_text(record, questions),
             parts=parts_in(first_text(record, PARTS)),
-            key=first_text(record, KEYS),
+            key=key_in(record),
             options=options_in(record),
             cluster=first_text(record, CLUSTERS),
             task=first_text(record, TASKS),
@@ -238,6 +240,10 @@ class Log:
     """Score -> the total that the tool printed, where the log has it."""
     lower: frozenset[str] = frozenset()
     """The scores of which the tool says that lower is better."""
+    asks: bool = False
+    """Whether the rows are questions with their right answers, which nobody has answered."""
+    names_respondents: bool = True
+    """Whether the rows say who answered; else the file's name does."""
 
 
 class LogFile:
@@ -277,9 +283,23 @@ class LogFile:
 
 # --- what the fields of a record are called ---
 
-IDS = ("item", "item_id", "question_id", "id", "sample_id", "index", "doc_id")
+IDS = (
+    "item",
+    "item_id",
+    "question_id",
+    "id",
+    "sample_id",
+    "index",
+    "doc_id",
+    "qid",
+    "pid",
+    "idx",
+    "sample_index",
+)
+RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
+"""The columns that say which run of a question an answer is of."""
 IMAGES = ("image", "image_id", "image_source", "image_path", "filename")
-QUESTIONS = ("question", "prompt", "query", "instruction")
+QUESTIONS = ("question", "prompt", "query", "instruction", "input", "problem", "prompt_text")
 ANSWERS = (
     "answer",
     "response",
@@ -288,10 +308,41 @@ ANSWERS = (
     "model_prediction",
     "text",
     "caption",
+    "output",
+    "model_output",
+    "model_response",
+    "generated_answer",
+    "predicted_answer",
 )
-OF_A_MODEL = frozenset(("response", "prediction", "model_answer", "model_prediction"))
-KEYS = ("target", "label", "gold", "ground_truth", "gt_answer")
-RESPONDENTS = ("respondent", "model_id", "model", "model_name")
+OF_A_MODEL = frozenset(
+    (
+        "response",
+        "prediction",
+        "model_answer",
+        "model_prediction",
+        "output",
+        "model_output",
+        "model_response",
+        "generated_answer",
+        "predicted_answer",
+    )
+)
+KEYS = (
+    "target",
+    "label",
+    "gold",
+    "ground_truth",
+    "gt_answer",
+    "gt",
+    "true_answer",
+    "correct_answer",
+    "right_answer",
+    "gold_answer",
+    "expected_answer",
+    "reference_answer",
+    "answer_key",
+)
+RESPONDENTS = ("respondent", "model_id", "model", "model_name", "generator")
 PARTS = ("category", "split", "part")
 CLUSTERS = ("cluster", "document", "group")
 TASKS = ("benchmark", "dataset", "task", "evaluation_name")
@@ -315,14 +366,48 @@ def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, 
     return tuple(dict.fromkeys(name for name in ids if name.strip()))
 
 
+NO_KEYS = frozenset(("hidden", "withheld", "redacted", "not available", "n/a", "tbd", "?"))
+"""What releases write in place of right answers that they keep to themselves."""
+_LETTERS = re.compile(r"[A-Za-z]")
+_LETTER_LIST = re.compile(r"\(?([A-Z])\)?(?:\s*[,;&]\s*\(?([A-Z])\)?)+")
+
+
+def key_in(record: Mapping[str, Any]) -> str:
+    """The right answer of a record; a list of letters where an answer must name all of them.
+
+    Several texts may be alternatives or parts of one answer: as a list of JSON they are no key.
+
+    >>> key_in({"target": ["C"]}), key_in({"gold": "['a', 'c']"}), key_in({"target": "B, D"})
+    ('C', "['a', 'c']", "['B', 'D']")
+    >>> key_in({"target": ["six", "6"]})
+    ''
+    """
+    name = next((name for name in KEYS if record.get(name) not in (None, "")), "")
+    value = record.get(name)
+    if isinstance(value, str) and _LETTER_LIST.fullmatch(value.strip()):
+        value = re.findall(r"[A-Z]", value)
+    elif isinstance(value, str) and value.lstrip().startswith("["):
+        members = parse_value(value.strip())
+        value = members if isinstance(members, list) and len(members) < 2 else value
+    if not isinstance(value, list):
+        text = first_text(record, KEYS)
+        return "" if text.strip().lower() in NO_KEYS else text
+    members = [str(member).strip() for member in value]
+    if len(members) < 2:
+        return next(iter(members), "")
+    return str(members) if all(map(_LETTERS.fullmatch, members)) else ""
+
+
 def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options of a record: a list of texts, or the columns A, B, C, ...
+    """The options of a record: a list of texts, texts by letter, or the columns A, B, C, ...
 
     >>> options_in({"choices": ["red", "blue"]}), options_in({"A": "red", "B": "blue", "C": ""})
     (('red', 'blue'), ('red', 'blue'))
     """
-    for name in ("options", "choices"):
+    for name in ("options", "choices", "index2ans"):
         value = record.get(name)
+        if isinstance(value, Mapping) and list(value) == list(LETTERS[: len(value)]):
+            return tuple(str(option).strip() for option in value.values())
         if isinstance(value, str) and value.startswith("["):
             value = parse_value(value)
         if isinstance(value, (list, tuple)):
@@ -373,8 +458,7 @@ def percentage(value: Any, location: str = "") -> str:
 
 def no_field(names: Iterable[str], record: Mapping[str, Any]) -> str:
     """Say that a record has none of these fields, and which ones it has."""
-    fields_present = ", ".join(map(repr, record)) or "none"
-    return f"none of the fields {', '.join(map(repr, names))} is there (there are {fields_present})"
+    return f"none of the fields {name_fields(names)} is there (there are {name_fields(record)})"
 
 
 def require_choice(value: Any, choices: Iterable[str], field: str, location: str) -> str:
@@ -577,6 +661,8 @@ SCORES = (
     "score",
     "correct",
     "is_correct",
+    "if_right",
+    "match",
     "true_false",
     "accuracy",
     "acc",

@@ -24,7 +24,13 @@ from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
-from hqm.imports.intake import check_scale, find_contradiction, rename_headings, take_rows
+from hqm.imports.intake import (
+    check_scale,
+    find_contradiction,
+    rename_headings,
+    take_rows,
+    with_plain_numbers,
+)
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
     ANSWERS,
@@ -555,7 +561,7 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
         return [replace(row, judgement=_score_output(row)) for row in judged]
     records = _plain_records(path)
     if records and any(name in records[0] for name in (*_MARK_FIELDS, *_REPLY_FIELDS)):
-        records = take_rows(path, records).records
+        records = with_plain_numbers(take_rows(path, records).records, _MARK_FIELDS, str(path))
         _check_marks(records, str(path))
         return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
     if records and "label" in records[0] and "item" in records[0]:

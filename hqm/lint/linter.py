@@ -29,7 +29,15 @@ from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
 from hqm.benchmark.registry import folder_of_card, groups, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
-from hqm.files.records import csv_rows, fault_of, parse_toml, read_records, read_text, unique_keys
+from hqm.files.records import (
+    csv_rows,
+    fault_of,
+    name_fields,
+    parse_toml,
+    read_records,
+    read_text,
+    unique_keys,
+)
 from hqm.forms.make_forms import read_form as read_brought
 from hqm.lint.answer_leaks import (
     WORDS,
@@ -178,11 +186,7 @@ def _item(record: Mapping[str, Any], card: Card, location: str, faults: Faults) 
     names, record = card.fields, dict(record)
     lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
     for name in lacking:
-        state = (
-            "is empty"
-            if name in record
-            else f"is missing (there are {', '.join(map(repr, record)) or 'none'})"
-        )
+        state = "is empty" if name in record else f"is missing (there are {name_fields(record)})"
         faults.add("field-missing", f"the field {name!r} {state}", location)
     try:
         item_type(record.get(names.type), own_types=card.types)

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hqm.errors import DataError
-from hqm.imports.intake import MAX_FIELDS
+from hqm.files.records import MAX_NAMED_FIELDS
+from hqm.imports.intake import SUMMARY_NAMES
+from hqm.psychometrics import Array
 from hqm.published.table_cells import PrintedCell
 
 _NO_SYSTEM = re.compile(
@@ -52,6 +54,25 @@ def is_score_name(name: str) -> bool:
     return _NO_SCORE.fullmatch(name.strip()) is None
 
 
+def is_summary_name(name: str) -> bool:
+    """Whether a row or a column is called the mean or the sum of the others.
+
+    >>> is_summary_name("Avg."), is_summary_name("Summary task")
+    (True, False)
+    """
+    return SUMMARY_NAMES.match(name.strip()) is not None
+
+
+def split_summaries(row_names: Sequence[str], *, has_names: bool) -> tuple[list[int], list[int]]:
+    """Return the indices of the rows that sum up the others, and those of the respondents."""
+    indices = list(range(len(row_names)))
+    if not has_names:
+        return [], indices
+    # a last row "average" is no respondent; where all rows are called so, none is a summary
+    scores = [i for i in indices if not is_summary_name(row_names[i])] or indices
+    return [i for i in indices if i not in set(scores)], scores
+
+
 def choose_systems(names: Sequence[str]) -> tuple[list[int], list[str]]:
     """Return the indices of the rows that may be systems, and a note on the others; all rows where
     fewer than two would be left.
@@ -86,9 +107,9 @@ def describe_omitted(subject: str, names: Sequence[str], what: str) -> str:
     >>> describe_omitted("row", ["Std", "Human"], "systems")
     "2 rows are left out as they are no systems: 'Std', 'Human'"
     """
-    listed = ", ".join(map(repr, names[:MAX_FIELDS]))
-    if len(names) > MAX_FIELDS:
-        listed += f" and {len(names) - MAX_FIELDS} more"
+    listed = ", ".join(map(repr, names[:MAX_NAMED_FIELDS]))
+    if len(names) > MAX_NAMED_FIELDS:
+        listed += f" and {len(names) - MAX_NAMED_FIELDS} more"
     if len(names) == 1:
         return f"1 {subject} is left out as it is none of the {what}: {listed}"
     return f"{len(names)} {subject}s are left out as they are no {what}: {listed}"
@@ -140,3 +161,35 @@ def check_printed_scale(name: str, cells: Sequence[PrintedCell], location: str) 
 
 def _decimals(cell: PrintedCell) -> int:
     return len(cell.text.partition(".")[2])
+
+
+def check_row_scales(rates: Array, names: Sequence[str], location: str) -> None:
+    """Check that no row has shares where the others have percents: at most 1 in each of two columns
+    or more, and a twentieth of their medians.
+
+    Parameters
+    ----------
+    rates
+        The columns of percents, a row a system.
+
+    Raises
+    ------
+    DataError
+        Some have.
+    """
+    if rates.shape[1] < 2 or len(rates) < 3:
+        return
+    small = [bool(((row > 0) & (row <= 1) | np.isnan(row)).all()) for row in rates]
+    if not any(small) or all(small):
+        return
+    typical = np.nan_to_num(
+        np.nanmedian(rates[[not row_is_small for row_is_small in small]], axis=0)
+    )
+    if (typical >= 20).all():
+        odd = [name for name, is_small in zip(names, small, strict=True) if is_small]
+        raise DataError(
+            f"{len(odd)} of {len(names)} rows have shares of 1 where the others have percents:"
+            f" {', '.join(odd[:3])}",
+            location=location,
+            remedy="Write all rows on one scale.",
+        )

@@ -13,13 +13,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hqm.errors import DataError, UsageError
-from hqm.imports.intake import SUMMARY_NAMES, find_alike, is_heading, refuse_alike, refuse_heading
+from hqm.imports.intake import find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
 from hqm.published.plausibility import (
     check_orientation,
     check_printed_scale,
+    check_row_scales,
     choose_scores,
     choose_systems,
+    is_summary_name,
+    split_summaries,
 )
 from hqm.published.table_cells import (
     MISSING,
@@ -198,12 +201,13 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     row_names = [" / ".join(filter(None, label)) for label in labels]
     if not n_labels:
         row_names = [str(i + 1) for i in range(len(body))]
-    summaries, scores = _split_summaries(row_names, has_names=n_labels == 1)
+    summaries, scores = split_summaries(row_names, has_names=n_labels == 1)
     respondents = tuple(row_names[i] for i in scores)
     _check_names(respondents, location, unnamed=n_labels == 0)
     printed = [cells[i] for i in scores]
     values, column_specs = _read_columns(headings, printed, location)
-    _check_rows(values, column_specs, respondents, location)
+    rates = values[:, [column.scale == 100 for column in column_specs]]
+    check_row_scales(rates, respondents, location)
     for j, column in enumerate(column_specs):
         if column.scale == 100:
             check_printed_scale(column.name, [row[j] for row in printed], location)
@@ -296,16 +300,6 @@ def _read_columns(
     for j, heading in enumerate(headings):
         columns.append(_describe_column(heading, [row[j] for row in printed], location))
     return values.reshape(len(printed), len(headings)), tuple(columns)
-
-
-def _split_summaries(row_names: Sequence[str], *, has_names: bool) -> tuple[list[int], list[int]]:
-    """Return the indices of the rows that sum up the others, and those of the respondents."""
-    indices = list(range(len(row_names)))
-    if not has_names:
-        return [], indices
-    # a last row "average" is no respondent; where all rows are called so, none is a summary
-    scores = [i for i in indices if not SUMMARY_NAMES.match(row_names[i])] or indices
-    return [i for i in indices if i not in set(scores)], scores
 
 
 def _texts(cells: Sequence[PrintedCell]) -> tuple[str, ...]:
@@ -545,36 +539,6 @@ def _printed_decimals(cells: Sequence[PrintedCell]) -> int:
     return max(len(fraction.rstrip("0")) for fraction in fractions)
 
 
-def _check_rows(
-    values: Array, column_specs: Sequence[Column], names: Sequence[str], location: str
-) -> None:
-    """Check that no row has shares where the others have percents: at most 1 in each of two columns
-    or more, and a twentieth of their medians.
-
-    Raises
-    ------
-    DataError
-        Some have.
-    """
-    rates = values[:, [column.scale == 100 for column in column_specs]]
-    if rates.shape[1] < 2 or len(rates) < 3:
-        return
-    small = [bool(((row > 0) & (row <= 1) | np.isnan(row)).all()) for row in rates]
-    if not any(small) or all(small):
-        return
-    typical = np.nan_to_num(
-        np.nanmedian(rates[[not row_is_small for row_is_small in small]], axis=0)
-    )
-    if (typical >= 20).all():
-        odd = [name for name, is_small in zip(names, small, strict=True) if is_small]
-        raise DataError(
-            f"{len(odd)} of {len(names)} rows have shares of 1 where the others have percents:"
-            f" {', '.join(odd[:3])}",
-            location=location,
-            remedy="Write all rows on one scale.",
-        )
-
-
 def _infer_scale(finite: Array, *, percent: bool) -> float | None:
     if percent:
         return 100.0
@@ -641,7 +605,7 @@ def confusion_groups(table: Published) -> dict[str, dict[str, int]]:
 def is_summary(column: Column) -> bool:
     """Whether a column is called the mean or the sum of the others, of one metric or of all."""
     metric, group = metric_of(column.name)
-    return bool(SUMMARY_NAMES.match((group if metric else column.name).strip()))
+    return is_summary_name(group if metric else column.name)
 
 
 # ----------------------------------------------------------------------

@@ -1,0 +1,384 @@
+"""The items of a benchmark that is made from logs: which rows are about one question, and what they
+say of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from hqm.benchmark.new_items import given_fields, letter_of, task_of
+from hqm.errors import AnswerError, DataError
+from hqm.imports.answer_table import TABLE
+from hqm.imports.intake import find_repeated, refuse_twice
+from hqm.imports.match import has_other_key, normalised, picture_key
+from hqm.imports.row import Log, Row
+from hqm.types import LETTERS, ORIGINAL, Form, Item, Task
+
+SCORES = "scores"
+"""The key under which an answer keeps every score: judge -> score's name -> value."""
+_MOST_TYPES = 50
+
+
+# --- the files of questions beside the answers ---
+
+
+def with_questions(logs: Sequence[Log]) -> list[Log]:
+    """The logs of answers, their rows filled from the files of questions beside them, and a note on
+    each such file.
+
+    Raises
+    ------
+    AnswerError
+        Nobody's answers are there; or every right answer of a file contradicts those of the rows.
+    """
+    asking = [log for log in logs if log.asks]
+    answering = [log for log in logs if not log.asks]
+    if asking and not any(log.rows for log in answering):
+        raise AnswerError(
+            "it has questions and right answers, and no answers of a respondent",
+            location=asking[0].path,
+            remedy="Name the files of answers beside it; or make a benchmark of it: `hqm new NAME"
+            f" --from {asking[0].path}`.",
+        )
+    for log in asking:
+        answering = _filled_logs(answering, log)
+    return answering
+
+
+def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
+    """The logs, their rows filled from a file of questions; and a log with a note on it."""
+    questions: dict[str, Row] = {}
+    for row in asking.rows:
+        for name in row.ids:
+            if questions.setdefault(name, row) is not row:
+                refuse_twice(f"the question {name!r} stands", row.place, questions[name].place)
+    filled_logs = []
+    items: set[str] = set()
+    n_keyed = n_other = 0
+    for log in answering:
+        rows = []
+        for row in log.rows:
+            question = next((questions[name] for name in row.ids if name in questions), None)
+            if question is not None:
+                items.add(question.id)
+                both = bool(row.key and question.key)
+                n_keyed += both
+                n_other += both and normalised(row.key) != normalised(question.key)
+                row = _filled(row, question)
+            rows.append(row)
+        filled_logs.append(replace(log, rows=tuple(rows)))
+    if n_keyed and n_other == n_keyed:
+        raise AnswerError(
+            f"its right answers contradict all {n_keyed} that the rows of answers name",
+            location=asking.path,
+            remedy="Name the file of the same questions, or leave it out.",
+        )
+    note = f"{len(items)} of its {len(asking.rows)} questions are answered"
+    if items:
+        note += ", and their right answers are taken from it"
+    if n_other:
+        note += f"; {n_other} rows of answers name another"
+    return [*filled_logs, replace(asking, rows=(), asks=False, notes=(*asking.notes, note))]
+
+
+# --- the rows of one question ---
+
+_MAX_NAME_CHARS = 120
+
+
+def _short_name(text: str) -> str:
+    """A name of an item by its question: of a long one its end, where few examples end, and a
+    digest of all.
+    """
+    if len(text) <= _MAX_NAME_CHARS:
+        return text
+    return f"...{text[-80:].strip()} ({sha256(text.encode()).hexdigest()[:8]})"
+
+
+Key = Callable[[Row, int], str]
+_KEYS: Mapping[str, Key] = {
+    "id": lambda row, _: row.id,
+    "id and category": lambda row, _: (
+        f"{row.id}/{','.join(row.parts)}" if row.ids and row.parts else ""
+    ),
+    "row number in the tool's data": lambda row, _: (
+        "" if row.position is None else str(row.position)
+    ),
+    "picture and question": lambda row, _: (
+        _short_name(f"{picture_key(row.image)} {normalised(row.question)}") if row.question else ""
+    ),
+    "row number": lambda _, number: f"row{number}",
+}
+"""Keys that may identify a question, the most specific first."""
+
+
+def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
+    """The logs with one id for every row, and a note where it is no id of the rows.
+
+    It is the first kind of key that every row has, and that no two rows of one administration
+    share. Of a table, ids that stand twice are refused: another key would make other items.
+
+    Raises
+    ------
+    AnswerError
+        An item of a table is answered twice in one run.
+    """
+    if all(log.tool == TABLE for log in logs):
+        _check_answered_once(logs)
+    key_name, keyed = "", []
+    is_table = all(log.tool == TABLE for log in logs)
+    for name, key in _KEYS.items():
+        if is_table and name == "row number in the tool's data":
+            continue  # a table is no data of a tool, and the numbers of its rows are the last resort
+        key_name = name
+        keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
+        if all(_is_unique_key(rows) for rows in keyed):
+            break
+    has_ids = all(row.ids for log in logs for row in log.rows)
+    notes = []
+    if key_name.startswith("row number") and all(log.tool == TABLE for log in logs):
+        _check_positions(logs)
+    if key_name != "id" and has_ids:
+        notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
+    with_ids = [
+        replace(
+            log,
+            rows=tuple(
+                replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows
+            ),
+        )
+        for log, rows in zip(logs, keyed, strict=True)
+    ]
+    return with_ids, notes
+
+
+def _check_positions(logs: Sequence[Log]) -> None:
+    """Refuse files whose rows say nothing of their questions, unless the right answers show that
+    those at one position are about the same.
+
+    Raises
+    ------
+    AnswerError
+        Rows at one position have other right answers, or none.
+    """
+    positions = range(max(len(log.rows) for log in logs))
+    for position in positions:
+        rows = [log.rows[position] for log in logs if position < len(log.rows)]
+        keys = {normalised(row.key) for row in rows}
+        if len(rows) > 1 and (len(keys) > 1 or "" in keys):
+            raise AnswerError(
+                "its rows name no items, and nothing shows that those at one position of"
+                f" {len(logs)} files are about the same",
+                location=rows[-1].place,
+                remedy="Add a column item; or say which column names the items: --columns"
+                " item=NAME.",
+            )
+
+
+def _check_answered_once(logs: Sequence[Log]) -> None:
+    """Refuse a table in which a respondent answers an item twice in one run."""
+    for log in logs:
+        by_id = all(row.ids for row in log.rows)
+        key = _KEYS["id"] if by_id else _KEYS["picture and question"]
+        if by_id and all(row.parts for row in log.rows):
+            key = _KEYS["id and category"]
+        units = []
+        for number, row in enumerate(log.rows):
+            item = key(row, number)
+            if item:
+                units.append((item, row.respondent, row.form, row.run, row.judge, row.asking))
+        repeated = find_repeated(units)
+        if repeated is None:
+            continue
+        if len(units) < len(log.rows):
+            continue  # rows that say nothing of their question are counted
+        first, second = (log.rows[i] for i in repeated)
+        item = first.id if by_id else repr(first.question[:60])
+        refuse_twice(
+            f"{item} of {first.respondent} is answered",
+            second.place,
+            first.place,
+            "Keep one of the two; or say what tells them apart: --columns run=NAME, or"
+            " --columns item=NAME.",
+        )
+
+
+def _is_unique_key(rows: Sequence[tuple[Row, str]]) -> bool:
+    keys = [(row.respondent, row.form, row.run, name) for row, name in rows]
+    return all(name for *_, name in keys) and len(set(keys)) == len(keys)
+
+
+# --- items ---
+
+
+def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item, ...]], list[str]]:
+    """Form -> its items, each from the first row about it, with what further rows add; and a note
+    on right answers that differ between rows.
+    """
+    rows: dict[str, dict[str, Row]] = {ORIGINAL: {}}
+    names: dict[str, set[str]] = defaultdict(set)
+    other_keys: list[tuple[Row, Row]] = []
+    for log in logs:
+        for row in log.rows:
+            form_rows = rows.setdefault(form_name(row, first_form), {})
+            before = form_rows.get(row.id)
+            form_rows[row.id] = row if before is None else _filled(before, row)
+            names[row.id] |= row.scores.keys()
+            if before is not None and row.key and before.key and row.key != before.key:
+                other_keys.append((before, row))
+    all_rows = [row for form_rows in rows.values() for row in form_rows.values()]
+    letters = _letters_of(all_rows)
+    task = _task(all_rows)
+    if letters:
+        task = "choice"
+    is_scored = all(row.scores for log in logs for row in log.rows)
+    notes = _check_one_key(other_keys, task, letters, is_scored=is_scored)
+    types = {",".join(row.parts) for row in all_rows}
+    # one label for all is no type, and very many are rather names of items
+    labelled = 1 < len(types - {""}) <= _MOST_TYPES
+    common_scores = set.intersection(*names.values())
+    items_by_form = {}
+    for form, form_rows in rows.items():
+        if form_rows:
+            items_by_form[form] = tuple(
+                _item(row, task, labelled, sorted(names[row.id] - common_scores), letters)
+                for row in form_rows.values()
+            )
+    return items_by_form, notes
+
+
+_LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")
+_MIN_LETTERS = 4
+
+
+def _letters_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The letters that stand for options where the rows have no options, and nine tenths of their
+    right answers are one letter; none elsewhere.
+
+    An answer is then read for the letter that it commits to, as an `a` stands in most sentences.
+    """
+    keys = [row.key for row in rows if row.key]
+    matches = [match for match in map(_LETTER_KEY.fullmatch, keys) if match]
+    if len(matches) < 0.9 * len(keys) or any(len(row.options) > 1 for row in rows):
+        return ()
+    # one letter for all may be anything, such as the name of a grade
+    key_letters = {match[1] for match in matches}
+    if len(key_letters) < 2:
+        return ()
+    return tuple(LETTERS[: max(_MIN_LETTERS, LETTERS.index(max(key_letters)) + 1)])
+
+
+def _check_one_key(
+    pairs: Sequence[tuple[Row, Row]], task: Task, letters: tuple[str, ...], *, is_scored: bool
+) -> list[str]:
+    """Refuse rows that name different right answers of one question; short answers may be worded
+    in several ways, and where the tool scored all answers it is a note.
+    """
+    n_items = 0
+    for first, second in pairs:
+        item = _item(first, task, False, (), letters)
+        if item.task not in ("yes_no", "choice") or not has_other_key(second, item):
+            continue
+        n_items += 1
+        if not is_scored:
+            raise AnswerError(
+                f"{first.id} has two right answers: {first.key!r:.80} in {first.record}, and"
+                f" {second.key!r:.80}",
+                location=second.place,
+                remedy="Write the same right answer in all rows of a question.",
+            )
+    if not n_items:
+        return []
+    return [f"{n_items} rows name another right answer than an earlier row of their question"]
+
+
+def _filled(first: Row, second: Row) -> Row:
+    """A row with its missing fields from another one about the same question."""
+    fields = ("question", "image", "parts", "key", "options", "cluster")
+    lacking = {name: getattr(second, name) for name in fields if not getattr(first, name)}
+    return replace(first, **lacking) if any(lacking.values()) else first
+
+
+def _task(rows: Sequence[Row]) -> Task:
+    tasks: Counter[Task] = Counter()
+    for row in rows:
+        # one option is no choice
+        options = row.options if len(row.options) > 1 else ()
+        tasks[task_of([given_fields(row.key or None, options)])] += 1
+    if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
+        return "yes_no"
+    if tasks["choice"]:
+        return "choice"
+    return "vqa" if tasks["vqa"] or tasks["yes_no"] else "caption"
+
+
+def _item(
+    row: Row, task: Task, labelled: bool, scores: Sequence[str], letters: tuple[str, ...] = ()
+) -> Item:
+    target: Any = row.key or None
+    options = row.options or letters
+    if task == "yes_no" and target:
+        target = normalised(row.key).rstrip(".")
+    elif task == "choice":
+        # without options that have the key, the item is scored as a short answer or not at all
+        task = "caption"
+        if target:
+            try:
+                target = letter_of(row.key, options, (), False, row.place, row.place)
+                task = "choice"
+            except DataError:
+                task = "vqa"
+    part = ",".join(row.parts)
+    return Item(
+        id=row.id,
+        prompt=row.question,
+        task=task,
+        target=target,
+        image=row.image or None,
+        type=part if labelled and part else None,
+        part="" if labelled else part,
+        cluster=row.cluster or row.image,
+        options=options if task == "choice" else (),
+        meta={SCORES: list(scores)} if scores else {},
+    )
+
+
+_MIN_ALIKE = 20
+
+
+def check_targets(form: Form, rows: Sequence[Row]) -> None:
+    """Refuse a right answer that many items share and no answer holds, such as `see paper`.
+
+    Raises
+    ------
+    AnswerError
+        At least 20 items, and a tenth of all, have it.
+    """
+    items: dict[str, list[str]] = defaultdict(list)
+    for item in form.items:
+        if item.task == "vqa" and item.target:
+            items[normalised(str(item.target))].append(item.id)
+    for target, names in items.items():
+        if len(names) < max(_MIN_ALIKE, len(form) / 10) or len(target) < _MIN_WORD_CHARS:
+            continue
+        answers = [normalised(row.answer.text) for row in rows if row.answer is not None]
+        if not any(target in answer for answer in answers):
+            raise AnswerError(
+                f"{len(names)} items have the right answer {target!r:.60}, and no answer holds it",
+                location=rows[0].place,
+                remedy="Say which column names the right answers, --columns target=NAME; or leave"
+                " the cell empty where none is known.",
+            )
+
+
+_MIN_WORD_CHARS = 4
+
+
+def form_name(row: Row, first_form: str) -> str:
+    """Return the name of the form that a row was asked in."""
+    return ORIGINAL if row.form in ("", ORIGINAL, first_form) else row.form

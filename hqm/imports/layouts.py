@@ -1,0 +1,499 @@
+"""How the rows of a file may lie: a record a row, or an object or a sheet that holds them otherwise.
+
+`lay_out` turns what people leave into a record a row: an object from item to answer, an object of
+columns, rows below a heading such as `results` or a split, and sheets whose columns carry the
+model's name. Where two readings are possible, it refuses and says what to type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hqm.errors import AnswerError
+from hqm.files.records import name_fields
+from hqm.imports import row as fields
+
+Record = dict[str, Any]
+
+MIN_ITEMS = 5
+"""An object of so few texts, or of one more, may as well be one record with unknown fields."""
+KEY, NAME, VALUE = "key", "name", "value"
+"""What the names and the values of an object of objects are called in `--columns`."""
+_CONTAINERS = frozenset(
+    "results samples predictions outputs answers responses data records rows items examples"
+    " instances details logs entries generations annotations".split()
+)
+"""Names below which a file keeps its rows."""
+_SPLITS = frozenset("train training val valid validation dev test testmini".split())
+_SETTINGS = ("config", "args", "settings", "metadata", "info", "model_args")
+_OF_ALL_ROWS = frozenset(
+    (*fields.RESPONDENTS, *fields.TASKS, *fields.JUDGES, *fields.RUNS, "form", "split")
+)
+"""Fields that a file may say once for all its rows."""
+_KNOWN = frozenset(
+    (
+        *fields.IDS,
+        *fields.ANSWERS,
+        *fields.KEYS,
+        *fields.QUESTIONS,
+        *fields.IMAGES,
+        *fields.RESPONDENTS,
+        *fields.SCORES,
+        *fields.PARTS,
+        *fields.TASKS,
+        *fields.RUNS,
+        *fields.JUDGES,
+        "options",
+        "choices",
+        "form",
+        "state",
+    )
+)
+_TELLING = frozenset(
+    (*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS, *fields.RESPONDENTS, *fields.SCORES)
+)
+"""Fields of which a row has one: an answer, a key, a question, a respondent or a score."""
+_ROW_FIELDS = frozenset((*fields.IDS, *fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
+_SAYING = frozenset((*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
+_PARTS_OF_ROWS = frozenset("choices options messages conversations".split())
+"""Lists of objects that a row has, and that are no rows."""
+_RESULT = re.compile(r"[-+\d.,/%=\s]*\d[-+\d.,/%=\s]*")
+"""A number, a share, or how many of how many: what a table of results holds, and no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows of a file, and how they lay in it."""
+
+    records: list[Record]
+    note: str = ""
+    """What was made of the file, in one line; empty where it has a record a row."""
+
+
+def lay_out(
+    records: list[Record], location: str, columns: Mapping[str, str] | None = None
+) -> Layout:
+    """Return the rows of a file, however they lie.
+
+    Parameters
+    ----------
+    records
+        What was read from it: rows, or the one object that it holds.
+    columns
+        Field -> column, where the user says it.
+
+    Raises
+    ------
+    AnswerError
+        The file may be read in two ways, or its columns are of different lengths.
+    """
+    if len(records) == 1 and not _is_row(records[0]):
+        layout = _of_document(records[0], location, columns or {})
+        if layout is not None:
+            return layout
+    return _of_sheet(records, location)
+
+
+def heading_words(name: str) -> str:
+    """A heading in lower case, its words joined with `_`.
+
+    >>> heading_words(" Question ID"), heading_words("match?")
+    ('question_id', 'match')
+    """
+    return re.sub(r"[\s-]+", "_", name.strip(" \t?:").lower())
+
+
+def headings_of(names: Iterable[Any]) -> set[str]:
+    """Return the names of fields as `heading_words` writes them."""
+    return {heading_words(str(name)) for name in names}
+
+
+def _is_row(record: Record) -> bool:
+    """Whether an object is a row itself, and holds no rows of its own."""
+    scalars = set()
+    has_rows = has_container = False
+    for name, value in record.items():
+        plain = heading_words(str(name))
+        if not isinstance(value, (dict, list)):
+            scalars.add(plain)
+        elif plain not in _PARTS_OF_ROWS:
+            has_rows = has_rows or _holds_rows(value)
+            has_container = has_container or (plain in _CONTAINERS and isinstance(value, dict))
+    if has_rows or (has_container and scalars.isdisjoint(fields.ANSWERS)):
+        return False
+    return not scalars.isdisjoint(_ROW_FIELDS)
+
+
+def _holds_rows(value: Any) -> bool:
+    """Whether a value is a list of objects, or an object of objects, that say what a row says."""
+    members = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(members, list) or not members:
+        return False
+    if not all(isinstance(member, dict) for member in members):
+        return False
+    return not headings_of(members[0]).isdisjoint(_TELLING)
+
+
+# --- one object ---
+
+
+def _of_document(record: Record, location: str, columns: Mapping[str, str]) -> Layout | None:
+    """The rows of a file that is one object; None where it is laid out in no known way."""
+    if not record:
+        return None
+    for read in (
+        _of_split_frame,
+        _of_lists,
+        _of_keyed_columns,
+        _of_wrapper,
+        _of_keyed_rows,
+        _of_texts,
+    ):
+        layout = read(record, location)
+        if layout is not None:
+            return layout
+    return _of_objects(record, location, columns)
+
+
+def _of_split_frame(record: Record, location: str) -> Layout | None:
+    """The rows of `{"columns": [...], "data": [[...], ...]}`, as pandas writes with `split`."""
+    names, rows = record.get("columns"), record.get("data")
+    if not isinstance(names, list) or not isinstance(rows, list) or not rows:
+        return None
+    if not all(isinstance(cells, list) for cells in rows):
+        return None
+    if any(len(cells) != len(names) for cells in rows):
+        _refuse_lengths({"columns": names, "data": max(rows, key=len)}, location)
+    laid = [dict(zip(map(str, names), cells, strict=True)) for cells in rows]
+    return Layout(laid, "a list of columns, and a list of rows")
+
+
+def _of_lists(record: Record, location: str) -> Layout | None:
+    """The rows of an object of columns, each a list."""
+    lists: dict[str, list[Any]] = {}
+    for name, cells in record.items():
+        if isinstance(cells, list) and cells and not isinstance(cells[0], dict):
+            lists[_field_name(str(name))] = cells
+    known = {name: cells for name, cells in lists.items() if heading_words(name) in _KNOWN}
+    if not known or len(lists) < 2:
+        return None
+    n_rows = len(next(iter(known.values())))
+    if any(len(cells) != n_rows for cells in known.values()):
+        _refuse_lengths(known, location)
+    # a list of another length says something of the file, such as the ids of examples
+    full = {name: cells for name, cells in lists.items() if len(cells) == n_rows}
+    laid = [dict(zip(full, cells, strict=True)) for cells in zip(*full.values(), strict=True)]
+    return Layout(_with_settings(laid, record), "an object of columns, each a list")
+
+
+def _of_keyed_columns(record: Record, location: str) -> Layout | None:
+    """The rows of an object of columns, each an object from item to cell."""
+    objects: dict[str, Record] = {}
+    for name, cells in record.items():
+        if _is_keyed_column(cells):
+            objects[_field_name(str(name))] = cells
+    known = [name for name in objects if heading_words(name) in _KNOWN - _SPLITS]
+    if not known:
+        return None
+    first = objects[known[0]]
+    # columns about the same items; an object of settings has names of its own
+    full = {name: cells for name, cells in objects.items() if not first.keys().isdisjoint(cells)}
+    if len(full) < 2:
+        return None
+    item_ids: dict[str, None] = {}
+    for cells in full.values():
+        item_ids |= dict.fromkeys(cells)
+    has_ids = not headings_of(full).isdisjoint(fields.IDS)
+    laid = []
+    for item in item_ids:
+        row = {name: cells.get(item) for name, cells in full.items()}
+        laid.append(row if has_ids else {"item": item, **row})
+    note = f"the columns {name_fields(full)}, each an object from item to cell"
+    return Layout(_with_settings(laid, record), note)
+
+
+def _is_keyed_column(value: Any) -> bool:
+    if not isinstance(value, dict) or not value:
+        return False
+    if any(isinstance(cell, dict) for cell in value.values()):
+        return False
+    return headings_of(value).isdisjoint(_KNOWN)
+
+
+def _field_name(name: str) -> str:
+    """A column's name as a row's field has it: `answers` is `answer`."""
+    plain = heading_words(name)
+    singular = plain.removesuffix("s")
+    return singular if plain not in _KNOWN and singular in _KNOWN else name
+
+
+def _refuse_lengths(columns: Mapping[str, Sequence[Any]], location: str) -> None:
+    lengths = ", ".join(f"{name!r} {len(cells)}" for name, cells in columns.items())
+    raise AnswerError(
+        f"its columns have different lengths: {lengths}",
+        location=location,
+        remedy="Write a cell for every row, null where there is none.",
+    )
+
+
+def _of_wrapper(record: Record, location: str) -> Layout | None:
+    """The rows below one heading such as `results`, or below the names of splits."""
+    lists = {}
+    for name, value in record.items():
+        is_container = heading_words(str(name)) in _CONTAINERS | _SPLITS
+        is_rows = isinstance(value, list) and _holds_rows(value) and name not in _PARTS_OF_ROWS
+        if is_rows or (is_container and isinstance(value, dict) and value):
+            lists[str(name)] = value
+    if not lists:
+        return None
+    if all(heading_words(name) in _SPLITS for name in lists):
+        laid = []
+        for name, value in lists.items():
+            rows = _rows_below(name, value, location)
+            laid += [{"split": name, **row} for row in rows]
+        note = f"the rows below {name_fields(lists)}"
+        return Layout(_with_settings(laid, record), note)
+    if len(lists) > 1:
+        names = list(lists)
+        raise AnswerError(
+            f"it has rows below {' and below '.join(map(repr, names[:5]))}",
+            location=location,
+            remedy=f"Write what is below {names[0]!r} into a file of its own.",
+        )
+    ((name, value),) = lists.items()
+    laid = _rows_below(name, value, location)
+    return Layout(_with_settings(laid, record), f"the rows below {name!r}") if laid else None
+
+
+def _rows_below(name: str, value: Any, location: str) -> list[Record]:
+    if isinstance(value, list):
+        return [dict(row) for row in value]
+    layout = _of_document(value, f"{location}: {name}", {})
+    return [] if layout is None else layout.records
+
+
+def _with_settings(rows: list[Record], record: Record) -> list[Record]:
+    """The rows with what the file says once for all of them, such as its model."""
+    settings = {}
+    for name, value in record.items():
+        plain = heading_words(str(name))
+        if plain in _OF_ALL_ROWS and isinstance(value, (str, int)) and value != "":
+            settings["respondent" if plain in fields.RESPONDENTS else plain] = value
+    for name in _SETTINGS:
+        nested = record.get(name)
+        if isinstance(nested, dict) and isinstance(nested.get("model"), str):
+            settings.setdefault("respondent", nested["model"])
+    if rows and not headings_of(rows[0]).isdisjoint(fields.RESPONDENTS):
+        settings.pop("respondent", None)
+    return [{**settings, **row} for row in rows]
+
+
+def _of_keyed_rows(record: Record, location: str) -> Layout | None:
+    """The rows of an object from item to row."""
+    rows = list(record.values())
+    if not all(isinstance(row, dict) and row for row in rows):
+        return None
+    if not headings_of(record).isdisjoint(_KNOWN | _SPLITS):
+        return None
+    # scores alone may be those of an item or of a model
+    if any(headings_of(row).isdisjoint(_SAYING) for row in rows):
+        return None
+    names = list(map(str, record))
+    id_name = next((name for name in fields.IDS if name in rows[0]), "")
+    own_ids = [str(row.get(id_name)) for row in rows] if id_name else names
+    if own_ids != names and not _are_counts(own_ids):
+        if not _are_counts(names):
+            raise AnswerError(
+                f"each of its rows has two names, such as {names[0]!r} and {id_name}"
+                f" {own_ids[0]!r}",
+                location=location,
+                remedy=f"Write a list of the rows, or leave out {id_name}.",
+            )
+        return Layout([dict(row) for row in rows], "an object from number to row")
+    laid = []
+    for name, row in zip(names, rows, strict=True):
+        laid.append({**row, "item": name})
+    return Layout(laid, "an object from item to row")
+
+
+def _are_counts(names: Sequence[str]) -> bool:
+    """Whether names only count the rows, from 0 or from 1."""
+    n_rows = len(names)
+    return names in ([str(i) for i in range(n_rows)], [str(i + 1) for i in range(n_rows)])
+
+
+def _of_texts(record: Record, location: str) -> Layout | None:
+    """The rows of an object from item to answer."""
+    texts = [value for value in record.values() if value is not None]
+    if len(record) <= MIN_ITEMS or not all(isinstance(text, (str, int, float)) for text in texts):
+        return None
+    if not headings_of(record).isdisjoint(_KNOWN) or all(map(_is_result, texts)):
+        return None
+    laid = [{"item": str(name), "answer": value} for name, value in record.items()]
+    return Layout(laid, "an object from item to answer")
+
+
+def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> Layout | None:
+    """The rows of an object of objects, or of lists of rows, once the user says what its names are.
+
+    `{"a": {"b": "yes"}}` may be a model's answer to an item, or an item's answer by a model.
+    """
+    laid: list[Record] = []
+    for key, value in record.items():
+        rows = _rows_of_object(value)
+        if not rows:
+            return None
+        laid += [{KEY: str(key), **row} for row in rows]
+    if len(record) < 2:
+        return None
+    if KEY in columns.values():
+        return Layout(laid, f"objects below {len(record)} names")
+    # an object of few numbers is a table of results, and no log
+    cells = [row[VALUE] for row in laid if VALUE in row]
+    if cells and all(map(_is_result, cells)):
+        return None
+    remedy, subject = f"--columns model={KEY}", f"{KEY} {next(iter(record))!r}"
+    if cells:
+        remedy += f",item={NAME},answer={VALUE}"
+        subject += f", {NAME} {laid[0].get(NAME)!r}"
+    raise AnswerError(
+        f"it is an object of objects, whose names may be models, items or parts ({subject})",
+        location=location,
+        remedy=f"Say what they are, such as {remedy}.",
+    )
+
+
+def _rows_of_object(value: Any) -> list[Record]:
+    """The rows of one object of several: itself, its list of rows, or a row for each name in it;
+    none where it is laid out otherwise.
+    """
+    if _holds_rows([value]):
+        return [value]
+    if isinstance(value, list) and _holds_rows(value):
+        return value
+    if not isinstance(value, dict):
+        return []
+    if any(isinstance(cell, (dict, list)) for cell in value.values()):
+        return []
+    return [{NAME: str(name), VALUE: cell} for name, cell in value.items()]
+
+
+def _is_result(cell: Any) -> bool:
+    return not isinstance(cell, str) or bool(_RESULT.fullmatch(cell.strip()))
+
+
+# --- sheets whose columns carry the model's name ---
+
+_ROLES: Mapping[str, re.Pattern[str]] = {
+    "read": re.compile(
+        r"^(?P<name>.*?)_?(?:answer_|response_)?(?:extracted|parsed)(?:_(?:answer|response))?$"
+    ),
+    "response": re.compile(
+        r"^(?P<name>.*?)_?(?:raw_(?:answer|response|output)|(?:answer|response|output)_raw"
+        r"|answer|response|output|prediction|pred|reply|completion|raw)$"
+    ),
+    "score": re.compile(
+        r"^(?P<name>.*?)_?(?:(?:answer|response)_)?"
+        r"(?:is_)?(?:correct|right|match|score|acc|accuracy|hit|grade)$"
+    ),
+}
+"""What a column is of one model, by how its heading ends; the model's name goes before."""
+_GENERIC = frozenset(
+    "model predicted pred llm vlm full final system student ai assistant generated".split()
+)
+"""Words before `answer` and the like that say whose it is without a name."""
+_NO_ANSWERS = frozenset(
+    "true right correct gold gt ground_truth reference expected target label human user short long"
+    " multiple_choice multi_choice wrong incorrect distractor best alternative other candidate"
+    " first last raw parsed extracted normalized is exact my question image type".split()
+)
+"""Words before `answer` and the like of a text that no model wrote."""
+
+
+def _of_sheet(records: list[Record], location: str) -> Layout:
+    """The rows of a sheet, a row for each model that its columns name."""
+    first = records[0] if records else {}
+    index_name = _index_column(records)
+    if index_name is not None:
+        records = [dict(record) for record in records]
+        for record in records:
+            record.pop(index_name, None)
+        first = records[0]
+    plain_names = headings_of(first)
+    answer_names = plain_names.intersection(fields.ANSWERS)
+    if answer_names - {"answer"} or not plain_names.isdisjoint(fields.RESPONDENTS):
+        return Layout(records)
+    by_model: dict[str, dict[str, str]] = defaultdict(dict)
+    for column in map(str, first):
+        role, model = _model_of(column)
+        if role:
+            by_model[model].setdefault(role, column)
+    answering = {model: roles for model, roles in by_model.items() if "response" in roles}
+    if not answering or (answer_names and "" in answering):
+        return Layout(records)
+    return _by_model(records, answering, by_model[""], location)
+
+
+def _by_model(
+    records: list[Record],
+    answering: Mapping[str, Mapping[str, str]],
+    unnamed: Mapping[str, str],
+    location: str,
+) -> Layout:
+    """A row for each record and model, its columns named as those of one respondent."""
+    models = [model for model in answering if model]
+    if len(models) > 1 and "score" in unnamed:
+        raise AnswerError(
+            f"the column {unnamed['score']!r} does not say which of {len(models)} models it is of",
+            location=location,
+            remedy="Write the model's name before it, or leave it out.",
+        )
+    used = set().union(*(roles.values() for roles in answering.values()))
+    laid = []
+    for record in records:
+        shared = {name: cell for name, cell in record.items() if name not in used}
+        for name in list(shared):
+            if heading_words(name) == "answer":
+                # beside what models wrote, the column `answer` has the right answer
+                shared["target"] = shared.pop(name)
+        for model, roles in answering.items():
+            row = {"respondent": model, **shared} if model else dict(shared)
+            row |= {role: record.get(column) for role, column in roles.items()}
+            laid.append(row)
+    if not models:
+        return Layout(laid)
+    columns = name_fields(answering[models[0]].values())
+    return Layout(laid, f"those of {name_fields(models)}, whom the columns {columns} name")
+
+
+def _model_of(column: str) -> tuple[str, str]:
+    """What a column is of a model, and the model's name as written; empty where it is none."""
+    plain = heading_words(column)
+    if plain in _KNOWN:
+        return ("score", "") if plain in fields.SCORES else ("", "")
+    for role, pattern in _ROLES.items():
+        match = pattern.match(plain)
+        if match is None:
+            continue
+        name = match["name"].strip("_")
+        if not name or name in _NO_ANSWERS:
+            return "", ""
+        if name in _GENERIC:
+            return role, ""
+        return role, column.strip()[: len(name)].strip(" _-")
+    return "", ""
+
+
+def _index_column(records: Sequence[Record]) -> str | None:
+    """The column without a name in which pandas counts the rows; None where there is none."""
+    first: Iterable[str] = records[0] if records else ()
+    for name in first:
+        if name == "" or re.fullmatch(r"Unnamed: \d+", str(name)):
+            cells = [str(row.get(name)) for row in records]
+            if cells == [str(i) for i in range(len(cells))]:
+                return name
+    return None

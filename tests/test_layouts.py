@@ -1,0 +1,487 @@
+"""Logs in every shape that people leave them in give the scores that they were written with, or a
+refusal; never other scores.
+"""
+
+import csv
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+import hqm
+from hqm.errors import HQMError
+from tests.conftest import Run, counts
+from tests.messages import pattern_of, tells
+
+MODELS = ("gpt-4", "llava_1.5", "Qwen VL", "blip2", "otter9B", "model-x")
+ID_FORMS = ("q{}", "{}", "val_Jigsaw_{}", "v1_{}", "00{}.png", "item {}")
+
+
+@dataclass(frozen=True)
+class World:
+    """Answers whose scores are known."""
+
+    models: tuple[str, ...]
+    keys: dict[str, str]
+    """Item -> yes or no."""
+    answers: dict[tuple[str, str], str]
+    """(Model, item) -> yes or no."""
+
+    def score(self, model: str) -> float:
+        """The share of right answers."""
+        right = [self.answers[model, item] == key for item, key in self.keys.items()]
+        return sum(right) / len(right)
+
+
+def world_of(seed: int) -> World:
+    draw = random.Random(seed)
+    models = tuple(draw.sample(MODELS, draw.randint(2, 4)))
+    id_form = draw.choice(ID_FORMS)
+    items = [id_form.format(i) for i in range(draw.randint(7, 15))]
+    keys = {item: draw.choice(("yes", "no")) for item in items}
+    keys |= dict(zip(items, ("yes", "no"), strict=False))  # both occur
+    answers = {(model, item): draw.choice(("yes", "no")) for model in models for item in items}
+    return World(models, keys, answers)
+
+
+def rows_of(world: World, model: str, *, key: bool, score: bool) -> list[dict[str, Any]]:
+    rows = []
+    for item, right in world.keys.items():
+        answer = world.answers[model, item]
+        row: dict[str, Any] = {"id": item, "response": answer.title() + "."}
+        if key:
+            row["target"] = right
+        if score:
+            row["correct"] = int(answer == right)
+        rows.append(row)
+    return rows
+
+
+def dump(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+Writer = Callable[[Path, World, str, random.Random], None]
+
+
+def write_lines(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    text = "".join(json.dumps({"model": model, **row}) + "\n" for row in rows)
+    (folder / f"{model}.jsonl").write_text(text)
+
+
+def write_keyed_rows(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """LogicVista: item -> {answer, reasoning}."""
+    rows = {
+        item: {"answer": world.answers[model, item], "reasoning": "none"} for item in world.keys
+    }
+    dump(folder / f"{model}.json", rows)
+
+
+def write_texts(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """MM-Vet, BLINK: item -> answer."""
+    dump(folder / f"{model}.json", {item: world.answers[model, item] for item in world.keys})
+
+
+def write_columns(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    dump(folder / f"{model}.json", {"model": model, **columns, "accuracy": 0.99})
+
+
+def write_frame(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """What pandas writes by itself: column -> row number -> cell."""
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    frame = {name: {str(i): row[name] for i, row in enumerate(rows)} for name in rows[0]}
+    dump(folder / f"{model}.json", frame)
+
+
+def write_split_frame(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    index = list(range(len(rows)))
+    frame = {"columns": list(rows[0]), "index": index, "data": [list(row.values()) for row in rows]}
+    dump(folder / f"{model}.json", frame)
+
+
+def write_numbered_rows(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    dump(folder / f"{model}.json", {str(i): row for i, row in enumerate(rows)})
+
+
+def write_nested(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    name = draw.choice(("results", "samples", "predictions", "outputs", "data"))
+    settings = draw.choice(({"model": model}, {"config": {"model": model, "seed": 3}}, {}))
+    dump(folder / f"{model}.json", {"acc": 12.5, "correct": 3, **settings, name: rows})
+
+
+def write_nested_texts(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    answers = {item: world.answers[model, item] for item in world.keys}
+    dump(folder / f"{model}.json", {"model": model, "answers": answers, "acc": 3.0})
+
+
+def write_splits(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """BLINK: rows below the names of splits."""
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    cut = draw.randint(1, len(rows) - 1)
+    dump(folder / f"{model}.json", {"val": rows[:cut], "test": rows[cut:]})
+
+
+def write_parts(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """MMMU: a folder for each model, a file for each subject."""
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    for part in range(3):
+        dump(folder / model / f"part{part}" / "output.json", rows[part::3])
+
+
+def write_sheet(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """LogicVista: columns that carry the model's name, and the rows' numbers without a heading."""
+    rows = [["", "id", "skill", "true answer", f"{model} answer raw", f"{model} answer extracted"]]
+    is_scored = draw.random() < 0.5
+    if is_scored:
+        rows[0].append("match?")
+    for i, (item, right) in enumerate(world.keys.items()):
+        answer = world.answers[model, item]
+        cells = [str(i), item, "['a', 'b']", f"['{right}']", f"{answer}, I think", f"['{answer}']"]
+        rows.append([*cells, str(int(answer == right))] if is_scored else cells)
+    if draw.random() < 0.5:
+        with (folder / f"{model}-accuracy-results.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+        return
+    book = openpyxl.Workbook()
+    for cells in rows:
+        book.active.append(cells)
+    book.save(folder / f"{model}-accuracy-results.xlsx")
+
+
+KEYED: tuple[Writer, ...] = (
+    write_lines,
+    write_columns,
+    write_frame,
+    write_split_frame,
+    write_numbered_rows,
+    write_nested,
+    write_splits,
+    write_sheet,
+)
+"""Shapes that name the right answers."""
+KEYLESS: tuple[Writer, ...] = (write_keyed_rows, write_texts, write_nested_texts)
+"""Shapes beside which a file of right answers lies."""
+
+
+def write_key(folder: Path, world: World, draw: random.Random) -> None:
+    keys: dict[str, Any]
+    if draw.random() < 0.5:
+        keys = {
+            item: {"question": f"Is it {item}?", "answer": key, "skill": ["x"]}
+            for item, key in world.keys.items()
+        }
+        dump(folder / "dataset.json", keys)
+    elif draw.random() < 0.5:
+        keys = {item: {"ground_truth": key} for item, key in world.keys.items()}
+        dump(folder / "answer_dict_val.json", keys)
+    else:
+        dump(folder / "key.json", world.keys)
+
+
+def scores_of(path: Path) -> dict[str, float]:
+    """Respondent -> mean score, as HQM reads the logs."""
+    (benchmark,) = hqm.from_logs(path)
+    items = {item.id: item for item in benchmark.original.items}
+    scores = {}
+    for recording in benchmark.included_recordings:
+        assert recording.run == 0
+        values = []
+        for item, answer in recording.answers.items():
+            recorded = answer.detail.get("scores", {}).get("")
+            value = (
+                next(iter(recorded.values()))
+                if recorded
+                else benchmark.verdict(items[item], answer).value
+            )
+            values.append(value)
+        scores[recording.respondent] = sum(values) / len(values)
+    return scores
+
+
+def check(folder: Path, world: World) -> None:
+    expected = {model: world.score(model) for model in world.models}
+    scores = scores_of(folder)
+    assert sorted(scores.values()) == pytest.approx(sorted(expected.values())), (scores, expected)
+    for model, score in expected.items():
+        respondents = [name for name in scores if model in name]
+        assert any(scores[name] == pytest.approx(score) for name in respondents), (model, scores)
+
+
+@pytest.mark.parametrize("writer", [*KEYED, *KEYLESS], ids=lambda writer: writer.__name__[6:])
+def test_each_shape_has_the_scores_that_it_was_written_with(tmp_path: Path, writer: Writer) -> None:
+    for seed in range(counts(40)):
+        world = world_of(seed)
+        draw = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for model in world.models:
+            writer(folder, world, model, draw)
+        if writer in KEYLESS:
+            write_key(folder, world, draw)
+        check(folder, world)
+
+
+def test_parts_of_a_models_answers_are_one_respondent(tmp_path: Path) -> None:
+    for seed in range(counts(40)):
+        world = world_of(seed)
+        for model in world.models:
+            write_parts(tmp_path / str(seed), world, model, random.Random(seed))
+        check(tmp_path / str(seed), world)
+
+
+def test_mixed_shapes_have_the_scores_that_they_were_written_with_or_are_refused(
+    tmp_path: Path,
+) -> None:
+    n_refused = 0
+    n_worlds = counts(300)
+    for seed in range(1000, 1000 + n_worlds):
+        world = world_of(seed)
+        draw = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        write_key(folder, world, draw)
+        for model in world.models:
+            draw.choice((*KEYED, *KEYLESS))(folder, world, model, draw)
+        try:
+            check(folder, world)
+        except HQMError:
+            n_refused += 1
+    assert n_refused <= n_worlds // 3, n_refused
+
+
+# --- what may be read in two ways, or is none ---
+
+
+def two_models(folder: Path, **files: Any) -> Path:
+    for name, value in files.items():
+        dump(folder / f"{name}.json", value)
+    return folder
+
+
+ITEMS = [f"q{i}" for i in range(8)]
+KEYS = {item: ("yes", "no")[i % 2] for i, item in enumerate(ITEMS)}
+
+
+def refusal(path: Path, columns: dict[str, str] | None = None) -> HQMError:
+    with pytest.raises(HQMError) as caught:
+        hqm.from_logs(path, columns=columns)
+    return caught.value
+
+
+def test_an_object_of_objects_is_read_once_its_names_are_said(tmp_path: Path) -> None:
+    answers = {"m": dict.fromkeys(ITEMS, "yes"), "n": KEYS}
+    path = two_models(tmp_path, log=answers) / "log.json"
+    error = refusal(path)
+    assert tells(str(error), "layout.objects")
+    assert tells(str(error), "layout.what", columns="model=key,item=name,answer=value")
+    dump(tmp_path / "key.json", KEYS)
+    # the folder's other file is a key, which has other columns
+    columns = {"model": "key", "item": "name", "answer": "value"}
+    (benchmark,) = hqm.from_logs([path, tmp_path / "key.json"], columns=columns)
+    scores = {}
+    for recording in benchmark.included_recordings:
+        items = {item.id: item for item in benchmark.original.items}
+        scores[recording.respondent] = [
+            benchmark.verdict(items[item], answer).value
+            for item, answer in recording.answers.items()
+        ]
+    assert {name: sum(values) for name, values in scores.items()} == {"m": 4, "n": 8}
+
+
+@pytest.mark.parametrize(
+    ("document", "pattern"),
+    [
+        ({"item": ITEMS, "answer": ["yes"] * 7}, pattern_of("layout.lengths")),
+        (
+            {"columns": ["id", "answer"], "data": [["q1", "yes"], ["q2"]]},
+            pattern_of("layout.lengths"),
+        ),
+        (
+            {"first": [{"id": "a", "answer": "x"}], "second": [{"id": "a", "answer": "x"}]},
+            pattern_of("layout.two"),
+        ),
+        (
+            {name: {"id": f"other {name}", "response": "yes", "answer": "yes"} for name in ITEMS},
+            pattern_of("layout.names"),
+        ),
+        ({"gpt": {"accuracy": 0.8, "f1": 0.7}, "llava": {"accuracy": 0.6, "f1": 0.5}}, None),
+        ({"average": {"accuracy": "26.1", "total": 10}, "grade": {"a": {"total": 3}}}, None),
+        ({f"-level{i}": f"{i}/9={i}.0%" for i in range(9)}, None),
+        ([{"model": "a", "aAcc": 0.5}, {"model": "b", "aAcc": 0.7}], pattern_of("layout.no-items")),
+        (
+            [{"id": i, "response": "a", "label": "good", "gold": i} for i in ITEMS],
+            pattern_of("layout.two-keys"),
+        ),
+    ],
+)
+def test_two_readings_and_tables_of_results_are_refused_in_a_sentence(
+    tmp_path: Path, document: Any, pattern: str | None, run: Run
+) -> None:
+    dump(tmp_path / "log.json", document)
+    status, _, err = run("audit", tmp_path / "log.json", "--out", tmp_path / "out", "--quiet")
+    assert status in (1, 2)
+    assert "\n" not in err.strip()
+    if pattern:
+        assert re.search(pattern, err)
+
+
+def test_an_error_names_five_fields(tmp_path: Path) -> None:
+    dump(tmp_path / "log.json", {f"field {i}": [i, [i]] for i in range(448)})
+    message = str(refusal(tmp_path / "log.json"))
+    assert message.count("'field ") == 5
+    assert tells(message, "layout.more", n=443)
+
+
+def test_tables_of_results_beside_answers_are_no_answers(tmp_path: Path) -> None:
+    world = world_of(7)
+    for model in world.models:
+        write_texts(tmp_path, world, model, random.Random(7))
+        dump(tmp_path / f"{model}_result.json", {f"-level{i}": f"{i}/9={i}.0%" for i in range(9)})
+        dump(tmp_path / f"scores_{model}.json", {"average": {"accuracy": "26.1", "total": 10}})
+    dump(tmp_path / "key.json", world.keys)
+    check(tmp_path, world)
+
+
+def test_rows_that_name_no_items_are_not_joined_by_their_places(tmp_path: Path) -> None:
+    """BIG-Bench Hard: a file for each task, whose rows have neither an id nor a question."""
+    for task in "ab":
+        rows = [{"prediction": "yes", "target": f"{task}{i}"} for i in range(9)]
+        dump(tmp_path / f"{task}.json", {"outputs": rows})
+    assert tells(str(refusal(tmp_path)), "layout.positions")
+    for task in "ab":  # with their questions they are parts of one respondent's answers
+        rows = [
+            {"input": f"{task}{i}?", "prediction": ("yes", "no")[i % 2], "target": "yes"}
+            for i in range(9)
+        ]
+        dump(tmp_path / f"{task}.json", {"outputs": rows})
+    assert list(scores_of(tmp_path).values()) == [pytest.approx(10 / 18)]
+
+
+def test_a_sheet_of_several_models_has_a_row_for_each(tmp_path: Path) -> None:
+    header = ["id", "question", "answer", "gpt-4 response", "Qwen VL response"]
+    rows = [[item, f"Is it {item}?", KEYS[item], "Yes.", KEYS[item]] for item in ITEMS]
+    path = tmp_path / "sheet.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    assert scores_of(path) == {"gpt-4": 0.5, "Qwen VL": 1.0}
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([[*header, "match?"], *([*row, "1"] for row in rows)])
+    assert tells(str(refusal(path)), "layout.whose-column", n=2)
+
+
+def test_numbers_beside_answers_are_scores_by_their_names_only(tmp_path: Path) -> None:
+    rows = [
+        {"id": item, "model": model, "response": "Yes.", "target": KEYS[item], "contains_dog": 1}
+        for item in ITEMS
+        for model in "mn"
+    ]
+    dump(tmp_path / "log.json", rows)
+    (benchmark,) = hqm.from_logs(tmp_path / "log.json")
+    assert not benchmark.tool_scored
+    rows = [{**row, "true_false": i % 3 == 0} for i, row in enumerate(rows)]
+    dump(tmp_path / "log.json", rows)
+    (benchmark,) = hqm.from_logs(tmp_path / "log.json")
+    assert [metric.name for metric in benchmark.metrics] == ["true_false"]
+
+
+def test_a_key_that_contradicts_all_rows_is_refused(tmp_path: Path) -> None:
+    rows = [{"id": item, "response": "Yes.", "target": KEYS[item]} for item in ITEMS]
+    other = {item: {"ground_truth": "maybe"} for item in ITEMS}
+    two_models(tmp_path, log=rows, answers_of_all=other)
+    assert tells(str(refusal(tmp_path)), "layout.other-keys", n=8)
+
+
+def test_several_right_letters_are_right_together(tmp_path: Path) -> None:
+    questions = {
+        item: {"question": f"Which of A to D, {item}?", "answer": "B, D" if i < 4 else "C"}
+        for i, item in enumerate(ITEMS)
+    }
+    answers = ["B, D", "D and B", "B", "A, B, D", "C", "B, D", "(C)", "A"]
+    log = {
+        item: {"answer": text, "reasoning": "none"}
+        for item, text in zip(ITEMS, answers, strict=True)
+    }
+    two_models(tmp_path, m=log, dataset=questions)
+    (benchmark,) = hqm.from_logs(tmp_path)
+    recorded = benchmark.included_recordings[0].answers
+    right = [benchmark.verdict(item, recorded[item.id]).value for item in benchmark.original.items]
+    assert right == [1, 1, 0, 0, 1, 0, 1, 0]
+
+
+def test_wrong_is_minus_one_for_all_models_or_for_none(tmp_path: Path) -> None:
+    rows = [
+        {"item": item, "model": model, "score": wrong if KEYS[item] == "no" else 1}
+        for item in ITEMS
+        for model, wrong in (("m", -1), ("n", 0))
+    ]
+    dump(tmp_path / "log.json", rows)
+    assert tells(str(refusal(tmp_path / "log.json")), "layout.signs", low="m", high="n")
+
+
+def test_letters_are_read_for_what_an_answer_commits_to(tmp_path: Path) -> None:
+    """LogicVista: keys are letters without options, and a weak model repeats the question."""
+    questions = {
+        item: {"question": "Which choice (A, B, C or D)?", "answer": "ABCD"[i % 4]}
+        for i, item in enumerate(ITEMS)
+    }
+    echo = {
+        item: {"answer": "what choice ( a, b, c, or d ) should be in place?. answer : d"}
+        for item in ITEMS
+    }
+    plain = {item: {"answer": f"({'ABCD'[i % 4]})"} for i, item in enumerate(ITEMS)}
+    two_models(tmp_path, echo=echo, plain=plain, dataset=questions)
+    (benchmark,) = hqm.from_logs(tmp_path)
+    assert {item.task for item in benchmark.original.items} == {"choice"}
+    for recording in benchmark.included_recordings:
+        values = [
+            benchmark.verdict(item, recording.answers[item.id]).value
+            for item in benchmark.original.items
+        ]
+        if recording.respondent == "plain":
+            assert values == [1] * 8
+        else:
+            assert all(not value for value in values[:3])
+
+
+def test_what_stands_for_a_withheld_key_is_none(tmp_path: Path) -> None:
+    rows = [
+        {"id": item, "answer": "(A)" if i < 4 else "hidden", "prediction": "(A)"}
+        for i, item in enumerate(ITEMS)
+    ]
+    dump(tmp_path / "log.json", {"val": rows[:4], "test": rows[4:]})
+    (benchmark,) = hqm.from_logs(tmp_path / "log.json")
+    assert [bool(item.target) for item in benchmark.original.items] == [True] * 4 + [False] * 4
+    many = [{"id": str(i), "prediction": f"dog {i}", "target": "see the paper"} for i in range(30)]
+    dump(tmp_path / "log.json", many)
+    assert tells(str(refusal(tmp_path / "log.json")), "layout.no-answer", n=30)
+
+
+def test_a_file_of_two_folders_of_equal_content_is_of_two_respondents(tmp_path: Path) -> None:
+    for model in ("instructblip_7b", "instructblip_13b"):
+        rows = [{"id": item, "answer": KEYS[item], "prediction": "yes"} for item in ITEMS]
+        dump(tmp_path / model / "Jigsaw.json", rows)
+    assert scores_of(tmp_path) == {"instructblip_7b": 0.5, "instructblip_13b": 0.5}
+
+
+def test_texts_of_a_data_set_are_no_answers(tmp_path: Path) -> None:
+    """CharXiv: the captions of figures stand in a file of metadata beside the questions."""
+    metadata = {
+        item: {"caption": "A plot", "title": "On plots", "year": "2024", "figure_path": "1.jpg"}
+        for item in ITEMS
+    }
+    questions = {item: {"query": f"Which line, {item}?", "answer": "red"} for item in ITEMS}
+    two_models(tmp_path, image_metadata_val=metadata, reasoning_val=questions)
+    assert tells(str(refusal(tmp_path)), "layout.none-in-folder")
