@@ -243,6 +243,7 @@ def _read(
             form = select_part(form, part_name, benchmark.name)
         responses: Mapping[str, Response] = answers_to(form, recording)
         n_other = recording.other_keys
+        notes = list(recording.notes)
         if not responses:
             raise AnswerError(
                 f"it answers no question of {part_name or form.name}", location=str(path)
@@ -253,9 +254,9 @@ def _read(
             form = select_part(form, part_name, benchmark.name)
         form, responses = benchmark.read_answers(path, form)
         n_other = responses.other_keys if isinstance(responses, ItemAnswers) else 0
+        notes = list(responses.notes) if isinstance(responses, ItemAnswers) else []
         if form_name is None and benchmark.card.task == "choice":
             check_options(benchmark, responses, form, str(path))
-    notes = list(responses.notes) if isinstance(responses, ItemAnswers) else []
     if n_other:
         notes.append(other_keys_note(path, n_other, len(responses)))
     return _FileAnswers(form, responses, notes=notes)
