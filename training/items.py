@@ -35,6 +35,8 @@ Each has questions of four of the eight types, so that every type has 126 items 
 """
 COUNTED_SEED = 240617116
 POLAR_SEED = 240617117
+RECORDED = 24
+"""The first yes/no questions, which stand in logs of other tools, and stay as they are."""
 COUNTED = ("choice", "vqa")
 """Tasks whose counting questions have each number equally often as the right answer. Few scenes
 have three or four of a shape, so that these get pictures of their own.
@@ -124,10 +126,16 @@ def _balance_polar_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
     scenes = _scenes_by_image(rows["scenes"])
     spare_images = list(scenes)[IMAGES:]
     for answer in ("yes", "no"):
-        polar_rows = [
-            row for row in rows["yesno"] if row["type"] == "counting" and row["target"] == answer
+        places = [
+            i
+            for i, row in enumerate(rows["yesno"])
+            if row["type"] == "counting" and row["target"] == answer
         ]
-        asked = [1 + i % MAX_ASKED_NUMBER for i in range(len(polar_rows))]
+        asked = [1 + i % MAX_ASKED_NUMBER for i in range(len(places))]
+        for place in places:
+            if place < RECORDED:
+                asked.remove(_asked_number(rows["yesno"][place]["prompt"]))
+        polar_rows = [rows["yesno"][place] for place in places if place >= RECORDED]
         if answer == "yes":
             wanted = [NUMBERS[number] for number in asked]
             own_scenes = [scenes[row["image"]] for row in polar_rows]
@@ -147,6 +155,11 @@ def _balance_polar_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
             shapes = _shapes_asked(scenes[row["image"]], number, answer)
             shape = shapes[int(rng.integers(len(shapes)))]
             row["prompt"] = exact_count_question(number, shape)
+
+
+def _asked_number(prompt: str) -> int:
+    """Return the number that a counting question of yes and no asks about."""
+    return next(NUMBERS.index(word) for word in prompt.split() if word in NUMBERS)
 
 
 def _shapes_asked(scene: Scene, number: int, answer: str) -> list[str]:
