@@ -191,3 +191,15 @@ def test_one_respondent_has_one_score_of_an_answer_under_all_its_names(tmp_path:
     (tmp_path / "scores.csv").write_text(f"item,respondent,a\n{item},m,1\n{item},recorded/m,0\n")
     with pytest.raises(DataError, match=pattern_of("scores.two-names", respondent="m", item=item)):
         compare_with_people(benchmark, tmp_path / "labels.csv", [tmp_path / "scores.csv"])
+
+
+def test_decimal_commas_are_numbers_and_two_signs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("item;respondent;bleu\na;m;0,5\nb;m;0,25\na;n;1\n")
+    assert read_scores(path) == {"bleu": {("a", "m"): 0.5, ("b", "m"): 0.25, ("a", "n"): 1.0}}
+    path.write_text("item;respondent;bleu\na;m;0,5\nb;m;0.25\n")
+    with pytest.raises(DataError, match="decimal comma"):
+        read_scores(path)
+    path.write_text("item,respondent,mark\na,m,-1\nb,m,1\na,n,0\nb,n,1\n")
+    with pytest.raises(DataError, match=pattern_of("layout.signs", low="m", high="n")):
+        read_scores(path)

@@ -870,6 +870,15 @@ def test_score_takes_a_column_of_verdicts(claims: Path, run: Run, tmp_path: Path
         np.mean([i % 3 / 2 for i in range(2, 24)])
     )
     assert scored["states"] == {"ok": 22, "unparsed": 1, "missing": 1}
+    plain(  # a decimal comma is a number, too
+        judged,
+        [{"item": f"q{i}", "score": f"{i % 3},5".replace("2,5", "2,0")} for i in range(24)],
+    )
+    status, output, err = run(
+        "score", claims, "--answers", answers, "--judgements", judged, "--json"
+    )
+    assert status == 0, err
+    assert json.loads(output)["states"] == {"ok": 24}
 
 
 def test_sources_are_read_as_they_are_written(tmp_path: Path) -> None:

@@ -391,6 +391,10 @@ def test_numbers_beside_answers_are_scores_by_their_names_only(tmp_path: Path) -
     dump(tmp_path / "log.json", rows)
     (benchmark,) = hqm.from_logs(tmp_path / "log.json")
     assert not benchmark.tool_scored
+    for name in ("precision", "parse_success", "correct_option", "figure_id", "image_quality"):
+        dump(tmp_path / "log.json", [{**row, name: i % 3} for i, row in enumerate(rows)])
+        (benchmark,) = hqm.from_logs(tmp_path / "log.json")
+        assert not benchmark.tool_scored, name
     rows = [{**row, "true_false": i % 3 == 0} for i, row in enumerate(rows)]
     dump(tmp_path / "log.json", rows)
     (benchmark,) = hqm.from_logs(tmp_path / "log.json")
@@ -485,3 +489,20 @@ def test_texts_of_a_data_set_are_no_answers(tmp_path: Path) -> None:
     questions = {item: {"query": f"Which line, {item}?", "answer": "red"} for item in ITEMS}
     two_models(tmp_path, image_metadata_val=metadata, reasoning_val=questions)
     assert tells(str(refusal(tmp_path)), "layout.none-in-folder")
+
+
+def test_rows_of_means_in_hqms_own_format_are_left_out_with_a_count(
+    tmp_path: Path, run: Run
+) -> None:
+    items = hqm.load("shapes_yesno").original.items
+    rows = [
+        {"respondent": name, "item": item.id, "answer": "yes"}
+        for name in ("m", "n")
+        for item in items
+    ]
+    rows += [{"respondent": "Average", "item": item.id, "answer": "yes"} for item in items[:3]]
+    dump(tmp_path / "answers.json", rows)
+    arguments = ("--recorded", tmp_path / "answers.json", "--out", tmp_path / "out", "--quiet")
+    status, out, err = run("audit", "shapes_yesno", *arguments)
+    assert status == 0, err
+    assert tells(out + err, "layout.means", n=3, names="'Average'")

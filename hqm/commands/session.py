@@ -276,7 +276,7 @@ class Session:
         if paths:
             matched = recorded.select_items({**forms, ORIGINAL: benchmark.original})
             self.imported_answers[benchmark.name] = matched
-            self.notes += matched.other_keys
+            self.notes += [*matched.notes, *matched.other_keys]
         self.notes += perfect_respondents(benchmark.original, recordings)
 
         by_name: dict[str, list[Recording]] = {}

@@ -431,6 +431,8 @@ def _score_columns(
         plain = heading_words(name)
         if not _NO_SCORE.search(plain) and (not has_answers or _SCORE.search(plain)):
             scores.append(name)
+    if has_answers and "target" in chosen_columns:
+        return [], numeric  # the user says what the answers are compared with
     # of several scores, one that is called so is the first
     scores.sort(key=lambda name: heading_words(name) not in SCORES)
     return scores, [name for name in numeric if name not in scores]
@@ -443,10 +445,9 @@ _NO_SCORE = re.compile(
 )
 """What the columns of numbers are called that say how an answer was given, not how good it is."""
 _SCORE = re.compile(
-    r"scores?(?:_|$)|(?:^|_)(?:rating|grade|points?|marks?|acc(?:uracy)?|f1|bleu|rouge|cider|meteor|em"
-    r"|anls|wer|cer|exact|match|correct(?:ness)?|right|hit|true_false|quality|similarity|reward|iou"
-    r"|success|pass(?:ed)?|win|relevance|fluency|helpful(?:ness)?|faithful(?:ness)?)"
-    r"(?:_|$|\d)"
+    r"^(?:scores?|acc|accuracy|f1|bleu|rouge|cider|meteor|rating)(?:_|-?\d|$)"
+    r"|(?:^|_)(?:scores?|rating|acc(?:uracy)?|f1|bleu|rouge(?:_?[l\d])?|cider|meteor|em|anls|wer|cer"
+    r"|exact|match|correct(?:ness)?|right|hit|true_false|iou|reward)(?:@?\d+)?$"
 )
 """What the columns of numbers are called that say how good an answer is."""
 
