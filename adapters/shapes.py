@@ -29,6 +29,10 @@ class Shapes(Benchmark):
         # the pictures are drawn into the user's cache unless another folder is named
         folder = settings.pop("images", None) or _cache() / f"{card.name}-{card.version}"
         super().__init__(card, data, images=folder, **settings)
+        scenes = data.parent / "shapes"
+        self.scoring_files = tuple(
+            scenes / name for name in ("scenes.jsonl", "oracle.py", "scene.py")
+        )
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

@@ -8,12 +8,14 @@ from typing import Any
 
 from hqm.administration.asks import Asks, Assignment, StoredRespondent
 from hqm.benchmark.adapter import Adapter, Benchmark
+from hqm.benchmark.scoring_digest import scoring_digest
 from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import draw_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, cached_response, readable_texts
 from hqm.scoring.score_cache import VerdictCache
 from hqm.signature import digest_all
 from hqm.store.database import Store
+from hqm.store.verdicts import StoredVerdicts
 from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, is_scale
 
 # Whether an administration took place: an answer to a form's question is not enough to say that the
@@ -117,7 +119,7 @@ class Answers:
     def __init__(self, asks: Asks) -> None:
         self.asks = asks
         self.store = asks.store
-        self._scored: list[tuple[Benchmark, Form, VerdictCache]] = []
+        self._scored: list[tuple[Benchmark, Form, str, VerdictCache]] = []
 
     def with_resolution(self, resolution: str) -> Answers:
         """The answers to the same asks with pictures of another resolution."""
@@ -210,7 +212,7 @@ class Answers:
             benchmark.subsets,
             benchmark.groupings,
             None if type(benchmark).relate is Adapter.relate else benchmark.relate,
-            self._verdicts(benchmark, form),
+            self.verdicts(benchmark, form),
         )
         hashes = []
         for respondent in respondents:
@@ -225,15 +227,26 @@ class Answers:
             builder.add(respondent.name, rows, texts)
         return builder.build(digest_all(hashes))
 
-    def _verdicts(self, benchmark: Benchmark, form: Form) -> VerdictCache:
-        """The verdicts on answers to a form that were made before."""
-        for scorer, scored_form, verdicts in self._scored:
-            if scorer is benchmark and scored_form is form:
+    def verdicts(self, benchmark: Benchmark, form: Form, oracle: str = "") -> VerdictCache:
+        """The verdicts on answers to a form that were made before, in this command or an earlier
+        one; of the benchmark's rule, or of one of its `judges()`.
+        """
+        for scorer, scored_form, scored_oracle, verdicts in self._scored:
+            if scorer is benchmark and scored_form is form and scored_oracle == oracle:
                 return verdicts
-        self._scored.append(
-            (benchmark, form, VerdictCache(form.items, benchmark.verdict, benchmark.alike))
-        )
-        return self._scored[-1][2]
+        archive = _archive(self.store, benchmark, oracle)
+        if oracle:
+            verdicts = VerdictCache(form.items, benchmark.oracle(oracle), archive=archive)
+        else:
+            verdicts = VerdictCache(form.items, benchmark.verdict, benchmark.alike, archive)
+        self._scored.append((benchmark, form, oracle, verdicts))
+        return verdicts
+
+    def keep_verdicts(self) -> None:
+        """Keep the new verdicts in the store, so that another command need not score again."""
+        for *_, verdicts in self._scored:
+            if isinstance(verdicts.archive, StoredVerdicts):
+                verdicts.archive.save()
 
     def rows(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
@@ -246,6 +259,15 @@ class Answers:
         # most respondents answered just these questions, which the store numbered in the order of
         # the items
         return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))
+
+
+def _archive(store: Store, benchmark: Benchmark, oracle: str) -> StoredVerdicts | None:
+    """The verdicts that a store holds; None where they depend on more than item and answer."""
+    code = scoring_digest(benchmark)
+    if code is None:
+        return None
+    scorer = f"{benchmark.scorer}|{benchmark.unread_is_wrong:d}|{oracle}"
+    return StoredVerdicts(store, benchmark.label, scorer, code)
 
 
 # What a store holds of a benchmark: who answered, in which administrations, to which forms.

@@ -420,6 +420,9 @@ def gather(
         )
         read_responses = partial(answers.by_respondent, benchmark, form, respondents, reference.run)
         analyses = analyses_of(benchmark, form, first, read_responses, labels)
+    stages = _stages(benchmark, answers, judges, reference, form, respondents, labels, samples)
+    tools = tool_comparisons(benchmark, answers, cells, forms_by_name, respondents)
+    answers.keep_verdicts()
     return Evidence(
         benchmark=benchmark,
         reference=reference,
@@ -435,11 +438,11 @@ def gather(
         findings=tuple(findings),
         examples=tuple(disagreements),
         margin=margin,
-        tools=tool_comparisons(benchmark, answers, cells, forms_by_name, respondents),
+        tools=tools,
         scored_by=RECORDED if recorded else "",
         samples=samples,
         levels=tuple(dict.fromkeys(("model", *levels))),
-        stages=_stages(benchmark, answers, judges, reference, form, respondents, labels, samples),
+        stages=stages,
         copies=picture_files.copies if picture_files is not None else {},
         refused_parameters=_refused_parameters(
             benchmark, answers, form, reference.run, respondents
@@ -772,7 +775,11 @@ def _oracles(
                 f"{benchmark.name} calls a rule {judge!r}, the name of people's labels",
                 remedy="Rename it in `judges()` of the adapter.",
             )
-    return tuple(oracle_matrix(benchmark, first, judge, responses) for judge in benchmark.judges())
+    matrices = []
+    for judge in benchmark.judges():
+        verdicts = answers.verdicts(benchmark, form, judge)
+        matrices.append(oracle_matrix(benchmark, first, judge, responses, verdicts))
+    return tuple(matrices)
 
 
 def _probabilities(

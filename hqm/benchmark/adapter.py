@@ -198,7 +198,7 @@ class Adapter:
     items     read, parallel, rewording, more_forms, check, prepare_images; seldom:
               included_recordings
     scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics,
-              scorings, recipes, analyses, tool_scored, verdict_of_scores, paper_parser,
+              scoring_files, scorings, recipes, analyses, tool_scored, verdict_of_scores, paper_parser,
               unread_is_wrong
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly,
               judge_together, context_items, read_judgements, replies_saying, verdict_of_people,
@@ -224,6 +224,8 @@ class Adapter:
     """Administrations that it comes with, as one that is made from logs does."""
     tool_scored: bool = False
     """Whether the tool that recorded the answers scored them, and not a rule of ours."""
+    scoring_files: Sequence[Path] | None = None
+    """The files that an own `score` reads, where it depends on them, item and answer alone."""
     recipes: ClassVar[Mapping[str, Recipe]] = {}
     """The named choices of parts for questions about words, the default first; empty where no such
     question is asked.

@@ -308,11 +308,35 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
         records = json.loads(f"[{text.replace('}' + chr(10) + '{', '},{')}]")
     except (ValueError, RecursionError):
         return None
-    # a break between all of them, so each is an object; and every key has a colon behind it, so as
-    # many colons as keys mean that none stands twice, and that no object lies inside another one
-    if len(records) != breaks + 1 or sum(map(len, records)) != text.count(":"):
+    # a break between all of them, so each is an object
+    if len(records) != breaks + 1:
+        return None
+    # a colon stands behind the quotation mark of a key, and inside a text behind an escaped one
+    # alone: as many such colons as keys mean that no key stands twice
+    n_colons = text.count('":') - text.count('\\":')
+    if _UNUSUAL_KEY.search(text):
+        return None
+    if n_colons != sum(map(len, records)) and n_colons != sum(map(_count_keys, records)):
         return None
     return records  # type: ignore[no-any-return]
+
+
+_UNUSUAL_KEY = re.compile(r'"\s+:|\\\\":')
+"""A space between a key and its colon, or a key that ends with a backslash."""
+
+
+def _count_keys(value: Any) -> int:
+    """How many keys a value of JSON has, those of the objects in it included."""
+    n_keys = 0
+    values = [value]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            n_keys += len(value)
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+    return n_keys
 
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:

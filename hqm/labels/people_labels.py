@@ -21,6 +21,7 @@ from hqm.psychometrics import Array, pooled_labels, rater_replicates, stream
 from hqm.psychometrics.agreement.raters import Pool as Rule
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
+from hqm.scoring.score_cache import VerdictCache
 from hqm.signature import digest, digest_file
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, Cell, Form, Item, Judgement, Response, Verdict
@@ -447,15 +448,21 @@ def oracle_matrix(
     reference: ScoreMatrix,
     judge: str,
     texts: Callable[[str], Sequence[Response | None]],
+    verdicts: VerdictCache | None = None,
 ) -> ScoreMatrix:
     """The verdicts of a benchmark's own judge on the answers of one administration.
 
-    `texts` gives a respondent's responses in the order of the matrix's items.
+    `texts` gives a respondent's responses in the order of the matrix's items, and `verdicts` has
+    those that the judge gave before.
     """
     form = Form(reference.cell.form, reference.items)
-    score = benchmark.oracle(judge)
     builder = MatrixBuilder(
-        replace(reference.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings
+        replace(reference.cell, judge=judge),
+        form,
+        benchmark.oracle(judge),
+        benchmark.subsets,
+        benchmark.groupings,
+        verdicts=verdicts,
     )
     for name in reference.respondents:
         builder.add(name, texts(name))

@@ -446,7 +446,7 @@ class MatrixBuilder:
         relate: RelateVerdicts | None = None,
         verdicts: VerdictCache | None = None,
     ) -> None:
-        self.cell, self.form, self._score = cell, form, score
+        self.cell, self.form = cell, form
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
         self._code_by_verdict: dict[tuple[int, float], int] = {}
@@ -560,10 +560,9 @@ class MatrixBuilder:
         met yet.
         """
         response = cached_response(*answer[:3])
-        if len(response.text) > SHORT:
-            return self._add_verdict(self._score(self.form.items[index], response), response)
-        verdict = self._cache.item_verdict(index, key, response)
-        code = self._codes_by_item[index][key] = self._add_verdict(verdict, response)
+        code = self._add_verdict(self._cache.item_verdict(index, response), response)
+        if len(response.text) <= SHORT:
+            self._codes_by_item[index][key] = code
         return code
 
     def add_verdicts(

@@ -4,13 +4,17 @@ alike.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.scoring.parsers import Parser
+from hqm.signature import digest
+from hqm.text import SHORT
 from hqm.types import Item, Response, Verdict
 
 
@@ -33,6 +37,28 @@ class ScoringKey(NamedTuple):
         return self.reader(text, item.prompt, self.negated)
 
 
+class VerdictArchive(Protocol):
+    """Verdicts of earlier commands, by the content hashes of the item and of the answer."""
+
+    def get(self, item: str, answer: str) -> Verdict | None:
+        """The verdict on an answer to an item; equal verdicts are one object."""
+
+    def add(self, item: str, answer: str, verdict: Verdict) -> None:
+        """Note a new verdict."""
+
+
+def answer_digest(response: Response) -> str:
+    """The content hash of all that a rule sees of an answer."""
+    text = f"{response.state}\0{response.reason}\0{response.text}"
+    raw = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(raw, digest_size=_DIGEST_SIZE).hexdigest()
+
+
+_DIGEST_SIZE = 12
+DIGEST_CHARS = 2 * _DIGEST_SIZE
+"""The length of an answer's content hash."""
+
+
 class VerdictCache:
     """The verdicts on answers to one form, by text: the administrations of the form that are scored
     alike share them.
@@ -45,6 +71,8 @@ class VerdictCache:
         The rule.
     scoring_key
         Item -> the key of its class; None where each item is scored by itself.
+    archive
+        The verdicts of earlier commands, where they are kept.
     """
 
     def __init__(
@@ -52,8 +80,9 @@ class VerdictCache:
         items: Sequence[Item],
         score: Callable[[Item, Response], Verdict],
         scoring_key: Callable[[Item], ScoringKey | None] = lambda _: None,
+        archive: VerdictArchive | None = None,
     ) -> None:
-        self.items, self.score = items, score
+        self.items, self.score, self.archive = items, score, archive
         numbers: dict[ScoringKey, int] = {}
         self._class_examples: list[tuple[ScoringKey, Item]] = []
         class_numbers = []
@@ -84,20 +113,45 @@ class VerdictCache:
 
     def item_reading_verdict(self, text: str, index: int) -> Verdict:
         """The verdict on a short answer that is read against the item's own words."""
-        number = int(self.classes[index])
-        key, _ = self._class_examples[number]
-        item = self.items[index]
-        # an answer is read once for each item, and scored once for each reading
-        return self._cached_verdict((text, number, key.read(text, item)), item, text)
+        return self._archived_verdict(index, Response(text), self._score_reading)
 
-    def item_verdict(self, index: int, key: object, response: Response) -> Verdict:
-        """The verdict on an answer to an item that is scored by itself; equal keys stand for equal
-        answers.
-        """
-        verdict = self._by_item.get((index, key))
+    def _score_reading(self, index: int, response: Response) -> Verdict:
+        """Score an answer that is read once for each item, and scored once for each reading."""
+        item, number, text = self.items[index], int(self.classes[index]), response.text
+        reading = self._class_examples[number][0].read(text, item)
+        return self._cached_verdict((text, number, reading), item, text)
+
+    def item_verdict(self, index: int, response: Response) -> Verdict:
+        """The verdict on an answer to an item that is scored by itself."""
+        key: tuple[int, object] = (index, response[:2])
+        if len(response.text) > SHORT:
+            # of a long answer, which is seldom given twice, the hash alone is remembered
+            key = (index, answer_digest(response))
+        verdict = self._by_item.get(key)
         if verdict is None:
-            verdict = self._by_item[index, key] = self.score(self.items[index], response)
+            verdict = self._archived_verdict(index, response, self._score_item)
+            self._by_item[key] = verdict
         return verdict
+
+    def _score_item(self, index: int, response: Response) -> Verdict:
+        return self.score(self.items[index], response)
+
+    def _archived_verdict(
+        self, index: int, response: Response, score: Callable[[int, Response], Verdict]
+    ) -> Verdict:
+        """The verdict of an earlier command, or the one that is given now."""
+        if self.archive is None:
+            return score(index, response)
+        key = (self._item_digests[index], answer_digest(response))
+        verdict = self.archive.get(*key)
+        if verdict is None:
+            verdict = score(index, response)
+            self.archive.add(*key, verdict)
+        return verdict
+
+    @cached_property
+    def _item_digests(self) -> list[str]:
+        return [digest(item.to_dict()) for item in self.items]
 
     def _cached_verdict(self, key: tuple[Hashable, ...], item: Item, text: str) -> Verdict:
         """The verdict that was given for a key before, or that the rule gives now."""

@@ -45,7 +45,11 @@ CREATE TABLE judgements (
     reply TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL,
     UNIQUE (benchmark, judge, form, run, respondent, item));
 CREATE TABLE records (id INTEGER PRIMARY KEY, time REAL NOT NULL, record TEXT NOT NULL);
+CREATE TABLE verdicts (
+    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, scorer TEXT NOT NULL, code TEXT NOT NULL,
+    batch TEXT NOT NULL);
 """
+"""The tables. `verdicts` holds what can be made again from the others (`hqm.store.verdicts`)."""
 
 
 def tables(db: sqlite3.Connection) -> set[str]:
@@ -130,7 +134,7 @@ class StoreConnection(StoreFile):
             raise self._version_error(version)
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
-        if not readonly and "administrations" not in tables(self._db):
+        if not readonly and not {"administrations", "verdicts"} <= tables(self._db):
             with self._transaction():
                 create(self._db)
 

@@ -488,6 +488,26 @@ class Store(StoreConnection):
         )
         return self.select(query, benchmark)
 
+    # --- verdicts ---
+
+    def verdict_batches(self, benchmark: str, scorer: str, code: str) -> list[str]:
+        """The batches of verdicts that a scorer gave; empty of a store that has none."""
+        if "verdicts" not in tables(self._db):
+            return []
+        query = "SELECT batch FROM verdicts WHERE benchmark = ? AND scorer = ? AND code = ?"
+        return [row[0] for row in self.select(f"{query} ORDER BY id", benchmark, scorer, code)]
+
+    def keep_verdicts(self, benchmark: str, scorer: str, code: str, batch: str) -> None:
+        """Keep a batch of verdicts, and delete those of the benchmark that other code gave."""
+        row = (benchmark, scorer, code, batch)
+        with self._transaction():
+            self._db.execute(
+                "DELETE FROM verdicts WHERE benchmark = ? AND code <> ?", (benchmark, code)
+            )
+            self._db.execute(
+                "INSERT INTO verdicts (benchmark, scorer, code, batch) VALUES (?, ?, ?, ?)", row
+            )
+
     def record(self, record: Mapping[str, Any], timestamp: float | None = None) -> None:
         """Store the record of a command: versions, settings, data hashes."""
         row = (time.time() if timestamp is None else timestamp, canonical_json(record))
