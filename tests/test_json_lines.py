@@ -49,6 +49,7 @@ def test_a_colon_or_an_object_inside_needs_no_closer_look(rows: list[dict[str, A
         '{"a": {"b": 1, "b": 2}}',
         '{"a": "x:", "b": 1, "b": 2}',
         '{"a\\\\": 1, "b": 2, "b": 3}',
+        '{"a": "\\u003a", "b": 2, "b": 3}',
     ],
 )
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path, line: str) -> None:

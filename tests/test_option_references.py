@@ -53,10 +53,10 @@ def choice(*options: str, key: str = "A", question: str = QUESTION, name: str = 
 def test_an_option_that_refers_to_others_is_found(
     options: tuple[str, ...], letters: dict[int, str]
 ) -> None:
-    found = find_references(QUESTION, options)
+    references = find_references(QUESTION, options)
     assert {
-        reference.index: "".join(LETTERS[place] for place in reference.letters)
-        for reference in found
+        reference.index: "".join(LETTERS[slot] for slot in reference.letters)
+        for reference in references
     } == letters
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hqm.administration.asks import Asks, Assignment, StoredRespondent
 from hqm.benchmark.adapter import Adapter, Benchmark
-from hqm.benchmark.scoring_digest import scoring_digest
+from hqm.benchmark.scoring_code import scoring_digest
 from hqm.errors import DesignError, UsageError
 from hqm.forms.make_forms import draw_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, cached_response, readable_texts

@@ -227,9 +227,7 @@ class Adapter:
     scoring_files: Sequence[Path] | None = None
     """The files that an own `score` reads, where it depends on them, item and answer alone."""
     recipes: ClassVar[Mapping[str, Recipe]] = {}
-    """The named choices of parts for questions about words, the default first; empty where no such
-    question is asked.
-    """
+    """The named choices of parts for questions about words, the default first; empty where none is."""
 
     # --- items, forms and scores ---
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path, PurePath
 from typing import Any, Protocol, TextIO, get_args
 
@@ -311,32 +311,22 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
     # a break between all of them, so each is an object
     if len(records) != breaks + 1:
         return None
-    # a colon stands behind the quotation mark of a key, and inside a text behind an escaped one
-    # alone: as many such colons as keys mean that no key stands twice
-    n_colons = text.count('":') - text.count('\\":')
-    if _UNUSUAL_KEY.search(text):
-        return None
-    if n_colons != sum(map(len, records)) and n_colons != sum(map(_count_keys, records)):
+    # every key has a colon behind it: as many as there are keys, beside those in texts and in what
+    # lies inside a record, mean that no key stands twice
+    n_colons, n_keys = text.count(":"), sum(map(len, records))
+    if n_colons != n_keys and n_colons != n_keys + _count_inner_colons(records, text):
         return None
     return records  # type: ignore[no-any-return]
 
 
-_UNUSUAL_KEY = re.compile(r'"\s+:|\\\\":')
-"""A space between a key and its colon, or a key that ends with a backslash."""
-
-
-def _count_keys(value: Any) -> int:
-    """How many keys a value of JSON has, those of the objects in it included."""
-    n_keys = 0
-    values = [value]
-    while values:
-        value = values.pop()
-        if isinstance(value, dict):
-            n_keys += len(value)
-            values += value.values()
-        elif isinstance(value, list):
-            values += value
-    return n_keys
+def _count_inner_colons(records: list[dict[str, Any]], text: str) -> int:
+    """How many colons the values of records have, written as Python writes them; -1 where a colon
+    is written as an escape, so that the text has fewer.
+    """
+    if "\\u003" in text:
+        return -1
+    # an object inside a record has as many colons in Python's notation as in JSON
+    return "".join(map(str, chain.from_iterable(map(dict.values, records)))).count(":")
 
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
