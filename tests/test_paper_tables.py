@@ -95,15 +95,35 @@ def column(table: Table, title: str, group: str = "") -> list[float | None]:
 def test_the_numbers_are_the_audits(audit: Audit) -> None:
     benchmark = audit.audits[0]
     tables = by_name([audit])
-    assert list(tables) == ["table1", "table2-hostile", "table4", "table5-hostile", "reliability"]
-    first = tables["table1"]
+    assert list(tables) == [
+        "table1",
+        "table1-errors",
+        "table2-hostile",
+        "table4",
+        "table5-hostile",
+        "reliability",
+    ]
+    paper = tables["table1"]
     rho = benchmark.estimate("test_retest.rho_g")
-    assert column(first, "Test-retest rho_G", "Reliability") == [rho.value]
     shift = benchmark.estimate("parallel_forms.mean_shift").value
+    # the paper's columns first, then ours; no interval, so that a row is a line
+    titles = ["test-retest", "parallel forms", "criterion", "Types", "rho_G", "ICC(A,1)", "shift"]
+    assert [c.title for c in paper.columns[1:]] == titles
+    for title, name in (("test-retest", "test_retest"), ("parallel forms", "parallel_forms")):
+        assert column(paper, title, "Pearson's r") == [benchmark.estimate(f"{name}.pearson").value]
+    assert column(paper, "criterion", "Pearson's r") == [None], "nobody judged these answers"
+    assert column(paper, "Types") == [len(benchmark.coverage)]
+    assert column(paper, "rho_G", "This audit") == [rho.value]
+    assert column(paper, "shift", "This audit") == pytest.approx([100 * shift])
+    assert not any(cell.small for row in paper.rows for cell in row)
+    first = tables["table1-errors"]
+    assert column(first, "Test-retest rho_G", "Reliability") == [rho.value]
     assert column(first, "Shift, points", "Reliability") == pytest.approx([100 * shift])
+    sem = benchmark.estimate("test_retest.sem").value
+    assert column(first, "SE of a run", "Points") == pytest.approx([100 * sem])
     assert column(first, "People r", "Validity") == [None], "nobody judged these answers"
     assert first.rows[0][-1].text == "0 of 8"
-    assert paper_tables([audit]) == (first,), "one table unless all are asked for"
+    assert paper_tables([audit]) == (paper, first), "these two unless all are asked for"
     assert not any("average" in c.title.lower() for c in first.columns)
     assert any("averages" in note for note in first.notes), "the table says why"
     second = tables["table2-hostile"]
@@ -122,9 +142,36 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     assert column(noisy, "noise floor", "Test-retest") == [floor]
 
 
+@pytest.mark.parametrize("n_benchmarks", [1, 2, 4, 8, 20, 70])
+def test_table_one_is_one_float_of_any_number_of_benchmarks(
+    audit: Audit, n_benchmarks: int
+) -> None:
+    withheld = {"flag": "WITHHELD", "metric": "", "sentence": "x", "what_to_do": "y"}
+    audits = []
+    for i in range(n_benchmarks):
+        states = {name: {"ok": 150, "refused": 10} for name in audit.audits[0].cells}
+        respondents = tuple(replace(r, states=states) for r in audit.audits[0].respondents)
+        named = replace(
+            audit.audits[0],
+            benchmark=f"b{i}",
+            title=f"Benchmark {i}",
+            respondents=respondents,
+            flags=(withheld,),
+        )
+        audits.append(replace(audit, audits=(named,)))
+    paper, errors = paper_tables(audits)
+    text = latex([paper])
+    assert text.count(r"\begin{table*}") + text.count(r"\begin{table}") == 1
+    assert len(paper.rows) == n_benchmarks
+    assert "WITHHELD" not in text
+    cells = [cell for row in (*paper.rows, *errors.rows) for cell in row]
+    assert not any("WITHHELD" in cell.text + cell.small for cell in cells)
+    assert sum("60 refused or empty answers" in note for note in errors.notes) == n_benchmarks
+
+
 def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None:
     tables = by_name([audit])
-    notes = " ".join(tables["table1"].notes)
+    notes = " ".join(tables["table1-errors"].notes)
     for words in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
         assert words in notes
     for table in tables.values():
@@ -342,8 +389,8 @@ def test_csv_and_json_round_nothing(audit: Audit) -> None:
     assert line["signature"] == rho.signature
     assert HOSTILE in line["row"]
     data = json.loads(as_json(tables))
-    column = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest rho_G")
-    assert data["tables"][0]["rows"][0][column]["value"] == rho.value
+    column = [c["title"] for c in data["tables"][1]["columns"]].index("Test-retest rho_G")
+    assert data["tables"][1]["rows"][0][column]["value"] == rho.value
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet() -> None:

@@ -53,7 +53,7 @@ EveryTable = Annotated[
     typer.Option(
         "--all",
         rich_help_panel=OUTPUT_PANEL,
-        help="Write every table of the numbers, not Table 1 alone.",
+        help="Write every table of the numbers, not the two of Table 1 alone.",
     ),
 ]
 PolicyFile = Annotated[

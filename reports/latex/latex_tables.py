@@ -24,7 +24,6 @@ from hqm.reports.tables.table import (
     bracket_text,
     goal,
     number,
-    withheld_note,
 )
 
 from hqm import Estimate, UsageError
@@ -78,7 +77,7 @@ def estimate_cell(estimate: Estimate | None, *, digits: int = 3) -> Text:
     ends = (None, None) if interval is None else (interval.low, interval.high)
     entry = number_cell(estimate.value, *ends, digits=digits, signature=estimate.signature)
     mark = "*" if entry.small and intervals[0] is None else ""
-    return replace(entry, small=f"{entry.small}{mark}{withheld_note(estimate)}".strip())
+    return replace(entry, small=f"{entry.small}{mark}")
 
 
 def markdown(tables: Sequence[Table]) -> str:
@@ -438,7 +437,7 @@ def latex(tables: Sequence[Table]) -> str:
     is taller than its page becomes several. Numbers of a column have the same decimals and stand to
     the right, so that their points are aligned.
     """
-    blocks = [_float(page) for table in tables for page in pages(fit_to_page(table))]
+    blocks = [_float(page) for table in tables for page in _floats(table)]
     # a line end would end the comment
     comments = [
         f"% {printable(location)}: {printable(line)}\n" for location, line in signatures(tables)
@@ -456,6 +455,18 @@ def latex(tables: Sequence[Table]) -> str:
     )
 
 
+def _floats(table: Table) -> Sequence[Table]:
+    """The floats of a table: one, or as many as its width and height take."""
+    return (table,) if table.is_single_float else pages(fit_to_page(table))
+
+
+def _font_size(table: Table) -> str:
+    """The size of a float's letters: smaller where a float with many rows would leave its page."""
+    n_rows = len(table.rows) if table.is_single_float else 0
+    sizes = ((40, "footnotesize"), (52, "scriptsize"))
+    return next((size for max_rows, size in sizes if n_rows <= max_rows), "tiny")
+
+
 def _float(table: Table) -> str:
     environment = "table" if width_needed(table) <= MIN_COLUMN_WIDTH else "table*"
     name = table.name or table.caption.lower()
@@ -470,7 +481,7 @@ def _float(table: Table) -> str:
     lines = [
         rf"\begin{{{environment}}}",
         r"\centering",
-        r"\footnotesize",
+        "\\" + _font_size(table),
         r"\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{escape(table.caption)}}}",
         rf"\label{{tab:{label}}}",

@@ -29,6 +29,7 @@ from hqm.auditing.audit import RespondentScores
 from hqm.comparison.compare import compare_audits
 from hqm.comparison.measures import Measure, measures_of
 from hqm.psychometrics import independent_differences
+from hqm.scoring.rules import withheld
 
 # the 97.5% quantile of the normal distribution
 _Z = 1.959963984540054
@@ -42,20 +43,24 @@ Cells = tuple[Text, ...]
 
 
 def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple[Table, ...]:
-    """The table of a paper, or every table that these audits have the numbers for.
+    """The two tables of a paper, or every table that these audits have the numbers for.
 
-    Table 1 has the quality of the benchmarks. With `include_all`, Table 2 has the yes-ratios of
+    Table 1 has the quality of the benchmarks, and a second one its errors and intervals. With
+    `include_all`, Table 2 has the yes-ratios of
     each yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4
     the types covered, and Table 5 the scores by type of each benchmark with type labels; the tables
     on reliability and on the judge asked again follow.
     """
     benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
-    table = quality_table(
-        measures_of(benchmark_audits),
-        _compare_if_possible(benchmark_audits),
-        _notes_below(benchmark_audits),
+    measures = measures_of(benchmark_audits)
+    errors = quality_table(
+        measures, _compare_if_possible(benchmark_audits), _notes_below(benchmark_audits)
     )
-    return (table, *_further_tables(benchmark_audits)) if include_all else (table,)
+    tables = (
+        paper_quality_table(measures, benchmark_audits),
+        replace(errors, name="table1-errors", caption="Errors and intervals of the measures."),
+    )
+    return (*tables, *_further_tables(benchmark_audits)) if include_all else tables
 
 
 def _further_tables(audits: Sequence[BenchmarkAudit]) -> Iterator[Table]:
@@ -98,7 +103,23 @@ def _caption(subject: str, audit: BenchmarkAudit) -> str:
 
 def _notes_below(audits: Iterable[BenchmarkAudit], *leading_notes: str) -> tuple[str, ...]:
     """What stands below a table: how it is read, then what was administered."""
-    return (*leading_notes, *(f"{protocol(audit)}." for audit in audits))
+    audits = list(audits)
+    return (
+        *leading_notes,
+        *(f"{protocol(audit)}." for audit in audits),
+        *filter(None, map(_withheld_note, audits)),
+    )
+
+
+def _withheld_note(audit: BenchmarkAudit) -> str:
+    """How many refused or empty answers are scored, where the audit scores them."""
+    if all(flag["flag"] != "WITHHELD" for flag in audit.flags):
+        return ""
+    n_withheld = sum(withheld(row.states.get(audit.reference, {})) for row in audit.respondents)
+    return (
+        f"{audit.title}: {n_withheld:,} refused or empty answers are scored, as its release scores"
+        " them (WITHHELD)."
+    )
 
 
 def _compare_if_possible(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
@@ -106,6 +127,103 @@ def _compare_if_possible(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
         return compare_audits(audits)
     except DesignError:  # one measure, or no shared respondents: nothing to compare
         return None
+
+
+PAPER_COLUMNS = {
+    "test_retest.pearson": Column("test-retest", "number", "Pearson's r"),
+    "parallel_forms.pearson": Column("parallel forms", "number", "Pearson's r"),
+    "criterion.pearson": Column("criterion", "number", "Pearson's r"),
+}
+"""The coefficients of the paper's Table 1, with their columns."""
+
+
+def paper_quality_table(measures: Sequence[Measure], audits: Sequence[BenchmarkAudit]) -> Table:
+    """Table 1 as in the paper, a row a measure: three correlations and the number of hallucination
+    types; beside them what this audit adds, the reliability of one run, the agreement of forms and
+    the shift by another wording.
+
+    Every row takes one line, so that any number of measures stands in one float; intervals and
+    standard errors are in the table of errors.
+    """
+    counts = {audit.benchmark: _count_types(audit) for audit in audits}
+    rows = []
+    open_marks: dict[str, str] = {}
+    for measure in measures:
+        criterion, mark = _criterion_cell(measure)
+        if mark:
+            open_marks[mark] = _CRITERION_MARKS[mark]
+        rows.append(
+            (
+                Text(measure.label),
+                _without_interval(estimate_cell(measure.estimate("test_retest.pearson"))),
+                _without_interval(estimate_cell(measure.estimate("parallel_forms.pearson"))),
+                criterion,
+                number_cell(counts.get(measure.benchmark), digits=0),
+                _without_interval(estimate_cell(measure.estimate("test_retest.rho_g"))),
+                _without_interval(estimate_cell(measure.estimate("parallel_forms.icc_a1"))),
+                _without_interval(_shift(measure)),
+            )
+        )
+    addition = "This audit"
+    return Table(
+        "table1",
+        "Quality of the measures.",
+        columns=(
+            Column("Measure", "text"),
+            *PAPER_COLUMNS.values(),
+            Column("Types"),
+            Column("rho_G", "number", addition),
+            Column("ICC(A,1)", "number", addition),
+            Column("shift", "number", addition),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "Pearson's r over models: between two runs, between two wordings, and between scores and"
+            " people's labels. Types: hallucination types that items are labelled with. rho_G:"
+            " reliability of one run. ICC(A,1): agreement of the wordings. Shift: of the mean score"
+            " by the other wording, in points.",
+            *open_marks.values(),
+            *(
+                f"{audit.title}: scored by people alone, so that no scorer can be compared with them."
+                for audit in audits
+                if audit.scoring == "people"
+            ),
+        ),
+        is_single_float=True,
+    )
+
+
+_CRITERION_MARKS = {
+    "a": "a: over single answers, as too few models are labelled.",
+    "i": "i: over items' means, as too few models are labelled.",
+}
+"""What stands behind a correlation with people that is not over models, and what it means."""
+
+
+def _criterion_cell(measure: Measure) -> tuple[Text, str]:
+    """The correlation with people over models; where none is known, that over single answers or
+    items, with its mark.
+    """
+    for indicator, mark in (
+        ("criterion.pearson", ""),
+        ("criterion.answers_pearson", "a"),
+        ("criterion.items_pearson", "i"),
+    ):
+        estimate = measure.estimate(indicator)
+        if estimate is not None and estimate.value is not None:
+            cell = _without_interval(estimate_cell(estimate))
+            return replace(cell, text=f"{cell.text} {mark}".rstrip()), mark
+    return number_cell(None), ""
+
+
+def _without_interval(cell: Text) -> Text:
+    return replace(cell, small="")
+
+
+def _count_types(audit: BenchmarkAudit) -> int | None:
+    """The number of hallucination types that items are labelled with."""
+    coverage = [audit.coverage.get(kind, {}) for kind in HALLUCINATION_TYPES]
+    return sum(bool(kind.get("items")) for kind in coverage) or None
 
 
 COEFFICIENT_COLUMNS = {
@@ -119,7 +237,7 @@ COEFFICIENT_COLUMNS = {
 def quality_table(
     measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
 ) -> Table:
-    """Table 1, a row a measure: reliability with another seed and another wording, the shift by the
+    """The table of errors, a row a measure: reliability with another seed and another wording, the shift by the
     wording, agreement with people, and the types that may be scored alone.
 
     Every number is the audit's own, over the respondents of that audit.
@@ -147,6 +265,7 @@ def quality_table(
             retest[i],
             forms[i],
             _shift(measure),
+            *_points(measure),
             criterion[i],
             Text("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
         )
@@ -163,6 +282,8 @@ def quality_table(
             retest_column,
             forms_column,
             Column("Shift, points", "interval", "Reliability"),
+            Column("SE of a run", "number", "Points"),
+            Column("SE, new items", "number", "Points"),
             people_column,
             Column("Types alone"),
         ),
@@ -179,6 +300,25 @@ def quality_table(
             " different errors and their mean measures neither.",
             *notes,
         ),
+    )
+
+
+def _points(measure: Measure) -> tuple[Text, Text]:
+    """The standard error of one run, and the mean standard error of a score over new items, in
+    points.
+    """
+    factor = Points.for_scores([*measure.scores.values()])
+    sem = measure.estimate("test_retest.sem")
+    errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
+    mean_error = sum(errors) / len(errors) * factor.factor if errors else None
+    run_error = None if sem is None or sem.value is None else sem.value * factor.factor
+    return (
+        number_cell(
+            run_error,
+            digits=max(factor.digits, 1),
+            signature=sem.signature if sem is not None and run_error is not None else "",
+        ),
+        number_cell(mean_error, digits=max(factor.digits, 1)),
     )
 
 

@@ -247,6 +247,8 @@ class Table:
     """The line that opens it, where the page shows it behind a fold."""
     signature: str = ""
     """What the numbers were made of, where they are not estimates with signatures of their own."""
+    is_single_float: bool = False
+    """Whether it is one float of a paper, however many rows it has."""
 
     @classmethod
     def for_page(
