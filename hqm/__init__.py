@@ -14,7 +14,7 @@ scores, indicators and reports are pure functions of them.
     hqm.gate(audit).passed
     hqm.report(audit, "report.html")
 
-Audit       audit, from_logs, compare, gate, report, Audit, Policy
+Audit       audit, from_logs, check_numbers, compare, gate, report, Audit, Policy
 Ask         run, plan, evidence_of, Store
 Plan        design, design_of_scores, shorten
 Extend      load, names, Benchmark, Card, Item, Form, Verdict, Response, Respondent, Metric
@@ -87,6 +87,7 @@ __all__ = [
     "__version__",
     "audit",
     "build_parallel",
+    "check_numbers",
     "compare",
     "design",
     "design_of_scores",

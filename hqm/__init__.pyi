@@ -13,6 +13,7 @@ from .auditing.evidence import Evidence as Evidence
 from .auditing.evidence import gather as gather
 from .auditing.gate import Gate as Gate
 from .auditing.gate import Policy as Policy
+from .auditing.second_opinion import check_numbers as check_numbers
 from .benchmark.adapter import Benchmark as Benchmark
 from .benchmark.analyses import Analysis as Analysis
 from .benchmark.analyses import ScoredAnswer as ScoredAnswer

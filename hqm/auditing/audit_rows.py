@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import (
     AfterValidator,
@@ -93,6 +93,12 @@ class VerdictRow(TypedDict):
     codes: str
     """Respondent by respondent, item by item: the number of the value, one byte each; the number
     behind the last one where an answer was not scored. Packed by zlib, in base64.
+    """
+    numbers: NotRequired[str]
+    pictures: NotRequired[str]
+    types: NotRequired[str]
+    """The number of each column's item, picture and type, which all administrations of an audit
+    share: differences of little-endian 32-bit integers, packed by zlib, in base64.
     """
 
 

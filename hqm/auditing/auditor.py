@@ -29,7 +29,7 @@ from hqm.auditing.study_records import (
     jackknife_rows,
     study_components,
 )
-from hqm.auditing.verdict_records import pack_verdicts
+from hqm.auditing.verdict_records import number_items, pack_verdicts
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.judge_api import parse_judge
@@ -349,6 +349,8 @@ def _assemble(
         if name in administered
     }
     findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
+    matrices = (*evidence.matrices.values(), *evidence.labelled)
+    numbering = number_items(matrices)
     return BenchmarkAudit(
         benchmark=card.name,
         title=card.title,
@@ -380,8 +382,8 @@ def _assemble(
         pairs=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
         verdicts={
-            str(cell): pack_verdicts(matrix, evidence.first.respondents)
-            for cell, matrix in evidence.matrices.items()
+            str(matrix.cell): pack_verdicts(matrix, evidence.first.respondents, numbering)
+            for matrix in matrices
         },
         analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
         release={"citation": card.citation, "url": card.url, "licence": card.licence},

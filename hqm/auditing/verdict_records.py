@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,16 @@ MAX_VALUES = 255
 """Distinct values of single answers that a record holds; further ones are rounded to percent."""
 
 
-def pack_verdicts(matrix: ScoreMatrix, respondents: Sequence[str]) -> VerdictRow:
+def pack_verdicts(
+    matrix: ScoreMatrix,
+    respondents: Sequence[str],
+    numbering: Numbering | None = None,
+) -> VerdictRow:
     """Pack the verdicts of an administration, about a bit for each answer; rows are those of the
     respondents, also of one that took no part.
+
+    With a numbering, which all administrations of an audit share, the record says which item,
+    picture and type each answer is about.
     """
     values = np.full((len(respondents), len(matrix.items)), np.nan)
     for row, name in enumerate(respondents):
@@ -41,7 +48,70 @@ def pack_verdicts(matrix: ScoreMatrix, respondents: Sequence[str]) -> VerdictRow
     codes = np.full(values.shape, len(distinct), dtype=np.uint8)
     codes[scored] = np.searchsorted(distinct, values[scored]).clip(0, len(distinct))
     packed = base64.b64encode(zlib.compress(codes.tobytes(), 9)).decode("ascii")
-    return {"items": values.shape[1], "values": distinct.tolist(), "codes": packed}
+    record: VerdictRow = {"items": values.shape[1], "values": distinct.tolist(), "codes": packed}
+    if numbering is not None:
+        record["numbers"] = _pack_numbers([numbering.items[item.id] for item in matrix.items])
+        record["pictures"] = _pack_numbers(
+            [numbering.pictures[item.cluster or item.id] for item in matrix.items]
+        )
+        record["types"] = _pack_numbers([numbering.types[item.type or ""] for item in matrix.items])
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Numbers of the items, pictures (clusters) and types of all administrations of an audit."""
+
+    items: Mapping[str, int]
+    pictures: Mapping[str, int]
+    types: Mapping[str, int]
+    """No type is 0."""
+
+
+def number_items(matrices: Iterable[ScoreMatrix]) -> Numbering:
+    """Number the items, pictures and types of several administrations, each from 0."""
+    items: dict[str, int] = {}
+    pictures: dict[str, int] = {}
+    types: dict[str, int] = {"": 0}
+    for matrix in matrices:
+        for item in matrix.items:
+            items.setdefault(item.id, len(items))
+            pictures.setdefault(item.cluster or item.id, len(pictures))
+            types.setdefault(item.type or "", len(types))
+    return Numbering(items, pictures, types)
+
+
+def _pack_numbers(numbers: Sequence[int]) -> str:
+    """Pack numbers as differences, which are small and alike."""
+    differences = np.diff(np.array(numbers, dtype="<i4"), prepend=np.int32(0))
+    return base64.b64encode(zlib.compress(differences.astype("<i4").tobytes(), 9)).decode("ascii")
+
+
+def unpack_columns(row: Mapping[str, Any]) -> npt.NDArray[np.int64] | None:
+    """(3, items): the number of each answer's item, picture and type; None in an earlier record.
+
+    Raises
+    ------
+    DataError
+        The record is damaged.
+    """
+    names = ("numbers", "pictures", "types")
+    if not all(name in row for name in names):
+        return None
+    columns = [_unpack_numbers(row[name]) for name in names]
+    if any(len(numbers) != row["items"] or (numbers < 0).any() for numbers in columns):
+        raise DataError("the record of the verdicts' items is damaged", remedy=REMAKE_ADVICE)
+    return np.stack(columns)
+
+
+def _unpack_numbers(text: str) -> npt.NDArray[np.int64]:
+    try:
+        differences = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4")
+    except (ValueError, zlib.error) as error:
+        raise DataError(
+            f"the record of the verdicts' items is damaged: {error}", remedy=REMAKE_ADVICE
+        ) from None
+    return np.cumsum(differences, dtype=np.int64)
 
 
 def unpack_verdicts(row: Mapping[str, Any]) -> npt.NDArray[np.float64]:

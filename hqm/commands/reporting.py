@@ -92,6 +92,18 @@ def report(
             ),
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            rich_help_panel=WHAT_PANEL,
+            help=(
+                "Compute the headline numbers again by pingouin, statsmodels and scipy, and print"
+                " them beside the audit's; --to writes the table, or a page with it in the"
+                " evidence. Status 1 if a number disagrees."
+            ),
+        ),
+    ] = False,
     index: Annotated[
         Path | None,
         typer.Option(
@@ -118,7 +130,7 @@ def report(
 ) -> None:
     """Write the report of audits: a page, tables, a figure, the card, the badge, or a quotation.
 
-    It asks nobody, and estimates nothing anew.
+    It asks nobody, and only --check estimates anew.
     """
     from hqm.auditing.audit import Audit
     from hqm.auditing.policy import Policy
@@ -128,6 +140,7 @@ def report(
         "--card": card,
         "--badge": badge,
         "--quote": quote,
+        "--check": check,
         "--index": index,
     }
     given_flags = [flag for flag, value in {**report_flags, "--verify": verify}.items() if value]
@@ -145,6 +158,9 @@ def report(
         rescoring = Rescoring(tuple(zip(files, audits, strict=True)), options)
         _verify(joined, verify.strip(), rescoring)
         rescoring.write(to)
+        return
+    if check:
+        _check_numbers(joined, to, loaded_policy, as_json=options.output.as_json)
         return
     pages: dict[Path, str | bytes]
     if quote:
@@ -166,6 +182,33 @@ def report(
     if pages:
         write_together(pages)
         print_line(f"wrote  {'  '.join(map(str, pages))}")
+
+
+def _check_numbers(audit: Audit, path: Path | None, policy: Policy, *, as_json: bool) -> None:
+    """Print the numbers that libraries compute again, or write them; the status is 1 where one
+    disagrees.
+    """
+    from hqm.auditing.second_opinion import check_numbers
+
+    opinions = tuple(map(check_numbers, audit.audits))
+    layout = importlib.import_module("hqm.reports.tables.second_opinion_table")
+    if as_json:
+        print_json({"audits": [opinion.to_dict() for opinion in opinions]})
+    else:
+        for opinion in opinions:
+            print_lines(*layout.opinion_lines(opinion))
+    if path is not None:
+        pages: dict[Path, str | bytes]
+        if path.suffix.lower() in (".html", ".htm"):
+            pages = report_files(audit, path, policy, opinions)
+        else:
+            tables = [layout.opinion_table(opinion) for opinion in opinions]
+            latex = importlib.import_module("hqm.reports.latex.latex_tables")
+            pages = {path: str(latex.format_tables(tables, path.suffix.lower()))}
+        write_together(pages)
+        print_line(f"wrote  {'  '.join(map(str, pages))}")
+    if any(opinion.findings for opinion in opinions):
+        raise typer.Exit(1)
 
 
 def _quotation(joined: Audit, path: Path | None) -> dict[Path, str | bytes]:

@@ -15,6 +15,7 @@ from hqm.errors import DataError, HQMError, UsageError
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy
+    from hqm.auditing.opinion import SecondOpinion
     from hqm.benchmark.adapter import Benchmark
     from hqm.benchmark.log_benchmark import LogBenchmark
     from hqm.commands.options import RunOptions
@@ -212,14 +213,21 @@ def session_of(
     return Session(names, store, options, offline=offline)
 
 
-def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict[Path, str | bytes]:
+def report_files(
+    audit: Audit,
+    page: Path,
+    policy: Policy | None = None,
+    opinions: Sequence[SecondOpinion] = (),
+) -> dict[Path, str | bytes]:
     """Return the report of an audit and the evidence that lies beside it, by their paths.
+
+    The evidence has the second opinion on each benchmark where there is one.
 
     They are made by the package `hqm.reports`, which the rest does not depend on.
     """
     evidence_name = "evidence.html" if page.stem == "report" else f"{page.stem}-evidence.html"
     pages = importlib.import_module("hqm.reports.pages.report_page").render(
-        audit, policy, evidence_name
+        audit, policy, evidence_name, opinions
     )
     return {page: str(pages.report), page.with_name(evidence_name): str(pages.evidence)}
 

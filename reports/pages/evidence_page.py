@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,14 @@ from hqm.reports.figures.drawings import Figure, administration_figures, figure_
 from hqm.reports.pages.benchmark_card import bibtex, gate_of_benchmark, gate_table, quotes
 from hqm.reports.pages.phrases import Terms
 from hqm.reports.pages.sentences import remedy_lines
-from hqm.reports.tables import evidence_tables, item_tables, score_tables, side_tables, type_tables
+from hqm.reports.tables import (
+    evidence_tables,
+    item_tables,
+    score_tables,
+    second_opinion_table,
+    side_tables,
+    type_tables,
+)
 from hqm.reports.tables import table as tables
 from hqm.reports.tables.evidence_tables import estimates_by_family
 from hqm.reports.tables.item_tables import (
@@ -38,6 +45,8 @@ from hqm.auditing.seven_questions import find_remedies
 
 if TYPE_CHECKING:
     import jinja2
+
+    from hqm.auditing.opinion import SecondOpinion
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?")
@@ -125,14 +134,22 @@ class Subsection:
         return BRIEF.get(self.title, self.title)
 
 
-def sections_of(audit: Audit, policy: Policy) -> list[dict[str, Any]]:
+def sections_of(
+    audit: Audit, policy: Policy, opinions: Sequence[SecondOpinion] = ()
+) -> list[dict[str, Any]]:
     """The evidence on each benchmark, as the template shows it by name, without the estimates that
-    only `audit.json` has.
+    only `audit.json` has; with the second opinion on each, where there is one.
     """
     gate = check_against(audit, policy)
     return [
-        _section(_keep_page_estimates(benchmark), i, gate=gate, version=audit.hqm_version)
-        for i, benchmark in enumerate(audit.audits, 1)
+        _section(
+            _keep_page_estimates(benchmark),
+            i,
+            gate=gate,
+            version=audit.hqm_version,
+            opinion=opinion,
+        )
+        for i, (benchmark, opinion) in enumerate(zip_longest(audit.audits, opinions), 1)
     ]
 
 
@@ -180,6 +197,7 @@ def _section(
     *,
     gate: Gate,
     version: str,
+    opinion: SecondOpinion | None,
 ) -> dict[str, Any]:
     numbered = [
         replace(
@@ -187,7 +205,7 @@ def _section(
             anchor=f"b{i}-{subsection.anchor or n}",
             tables=list(filter(None, subsection.tables)),
         )
-        for n, subsection in enumerate(_subsections(audit), 1)
+        for n, subsection in enumerate([*_subsections(audit), *_second_opinion(opinion)], 1)
     ]
     groups = [
         subsection
@@ -294,6 +312,20 @@ def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
         Subsection(side_tables.TOOLS_TITLE, [table for table in harness if table.rows]),
         Subsection("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)]),
         Subsection("All estimates", estimates_by_family(audit)),
+    ]
+
+
+def _second_opinion(opinion: SecondOpinion | None) -> list[Subsection]:
+    if opinion is None:
+        return []
+    lines = second_opinion_table.opinion_lines(opinion)
+    return [
+        Subsection(
+            "Second opinion",
+            [second_opinion_table.opinion_table(opinion)],
+            remarks=lines,
+            anchor="check",
+        )
     ]
 
 

@@ -81,6 +81,7 @@ from hqm.auditing.seven_questions import find_remedies
 
 if TYPE_CHECKING:
     from hqm.auditing.definitions import TypeMeasured
+    from hqm.auditing.opinion import SecondOpinion
 
 SPOKEN_LABELS: Mapping[str, str] = {
     "fine": "fine",
@@ -105,7 +106,12 @@ class Rendered:
     evidence: str
 
 
-def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence.html") -> Rendered:
+def render(
+    audit: Audit,
+    policy: Policy | None = None,
+    evidence: str = "evidence.html",
+    opinions: Sequence[SecondOpinion] = (),
+) -> Rendered:
     """The report and its evidence as text.
 
     Parameters
@@ -114,9 +120,11 @@ def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence
         Sets the goals; the default one unless given.
     evidence
         The name under which the evidence lies beside the report.
+    opinions
+        What libraries compute again of each benchmark, for the evidence.
     """
     policy = policy or default_policy()
-    sections = evidence_page.sections_of(audit, policy)
+    sections = evidence_page.sections_of(audit, policy, opinions)
     pages = [
         _page(audit, benchmark, section["anchor"], section["anchors"], policy)
         for benchmark, section in zip(audit.audits, sections, strict=True)

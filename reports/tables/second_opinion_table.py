@@ -1,0 +1,89 @@
+"""The numbers of an audit beside those of pingouin, statsmodels and scipy, as a table."""
+
+from __future__ import annotations
+
+from hqm.reports.pages.phrases import join_names
+from hqm.reports.tables.table import Column, Table, Text, number
+
+from hqm.auditing.opinion import Check, Outcome, SecondOpinion
+
+OUTCOMES: dict[Outcome, str] = {
+    "agrees": "agrees",
+    "differs": "DIFFERS",
+    "other_definition": "other definition",
+    "not_computed": "no number",
+}
+
+
+def opinion_table(opinion: SecondOpinion) -> Table:
+    """Return a row for each number: ours, the library's, the difference and what is tolerated."""
+    columns = (
+        Column("number", "text"),
+        Column("metric", "text"),
+        Column("computed by", "text"),
+        Column("HQM"),
+        Column("library"),
+        Column("difference"),
+        Column("tolerance"),
+        Column("outcome", "text"),
+        Column("definitions", "text"),
+    )
+    rows = tuple(_row(check) for check in opinion.checks)
+    caption = f"{opinion.title}: numbers computed again from the recorded answers"
+    return Table("tab:check", caption, columns, rows, tuple(_sentences(opinion)))
+
+
+def _row(check: Check) -> tuple[Text, ...]:
+    return (
+        Text(check.quantity),
+        Text(check.metric),
+        Text(check.library),
+        Text(number(check.ours, 4), value=check.ours),
+        Text(number(check.theirs, 4), value=check.theirs),
+        Text(_small(check.difference), value=check.difference),
+        Text(_small(check.tolerance), value=check.tolerance),
+        Text(OUTCOMES[check.outcome]),
+        Text(check.reason),
+    )
+
+
+def _small(value: float | None) -> str:
+    """Return a difference: in powers of ten where it is only rounding."""
+    if value is not None and 0 < abs(value) < 5e-5:
+        return f"{value:.0e}".replace("-", "−")
+    return number(value, 4)
+
+
+def opinion_lines(opinion: SecondOpinion) -> list[str]:
+    """Return what the comparison comes to, a sentence a line, the disagreements first."""
+    n_judged, n_findings = len(opinion.judged), len(opinion.findings)
+    versions = join_names([f"{name} {version}" for name, version in opinion.versions.items()])
+    lines = []
+    if n_judged:
+        lines.append(
+            f"{opinion.title}: {n_judged - n_findings} of {n_judged} numbers agree with {versions}."
+        )
+    else:
+        lines.append(f"{opinion.title}: no number was computed again.")
+    return [*lines, *map(_disagreement, opinion.findings), *_sentences(opinion)]
+
+
+def _disagreement(check: Check) -> str:
+    return (
+        f"{check.quantity} of {check.metric} differs: {number(check.ours, 4)} here,"
+        f" {number(check.theirs, 4)} by {check.library}; the tolerance is"
+        f" {_small(check.tolerance)}."
+    )
+
+
+def _sentences(opinion: SecondOpinion) -> list[str]:
+    n_other = sum(check.outcome == "other_definition" for check in opinion.checks)
+    sentences = [f"{remark}." for remark in opinion.remarks]
+    sentences += [
+        f"{check.quantity} by {check.library} has no value: {check.reason}."
+        for check in opinion.checks
+        if check.outcome == "not_computed"
+    ]
+    if n_other:
+        sentences.append(f"{n_other} further numbers are defined otherwise; the table says how.")
+    return sentences
