@@ -20,14 +20,17 @@ from hqm.benchmarks.shapes.scene import Scene, draw
 
 from hqm import Benchmark, Card, DataError, Form, Item, Metric, Response, Verdict, read_records
 from hqm.scoring.metrics import CHAIR, chair_tally
+from hqm.signature import TAG, digest_file
 
 
 class Shapes(Benchmark):
     """One of the four tasks about drawn scenes."""
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        # the pictures are drawn into the user's cache unless another folder is named
-        folder = settings.pop("images", None) or _cache() / f"{card.name}-{card.version}"
+        # the pictures are drawn into the user's cache unless another folder is named; other scenes
+        # have other pictures
+        scenes_digest = digest_file(data.parent / "shapes" / "scenes.jsonl").removeprefix(TAG)[:8]
+        folder = settings.pop("images", None) or _cache() / f"{card.name}-{scenes_digest}"
         super().__init__(card, data, images=folder, **settings)
         scenes = data.parent / "shapes"
         self.scoring_files = tuple(

@@ -38,7 +38,6 @@ from .commands.python_api import shorten as shorten
 from .comparison.measures import Comparison as Comparison
 from .decisions.cheapest_study import design as design
 from .decisions.cheapest_study import design_of_scores as design_of_scores
-from .decisions.confidence_sequences import separated_pairs as separated_pairs
 from .decisions.design_space import StudyDesign as StudyDesign
 from .decisions.short_form_folder import Shortened as Shortened
 from .errors import AdapterError as AdapterError

@@ -130,6 +130,7 @@ MOVED_NAMES = {
     "rounded": "hqm.scoring.metrics:rounded",
     "same_question": "hqm.benchmark.findings:same_question",
     "scored_answers": "hqm.auditing.definitions:scored_answers",
+    "separated_pairs": "hqm.decisions.confidence_sequences:separated_pairs",
     "settle": "hqm.scoring.rules:settle",
     "seven_answers": "hqm.auditing.seven_questions:seven_answers",
     "short_signature": "hqm.signature:short_signature",

@@ -134,7 +134,7 @@ def test_no_message_names_a_command_without_marks() -> None:
         ("hqm adit shapes", "no command 'adit'"),
         ("hqm audit shapes --ofline", text_of("usage.option", option="--ofline", near="--offline")),
         ("hqm gate", "Missing argument"),
-        ("hqm audit", "Missing argument"),
+        ("hqm audit", ""),
         ("hqm audit NAME --runs two", "Invalid value"),
         ("hqm audit NAME --out FOLDER", ""),
     ],

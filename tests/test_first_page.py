@@ -181,7 +181,7 @@ def test_one_question_has_one_interval_everywhere(audits: list[BenchmarkAudit]) 
     """Page, caption's line, LaTeX and gate have the same ends for reliability and wording."""
     n_compared = 0
     for audit in audits:
-        table = paper_tables((Audit((audit,)),))[0]
+        table = paper_tables((Audit((audit,)),))[1]
         titles = [column.title for column in table.columns]
         row = table.rows[0]
         for title, indicator in (("Test-retest rho_G", "test_retest.rho_g"),):

@@ -12,7 +12,7 @@ from hqm.forms.option_references import find_references, referents
 from hqm.forms.wording import count_orders, shuffle_item
 from hqm.lint.question_checks import check_wordings, check_words
 from hqm.types import LETTERS, Form, Item
-from tests.messages import tells
+from tests.messages import pattern_of
 
 QUESTION = "What color is the car?"
 
@@ -116,20 +116,20 @@ def test_a_shuffle_keeps_the_meaning_of_every_option(item: Item, draw: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    ("options", "pattern"),
     [
-        (("Both A and B", "red", "blue", "green"), "form.names-itself"),
-        (("red", "None of the above", "blue"), "form.no-order"),
-        (("red", "blue", "Both the first and the second option"), "form.no-order"),
-        (("red", "both", "neither"), "form.no-order"),
+        (("Both A and B", "red", "blue", "green"), pattern_of("form.names-itself")),
+        (("red", "None of the above", "blue"), pattern_of("form.no-order")),
+        (("red", "blue", "Both the first and the second option"), pattern_of("form.no-order")),
+        (("red", "both", "neither"), pattern_of("form.no-order")),
     ],
 )
 def test_an_item_without_another_order_is_left_out_with_its_reason(
-    options: tuple[str, ...], code: str
+    options: tuple[str, ...], pattern: str
 ) -> None:
     form = build_parallel(Form("original", (choice(*options),)))
     assert not form.items
-    assert tells(form.left_out[0].reason, code)
+    assert re.search(pattern, form.left_out[0].reason)
     with pytest.raises(NoRule):
         shuffle_item(choice(*options))
 

@@ -107,20 +107,28 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     rho = benchmark.estimate("test_retest.rho_g")
     shift = benchmark.estimate("parallel_forms.mean_shift").value
     # the paper's columns first, then ours; no interval, so that a row is a line
-    titles = ["test-retest", "parallel forms", "criterion", "Types", "rho_G", "ICC(A,1)", "shift"]
+    titles = [
+        "test-retest",
+        "parallel forms",
+        "criterion",
+        "Types",
+        "rho_G",
+        "ICC(A,1)",
+        "shift, points",
+    ]
     assert [c.title for c in paper.columns[1:]] == titles
     for title, name in (("test-retest", "test_retest"), ("parallel forms", "parallel_forms")):
         assert column(paper, title, "Pearson's r") == [benchmark.estimate(f"{name}.pearson").value]
     assert column(paper, "criterion", "Pearson's r") == [None], "nobody judged these answers"
     assert column(paper, "Types") == [len(benchmark.coverage)]
     assert column(paper, "rho_G", "This audit") == [rho.value]
-    assert column(paper, "shift", "This audit") == pytest.approx([100 * shift])
+    assert column(paper, "shift, points", "This audit") == pytest.approx([100 * shift])
     assert not any(cell.small for row in paper.rows for cell in row)
     first = tables["table1-errors"]
     assert column(first, "Test-retest rho_G", "Reliability") == [rho.value]
     assert column(first, "Shift, points", "Reliability") == pytest.approx([100 * shift])
     sem = benchmark.estimate("test_retest.sem").value
-    assert column(first, "SE of a run", "Points") == pytest.approx([100 * sem])
+    assert column(first, "SE of a run, points", "Errors") == pytest.approx([100 * sem])
     assert column(first, "People r", "Validity") == [None], "nobody judged these answers"
     assert first.rows[0][-1].text == "0 of 8"
     assert paper_tables([audit]) == (paper, first), "these two unless all are asked for"

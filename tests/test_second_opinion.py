@@ -130,18 +130,18 @@ def test_a_number_that_was_altered_is_a_finding(
     audit = audits["shapes_yesno"]
     altered = []
     for estimate in audit.all_estimates:
-        if estimate.indicator == "consistency.alpha":
-            estimate = replace(estimate, value=(estimate.value or 0.0) - 0.001)
+        if estimate.indicator == "test_retest.icc_11":
+            estimate = replace(estimate, value=(estimate.value or 0.0) - 0.0001)
         altered.append(estimate)
     wrong = replace(audit, all_estimates=tuple(altered))
     (finding,) = check_numbers(wrong).findings
-    assert finding.quantity == "alpha over pictures"
+    assert finding.quantity == "ICC(1,1) (run=1)"
     file, sound = tmp_path / "wrong.json", tmp_path / "sound.json"
     file.write_text(Audit((wrong,)).to_json())
     sound.write_text(Audit((audit,)).to_json())
     status, output, _ = run("report", file, "--check")
     assert status == 1
-    assert tells(output, "second-opinion.differs", quantity="alpha over pictures of accuracy")
+    assert tells(output, "second-opinion.differs", quantity="ICC(1,1) (run=1) of accuracy")
     page = tmp_path / "report.html"
     status, output, _ = run("report", sound, "--check", "--to", page)
     assert status == 0

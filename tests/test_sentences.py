@@ -465,7 +465,7 @@ def test_an_oracle_fills_no_column_of_people() -> None:
     oracle = audit_of(est("criterion.pearson", 0.98, other=ORACLE))
     labelled = audit_of(est("criterion.pearson", 0.91))
     for audit, expected in ((oracle, tables.DASH), (labelled, "0.910")):
-        table = paper_tables((hqm.Audit((audit,)),))[0]
+        table = paper_tables((hqm.Audit((audit,)),))[1]
         (column,) = [k for k, heading in enumerate(table.columns) if heading.title == "People r"]
         assert table.rows[0][column].text == expected
     sources = {row[0].text: row for row in evidence_tables.reliability(oracle).rows}

@@ -13,6 +13,7 @@ from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_parameters import OPTIONAL, refused_parameter
 from hqm.types import Response
 from tests.conftest import Run
+from tests.messages import tells
 from tests.servers import JSON, PlannedServer, completion, failure
 
 Reply = tuple[int, dict[str, str], bytes]
@@ -188,4 +189,4 @@ def test_the_report_says_what_a_rerun_without_a_seed_is(tmp_path: Path, run: Run
     assert "reruns measure its own randomness" in flag["sentence"]
     page = (tmp_path / "out" / "evidence.html").read_text(encoding="utf-8")
     assert "reruns measure its own randomness" in page
-    assert "no answer can be drawn again" in page
+    assert tells(page, "server.no-draws")

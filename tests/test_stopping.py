@@ -23,7 +23,7 @@ from hqm import Asks, DesignError, Request, Response, Store, UsageError
 from hqm.administration.asks import Administration
 from hqm.administration.stops import picture_order, stopped_in
 from hqm.administration.stored_answers import respondents_in
-from hqm.decisions.confidence_sequences import Wealth, confidence_sequence
+from hqm.decisions.confidence_sequences import Wealth, confidence_sequence, separated_pairs
 from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.signature import digest
 from hqm.types import Cell
@@ -218,7 +218,7 @@ def test_the_simulation_decides_as_the_function_does() -> None:
     case = Pairs((0.6, 0.6, 0.75, 0.9), 0.1, World(0.8, 3, 0.5, 60))
     simulated = decided(np.random.default_rng(9), case, 1)
     right, _ = answers(np.random.default_rng(9), case.world, case.means, 1)
-    pairs = hqm.separated_pairs(
+    pairs = separated_pairs(
         right[0].reshape(4, -1), np.repeat(np.arange(60), 3).tolist(), smallest=0.1, population=60
     )
     assert {pair.state for pair in pairs} == {"separated", "within"}
@@ -234,11 +234,11 @@ def test_the_simulation_decides_as_the_function_does() -> None:
 def test_equals_are_not_separated_and_everything_is_then_known() -> None:
     rng = np.random.default_rng(8)
     scores = (rng.random(200) < 0.8).astype(float)
-    (identical,) = hqm.separated_pairs(
+    (identical,) = separated_pairs(
         np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist(), population=50
     )
     assert (identical.state, identical.pictures, identical.difference) == ("equal", 50, 0.0)
-    (near_equal,) = hqm.separated_pairs(
+    (near_equal,) = separated_pairs(
         np.stack([scores, scores]),
         np.repeat(np.arange(50), 4).tolist(),
         population=50,
@@ -246,7 +246,7 @@ def test_equals_are_not_separated_and_everything_is_then_known() -> None:
     )
     assert near_equal.state == "within"
     assert near_equal.pictures < 50
-    (open_,) = hqm.separated_pairs(np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist())
+    (open_,) = separated_pairs(np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist())
     assert open_.state == "open"
     assert 0 < open_.p <= 1
 
@@ -268,7 +268,7 @@ def test_what_no_interval_can_be_made_of_is_refused(
         confidence_sequence(scores, **settings)
     if len(scores) == 2:
         with pytest.raises(DesignError, match="fewer than two respondents"):
-            hqm.separated_pairs([[0.0, 1.0]])
+            separated_pairs([[0.0, 1.0]])
 
 
 # --- the rule ---

@@ -34,7 +34,7 @@ IMAGES = 252
 Each has questions of four of the eight types, so that every type has 126 items in a task.
 """
 COUNTED_SEED = 240617116
-POLAR_SEED = 240617117
+POLAR_SEED = 240617118
 RECORDED = 24
 """The first yes/no questions, which stand in logs of other tools, and stay as they are."""
 COUNTED = ("choice", "vqa")

@@ -398,7 +398,9 @@ def _check_mapping(
     is_row = len(path) > 3 and path[2] in ("findings", "flags", "to_read")
     if is_detail or is_row:
         centre = next((mapping[name] for name in _POINT_ESTIMATES if name in mapping), None)
-        check_ends(centre, mapping.get("low"), mapping.get("high"), *path)
+        low, high = mapping.get("low"), mapping.get("high")
+        if all(end is None or type(end) in (int, float) for end in (low, high, centre)):
+            check_ends(centre, low, high, *path)
     for key, inner in mapping.items():
         if len(key) > MAX_ADDRESSED_CHARS:
             raise wrong(f"a key has {len(key):,} characters", *path)

@@ -314,9 +314,13 @@ def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequenc
 def _only(recordings: Sequence[Recording], benchmark: Benchmark, path: Path) -> Recording:
     """The one administration of a file."""
     if len(recordings) != 1:
-        names = ", ".join(f"{r.respondent} run {r.run}" for r in recordings[:3])
+        cells = [
+            f"{r.respondent}, form {r.form}, run {r.run}: {len(r.answers)} answers"
+            for r in recordings[:3]
+        ]
+        names = "; ".join(cells) + "; ..." * (len(recordings) > len(cells))
         raise AnswerError(
-            f"the file holds {len(recordings)} administrations ({names}, ...), and one is scored",
+            f"the file holds {len(recordings)} administrations ({names}), and one is scored",
             location=str(path),
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )

@@ -426,16 +426,18 @@ def _score_columns(
     ]
     # beside answers, a number may be anything of the question or of the answer
     has_answers = bool(answers_in(first)) or "answer" in chosen_columns
-    scores = []
-    for name in numeric:
-        plain = heading_words(name)
-        if not _NO_SCORE.search(plain) and (not has_answers or _SCORE.search(plain)):
-            scores.append(name)
+    scores = [name for name in numeric if _is_score_name(name, has_answers)]
     if has_answers and "target" in chosen_columns:
         return [], numeric  # the user says what the answers are compared with
     # of several scores, one that is called so is the first
     scores.sort(key=lambda name: heading_words(name) not in SCORES)
     return scores, [name for name in numeric if name not in scores]
+
+
+def _is_score_name(name: str, has_answers: bool) -> bool:
+    """Return whether a column of numbers is one of scores; beside answers, by its name only."""
+    plain = heading_words(name)
+    return not _NO_SCORE.search(plain) and (not has_answers or bool(_SCORE.search(plain)))
 
 
 _NO_SCORE = re.compile(

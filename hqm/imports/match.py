@@ -710,8 +710,8 @@ def check_options(
                 " answered",
                 location=location,
                 remedy=(
-                    f"Name the form: `hqm score --form {rival.name}` or `--form {form.name}`; for"
-                    " an audit, write it into a column `form`."
+                    f"Name the form: --form {rival.name} or --form {form.name}; for an audit, write"
+                    " it into a column `form`."
                 ),
             )
 

@@ -208,9 +208,7 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     values, column_specs = _read_columns(headings, printed, location)
     rates = values[:, [column.scale == 100 for column in column_specs]]
     check_row_scales(rates, respondents, location)
-    for j, column in enumerate(column_specs):
-        if column.scale == 100:
-            check_printed_scale(column.name, [row[j] for row in printed], location)
+    _check_percentages(column_specs, printed, location)
     notes += [
         f"the row {row_names[i]!r} is taken as the mean or the sum of the others, not as a"
         " respondent"
@@ -229,6 +227,15 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         notes=(*notes, *_reading_notes(column_specs, cells)),
         has_names=n_labels > 0,
     )
+
+
+def _check_percentages(
+    column_specs: Sequence[Column], printed: Sequence[Sequence[PrintedCell]], location: str
+) -> None:
+    """Refuse a column of percentages of which some cells are shares."""
+    for j, column in enumerate(column_specs):
+        if column.scale == 100:
+            check_printed_scale(column.name, [row[j] for row in printed], location)
 
 
 def _read_head_and_body(path: Path, n_labels: int) -> tuple[list[str], Rows, int]:

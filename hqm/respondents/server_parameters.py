@@ -61,7 +61,9 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
             return _of_pair(name, text, sent)
         if name in _PARAMETERS:  # the refusal is about another parameter
             return ""
-    text = text[:MAX_TEXT].replace(prompt, " ").replace(json.dumps(prompt)[1:-1], " ")
+    text = text[:MAX_TEXT]
+    if prompt:
+        text = text.replace(prompt, " ").replace(json.dumps(prompt)[1:-1], " ")
     if not _REFUSAL.search(text):
         return ""
     places = {}

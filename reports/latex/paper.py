@@ -54,7 +54,10 @@ def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple
     benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
     measures = measures_of(benchmark_audits)
     errors = quality_table(
-        measures, _compare_if_possible(benchmark_audits), _notes_below(benchmark_audits)
+        measures,
+        _compare_if_possible(benchmark_audits),
+        _notes_below(benchmark_audits),
+        has_errors=True,
     )
     tables = (
         paper_quality_table(measures, benchmark_audits),
@@ -174,7 +177,7 @@ def paper_quality_table(measures: Sequence[Measure], audits: Sequence[BenchmarkA
             Column("Types"),
             Column("rho_G", "number", addition),
             Column("ICC(A,1)", "number", addition),
-            Column("shift", "number", addition),
+            Column("shift, points", "number", addition),
         ),
         rows=tuple(rows),
         notes=(
@@ -226,6 +229,10 @@ def _count_types(audit: BenchmarkAudit) -> int | None:
     return sum(bool(kind.get("items")) for kind in coverage) or None
 
 
+_ERROR_COLUMNS = (
+    Column("SE of a run, points", "number", "Errors"),
+    Column("SE over new items, points", "number", "Errors"),
+)
 COEFFICIENT_COLUMNS = {
     "test_retest.rho_g": Column("Test-retest rho_G", "interval", "Reliability"),
     "parallel_forms.icc_a1": Column("Parallel forms ICC", "interval", "Reliability"),
@@ -235,10 +242,15 @@ COEFFICIENT_COLUMNS = {
 
 
 def quality_table(
-    measures: Sequence[Measure], comparison: Comparison | None, notes: Sequence[str] = ()
+    measures: Sequence[Measure],
+    comparison: Comparison | None,
+    notes: Sequence[str] = (),
+    *,
+    has_errors: bool = False,
 ) -> Table:
-    """The table of errors, a row a measure: reliability with another seed and another wording, the shift by the
-    wording, agreement with people, and the types that may be scored alone.
+    """The table of errors, a row a measure: reliability with another seed and another wording, the
+    shift by the wording, agreement with people, and the types that may be scored alone. With
+    `has_errors`, standard errors in points too.
 
     Every number is the audit's own, over the respondents of that audit.
     """
@@ -265,7 +277,7 @@ def quality_table(
             retest[i],
             forms[i],
             _shift(measure),
-            *_points(measure),
+            *(_points(measure) if has_errors else ()),
             criterion[i],
             Text("–" if measure.types_alone is None else "{} of {}".format(*measure.types_alone)),
         )
@@ -282,8 +294,7 @@ def quality_table(
             retest_column,
             forms_column,
             Column("Shift, points", "interval", "Reliability"),
-            Column("SE of a run", "number", "Points"),
-            Column("SE, new items", "number", "Points"),
+            *(_ERROR_COLUMNS if has_errors else ()),
             people_column,
             Column("Types alone"),
         ),

@@ -244,7 +244,7 @@ def test_a_served_run_on_a_full_disk_ends_at_once_and_goes_on_where_there_is_roo
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite's own bound stands for the disk; what came while it filled up is not waited for."""
-    real, pages = connection.connect, ["20"]
+    real, pages = connection.connect, ["24"]
 
     def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
         opened = real(*arguments, **options)
