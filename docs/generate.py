@@ -177,15 +177,18 @@ _IMPORTS = {
     "hqm.comparison.measures": ("Comparison",),
     "hqm.decisions.short_form_folder": ("Shortened",),
     "hqm.store.database": ("Store",),
-    "hqm.types": ("FileRole",),
+    "hqm.types": ("BatchSize", "FileRole"),
 }
 _TAKEN = {
     "tuple[str, ...]": "str | Sequence[str]",
-    "tuple[pathlib.Path, ...]": "str | Path | Sequence[str | Path]",
+    "tuple[pathlib.Path, ...]": (
+        "str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]]"
+    ),
     "collections.abc.Mapping[str, pathlib.Path]": "Mapping[str, str | Path]",
     "pathlib.Path | None": "str | Path | None",
     "str | pathlib.Path | None": "str | Path | None",
     str(values.FileRole): "FileRole",
+    str(values.BatchSize): "BatchSize",
 }
 """The type of an option -> what a keyword takes, from which the option is read."""
 

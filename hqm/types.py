@@ -29,6 +29,8 @@ Correlation = Annotated[float, Field(strict=True, ge=-1 - _ROUNDING, le=1 + _ROU
 Task = Literal["yes_no", "choice", "caption", "vqa"]
 FileRole = Literal["respondents", "runs"]
 """What several files of one model about the same items are."""
+BatchSize = int | Literal["yes"]
+"""Questions in a forward pass; `yes` asks servers by their Batch API."""
 State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable", "failed"]
 

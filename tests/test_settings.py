@@ -9,7 +9,7 @@ import pytest
 import hqm
 from hqm.commands.option_decorators import read_command_settings, read_settings
 from hqm.commands.options import OPTIONS, RunOptions
-from hqm.types import FileRole
+from hqm.types import BatchSize, FileRole
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
 
@@ -58,6 +58,7 @@ def test_every_setting_can_be_written_both_ways(tmp_path: Path) -> None:
         str | None: "a",
         bool: True,
         FileRole: "runs",
+        BatchSize: "yes",
     }
     for name in sorted(SETTINGS):
         kind = OPTIONS[name].keyword.annotation

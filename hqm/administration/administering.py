@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hqm.administration.asks import Job, Key, RecordedTodo
@@ -61,6 +62,8 @@ def give_budget(
     respondent.budget = budget
     answered = any(has_answered(store, number) for number in numbers)
     respondent.has_answered = answered  # type: ignore[attr-defined]
+    if hasattr(respondent, "batch_folder"):
+        respondent.batch_folder = Path(store.path).parent / "batches"
     if budget.bounded:
         budget.expect(max((store.select(_EXCESS, number)[0][0] for number in numbers), default=0))
     return True

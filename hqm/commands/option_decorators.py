@@ -222,7 +222,12 @@ def _check_setting(name: str, value: Any, setting_names: Collection[str], locati
     except ValidationError:
         checked_value = None
     minimum = option.setting.minimum if option.setting else None
-    if checked_value is None or (minimum is not None and not minimum <= checked_value < math.inf):
+    is_outside = (
+        minimum is not None
+        and isinstance(checked_value, (int, float))
+        and not minimum <= checked_value < math.inf
+    )
+    if checked_value is None or is_outside:
         raise UsageError(
             f"{str(value)!r:.60} is no value of the setting {name}",
             location=location,

@@ -21,7 +21,7 @@ import typer
 
 from hqm.errors import UsageError
 from hqm.respondents.kinds import KINDS
-from hqm.types import ORIGINAL, PARALLEL, FileRole, Task, is_scale
+from hqm.types import ORIGINAL, PARALLEL, BatchSize, FileRole, Task, is_scale
 
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Scoring
@@ -575,9 +575,10 @@ class ComputeOptions:
         Setting("The numbers that local models compute with: auto, float32, bfloat16, float16."),
     ] = "auto"
     batch: Annotated[
-        int,
+        BatchSize,
         Setting(
-            "Questions in a forward pass; 0 finds a number. The answers do not depend on it.",
+            "Questions in a forward pass; 0 finds a number. The answers do not depend on it. yes:"
+            " servers are asked by their Batch API, at half the price and within a day.",
             minimum=0,
         ),
     ] = 0

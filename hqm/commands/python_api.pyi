@@ -13,11 +13,11 @@ from hqm.commands.run_plan import Plan
 from hqm.comparison.measures import Comparison
 from hqm.decisions.short_form_folder import Shortened
 from hqm.store.database import Store
-from hqm.types import FileRole
+from hqm.types import BatchSize, FileRole
 
 def audit(
     benchmark: Evidence | Benchmark | str | Path | DataFrame,
-    recorded: str | Path | Sequence[str | Path] = ...,
+    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     *,
     store: Store | str | Path | None = ...,
     columns: Mapping[str, str] | None = ...,
@@ -65,7 +65,7 @@ def audit(
     rejudge: int = ...,
     device: str = ...,
     dtype: str = ...,
-    batch: int = ...,
+    batch: BatchSize = ...,
     workers: int = ...,
     vllm: str = ...,
     engine: str = ...,
@@ -79,7 +79,7 @@ def audit(
 ) -> BenchmarkAudit: ...
 def evidence_of(
     benchmark: Benchmark | str | Path | DataFrame,
-    recorded: str | Path | Sequence[str | Path] = ...,
+    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     *,
     store: Store | str | Path | None = ...,
     part: str | None = ...,
@@ -126,7 +126,7 @@ def evidence_of(
     rejudge: int = ...,
     device: str = ...,
     dtype: str = ...,
-    batch: int = ...,
+    batch: BatchSize = ...,
     workers: int = ...,
     vllm: str = ...,
     engine: str = ...,
@@ -150,7 +150,7 @@ def run(
     data: str | Path | None = ...,
     images: str | None = ...,
     allow_private_images: bool = ...,
-    recorded: str | Path | Sequence[str | Path] = ...,
+    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     partial: bool = ...,
     files: FileRole = ...,
     families: str | Path | None = ...,
@@ -180,7 +180,7 @@ def run(
     rejudge: int = ...,
     device: str = ...,
     dtype: str = ...,
-    batch: int = ...,
+    batch: BatchSize = ...,
     workers: int = ...,
     vllm: str = ...,
     engine: str = ...,
@@ -204,7 +204,7 @@ def plan(
     data: str | Path | None = ...,
     images: str | None = ...,
     allow_private_images: bool = ...,
-    recorded: str | Path | Sequence[str | Path] = ...,
+    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     partial: bool = ...,
     files: FileRole = ...,
     families: str | Path | None = ...,
@@ -233,7 +233,7 @@ def plan(
     rejudge: int = ...,
     device: str = ...,
     dtype: str = ...,
-    batch: int = ...,
+    batch: BatchSize = ...,
     workers: int = ...,
     vllm: str = ...,
     engine: str = ...,
@@ -257,7 +257,7 @@ def compare(
     part: str | None = ...,
     data: str | Path | None = ...,
     respondents: str | Sequence[str] = ...,
-    recorded: str | Path | Sequence[str | Path] = ...,
+    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     families: str | Path | None = ...,
     metrics: str | Sequence[str] = ...,
     words: str | None = ...,

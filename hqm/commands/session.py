@@ -219,7 +219,8 @@ class Session:
                 name,
                 device=compute.device,
                 dtype=compute.dtype,
-                batch=compute.batch,
+                batch=0 if compute.batch == "yes" else compute.batch,
+                batch_api=compute.batch == "yes",
                 vllm=compute.vllm,
                 concurrency=compute.concurrency,
             )

@@ -17,6 +17,7 @@ def make_respondent(
     batch: int = 0,
     vllm: str = "",
     concurrency: int = 0,
+    batch_api: bool = False,
 ) -> Respondent:
     """The live respondent that a name stands for; nothing is loaded before it is asked.
 
@@ -24,7 +25,7 @@ def make_respondent(
     ----------
     text
         A name of one of the kinds in `hqm.respondents.kinds`.
-    device, dtype, batch, vllm, concurrency
+    device, dtype, batch, vllm, concurrency, batch_api
         Settings of this machine; a kind of respondent gets those that its class takes. `vllm` is
         the program, or the environment it is installed in, that serves `vllm/<model>`.
 
@@ -51,6 +52,7 @@ def make_respondent(
         "batch": batch,
         "vllm": vllm,
         "concurrency": concurrency,
+        "batch_api": batch_api,
     }
     parameters = inspect.signature(respondent_class).parameters
     respondent: Respondent = respondent_class(

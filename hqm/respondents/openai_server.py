@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hqm.errors import RespondentError, UsageError
@@ -258,6 +259,8 @@ class OpenAIRespondent:
     backoff
         Seconds before a second attempt where the server says nothing; twice as long before each
         further one.
+    batch_api
+        Send requests in files, by the server's Batch API (`hqm.respondents.batch_api`).
     """
 
     live = True
@@ -273,6 +276,7 @@ class OpenAIRespondent:
         timeout: float = 120.0,
         give_up_after: int = 20,
         backoff: float = 0.5,
+        batch_api: bool = False,
     ) -> None:
         remaining = tuple(
             (k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE
@@ -292,7 +296,7 @@ class OpenAIRespondent:
         )
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
-        self._bodies = BodyWriter(name)
+        self.bodies = BodyWriter(name)
         self.prices = prices_in(name)
         self.key_env = name.option("key_env")
         check_variable(self.base_url, self.key_env, self.name)
@@ -304,8 +308,11 @@ class OpenAIRespondent:
         """Whether the server ever answered, in this run or, as the store knows, in an earlier
         one.
         """
-        self._clean = Redaction("")
+        self.clean = Redaction("")
         self._stop = threading.Event()
+        self.batch_api = batch_api
+        self.batch_folder = Path("batches")
+        """Where the records of batches lie; the store's folder, where there is a store."""
 
     @property
     def name(self) -> str:
@@ -333,7 +340,7 @@ class OpenAIRespondent:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The parameters that the server refused in this command, and that are left out."""
-        return self._bodies.left_out
+        return self.bodies.left_out
 
     def finish(self) -> None:
         """Begin no further request; those in flight still come."""
@@ -341,22 +348,38 @@ class OpenAIRespondent:
 
     def _run(self, requests: Sequence[Request], answers: AnswerQueue) -> None:
         try:
-            asyncio.run(self._ask_all(requests, answers))
+            ask = self._ask_in_batches if self.batch_api else self._ask_all
+            asyncio.run(ask(requests, answers))
             answers.put(None)
         except BaseException as error:
             answers.put(error)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no further request is to begin."""
+        return self._stop.is_set()
+
+    async def _ask_in_batches(self, requests: Sequence[Request], answers: AnswerQueue) -> None:
+        from hqm.respondents.batch_api import BatchRun
+
+        self.clean = Redaction(key_for(self.base_url, self.key_env, self.name))
+        state = SharedState(answers, asyncio.get_running_loop())
+        try:
+            await BatchRun(self, state).run(requests)
+        finally:
+            state.pass_on()
 
     async def _ask_all(self, requests: Sequence[Request], answers: AnswerQueue) -> None:
         import openai
 
         key = key_for(self.base_url, self.key_env, self.name)
-        self._clean = Redaction(key)
+        self.clean = Redaction(key)
         try:
             client = Client(
                 self.base_url, key, largest=self.max_reply, connections=self.concurrency.maximum
             )
         except (openai.OpenAIError, ValueError) as error:
-            message = one_line(self._clean(str(error)))
+            message = one_line(self.clean(str(error)))
             raise RespondentError(
                 message, location=self.name, remedy="Correct the address."
             ) from None
@@ -453,7 +476,7 @@ class OpenAIRespondent:
         sent = began
         response = None
         try:
-            content = self._bodies.content(request)
+            content = self.bodies.content(request)
         except OSError as error:
             message = f"the picture {request.image} cannot be read: {error.strerror}"
             return Response("", "error", message), sent
@@ -462,7 +485,7 @@ class OpenAIRespondent:
             hold = None if self._stop.is_set() and attempt else await self._reserve_budget(request)
             if hold is None:
                 return response, sent
-            settings = self._bodies.settings(request)
+            settings = self.bodies.settings(request)
             sent = time.monotonic()
             response = _BROKEN_OFF
             wait = None
@@ -478,11 +501,11 @@ class OpenAIRespondent:
             if (
                 turned_away
                 and is_final
-                and self._bodies.simplify(settings, response.reason, refused)
+                and self.bodies.simplify(settings, response.reason, refused)
             ):
                 continue
-            if self._bodies.left_out and response.state != "error":
-                left_out = list(self._bodies.left_out)
+            if self.bodies.left_out and response.state != "error":
+                left_out = list(self.bodies.left_out)
                 response = response._replace(detail={**response.detail, "left_out": left_out})
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
@@ -521,14 +544,14 @@ class OpenAIRespondent:
 
         wait = wanted_pause({}, attempt, self.backoff)
         sent = time.monotonic()
-        body = self._bodies.body(content, settings, request.seed)
+        body = self.bodies.body(content, settings, request.seed)
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await client.post(body)
             took = time.monotonic() - began
-            processed = self._bodies.processed
+            processed = self.bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
-            response = self._clean.response(read)
+            response = self.clean.response(read)
             if response.reason:  # an answer has none, and a copy is checked as a whole again
                 response = response._replace(reason=one_line(response.reason))
             is_transient = response.state == "error" and "final" not in response.detail
@@ -549,14 +572,14 @@ class OpenAIRespondent:
             description = os.strerror(number).lower() if number > 0 else str(error)
             reason = f"the connection broke off: {description}"
         except json.JSONDecodeError:
-            excerpt = self._clean(reply.decode("utf-8", "replace"))[:80]
+            excerpt = self.clean(reply.decode("utf-8", "replace"))[:80]
             reason = f"the server's reply is no JSON, it begins with {excerpt!r}"
         except ReplyTooLarge as error:
             message = f"ReplyTooLarge: {error}"
-            return Response("", "error", one_line(self._clean(message)), {"final": True}), None
+            return Response("", "error", one_line(self.clean(message)), {"final": True}), None
         except Exception as error:  # whatever a server sends costs one answer and never the run
             reason = f"{type(error).__name__}: {error}"
-        return Response("", "error", one_line(self._clean(reason))), wait
+        return Response("", "error", one_line(self.clean(reason))), wait
 
     def _handle_refusal(
         self, refusal: RefusedRequest, attempt: int, is_general: bool
@@ -566,12 +589,12 @@ class OpenAIRespondent:
         Some refusals end the respondent.
         """
         status = refusal.status
-        message = one_line(self._clean(refusal.message))
+        message = one_line(self.clean(refusal.message))
         if status in _FATAL_STATUSES:
             reason = f"the server {_FATAL_STATUSES[status]} ({message})"
             raise RespondentError(reason, location=self.name, remedy="Correct the name or the key.")
         if 300 <= status < 400 and not self.has_answered:
-            target = one_line(self._clean(refusal.headers.get("location", "another address")))
+            target = one_line(self.clean(refusal.headers.get("location", "another address")))
             reason = f"the server answers {status} and redirects to {target}, which is not followed"
             raise RespondentError(
                 reason, location=self.name, remedy="Name the address that answers."

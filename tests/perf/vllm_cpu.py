@@ -205,7 +205,7 @@ def _record(served: Any, request: Any, options: argparse.Namespace) -> None:
     from hqm.respondents.openai_server import BodyWriter
 
     inner = served._inner
-    writer: BodyWriter = inner._bodies
+    writer: BodyWriter = inner.bodies
     body = writer.body(writer.content(request), writer.settings(request), request.seed)
     reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
     recording = {
