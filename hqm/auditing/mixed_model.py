@@ -146,19 +146,19 @@ def _moments(values: Array, pictures: Numbers, items: Numbers) -> tuple[float, f
     """Return rough components of pictures and items, as shares of the rest, from which the fit
     starts: from the start of statsmodels it often ends at a point that is no maximum.
     """
-    residual, item_means = _within(values, items)
+    residual, item_means = _variance_within(values, items)
     n_items = len(item_means)
     item_pictures = np.empty(n_items, dtype=np.int64)
     item_pictures[np.unique(items, return_inverse=True)[1]] = pictures
     noise = residual * n_items / len(values)
-    item = _within(item_means, item_pictures)[0] - noise
+    item = _variance_within(item_means, item_pictures)[0] - noise
     picture = float(item_means.var()) - noise - item
     if n_items == len(np.unique(pictures)):
         item, picture = picture + item, 0.0
     return max(picture / residual, _MIN_START), max(item / residual, _MIN_START)
 
 
-def _within(values: Array, groups: Numbers) -> tuple[float, Array]:
+def _variance_within(values: Array, groups: Numbers) -> tuple[float, Array]:
     """Return the variance within groups, and the mean of each."""
     index = np.unique(groups, return_inverse=True)[1]
     counts = np.bincount(index)

@@ -66,9 +66,9 @@ def _filled_logs(answering: Sequence[Log], asking: Log) -> list[Log]:
             question = next((questions[name] for name in row.ids if name in questions), None)
             if question is not None:
                 items.add(question.id)
-                both = bool(row.key and question.key)
-                n_keyed += both
-                n_other += both and normalised(row.key) != normalised(question.key)
+                have_keys = bool(row.key and question.key)
+                n_keyed += have_keys
+                n_other += have_keys and normalised(row.key) != normalised(question.key)
                 row = _filled(row, question)
             rows.append(row)
         filled_logs.append(replace(log, rows=tuple(rows)))

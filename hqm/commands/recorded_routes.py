@@ -157,8 +157,8 @@ class Router:
             [n_answers == n_items for n_answers, n_items in counts.values()],
             [count == max_count for count in counts.values()],
         )
-        for is_chosen in rankings:
-            units = {self._group_of(name) for name in compress(counts, is_chosen)}
+        for selectors in rankings:
+            units = {self._group_of(name) for name in compress(counts, selectors)}
             if len(units) == 1:
                 return units
         return {self._group_of(name) for name in counts}

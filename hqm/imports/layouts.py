@@ -34,7 +34,7 @@ _OF_ALL_ROWS = frozenset(
     (*fields.RESPONDENTS, *fields.TASKS, *fields.JUDGES, *fields.RUNS, "form", "split")
 )
 """Fields that a file may say once for all its rows."""
-_KNOWN = frozenset(
+_FIELD_NAMES = frozenset(
     (
         *fields.IDS,
         *fields.ANSWERS,
@@ -178,12 +178,12 @@ def _of_lists(record: Record, location: str) -> Layout | None:
     for name, cells in record.items():
         if isinstance(cells, list) and cells and not isinstance(cells[0], dict):
             lists[_field_name(str(name))] = cells
-    known = {name: cells for name, cells in lists.items() if heading_words(name) in _KNOWN}
-    if not known or len(lists) < 2:
+    columns = {name: cells for name, cells in lists.items() if heading_words(name) in _FIELD_NAMES}
+    if not columns or len(lists) < 2:
         return None
-    n_rows = len(next(iter(known.values())))
-    if any(len(cells) != n_rows for cells in known.values()):
-        _refuse_lengths(known, location)
+    n_rows = len(next(iter(columns.values())))
+    if any(len(cells) != n_rows for cells in columns.values()):
+        _refuse_lengths(columns, location)
     # a list of another length says something of the file, such as the ids of examples
     full = {name: cells for name, cells in lists.items() if len(cells) == n_rows}
     laid = [dict(zip(full, cells, strict=True)) for cells in zip(*full.values(), strict=True)]
@@ -196,10 +196,10 @@ def _of_keyed_columns(record: Record, location: str) -> Layout | None:
     for name, cells in record.items():
         if _is_keyed_column(cells):
             objects[_field_name(str(name))] = cells
-    known = [name for name in objects if heading_words(name) in _KNOWN - _SPLITS]
-    if not known:
+    columns = [name for name in objects if heading_words(name) in _FIELD_NAMES - _SPLITS]
+    if not columns:
         return None
-    first = objects[known[0]]
+    first = objects[columns[0]]
     # columns about the same items; an object of settings has names of its own
     full = {name: cells for name, cells in objects.items() if not first.keys().isdisjoint(cells)}
     if len(full) < 2:
@@ -221,14 +221,14 @@ def _is_keyed_column(value: Any) -> bool:
         return False
     if any(isinstance(cell, dict) for cell in value.values()):
         return False
-    return headings_of(value).isdisjoint(_KNOWN)
+    return headings_of(value).isdisjoint(_FIELD_NAMES)
 
 
 def _field_name(name: str) -> str:
     """A column's name as a row's field has it: `answers` is `answer`."""
     plain = heading_words(name)
     singular = plain.removesuffix("s")
-    return singular if plain not in _KNOWN and singular in _KNOWN else name
+    return singular if plain not in _FIELD_NAMES and singular in _FIELD_NAMES else name
 
 
 def _refuse_lengths(columns: Mapping[str, Sequence[Any]], location: str) -> None:
@@ -297,7 +297,7 @@ def _of_keyed_rows(record: Record, location: str) -> Layout | None:
     rows = list(record.values())
     if not all(isinstance(row, dict) and row for row in rows):
         return None
-    if not headings_of(record).isdisjoint(_KNOWN | _SPLITS):
+    if not headings_of(record).isdisjoint(_FIELD_NAMES | _SPLITS):
         return None
     # scores alone may be those of an item or of a model
     if any(headings_of(row).isdisjoint(_SAYING) for row in rows):
@@ -331,7 +331,7 @@ def _of_texts(record: Record, location: str) -> Layout | None:
     texts = [value for value in record.values() if value is not None]
     if len(record) <= MIN_ITEMS or not all(isinstance(text, (str, int, float)) for text in texts):
         return None
-    if not headings_of(record).isdisjoint(_KNOWN) or all(map(_is_result, texts)):
+    if not headings_of(record).isdisjoint(_FIELD_NAMES) or all(map(_is_result, texts)):
         return None
     laid = [{"item": str(name), "answer": value} for name, value in record.items()]
     return Layout(laid, "an object from item to answer")
@@ -473,7 +473,7 @@ def _by_model(
 def _model_of(column: str) -> tuple[str, str]:
     """What a column is of a model, and the model's name as written; empty where it is none."""
     plain = heading_words(column)
-    if plain in _KNOWN:
+    if plain in _FIELD_NAMES:
         return ("score", "") if plain in fields.SCORES else ("", "")
     for role, pattern in _ROLES.items():
         match = pattern.match(plain)

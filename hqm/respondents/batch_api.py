@@ -17,20 +17,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request
-from hqm.respondents.server_client import SharedState, key_for, one_line
-from hqm.respondents.server_limits import Hold
+from hqm.respondents.server_client import Redaction, SharedState, key_for, one_line
+from hqm.respondents.server_limits import Budget, Hold
 from hqm.respondents.server_parameters import refused_parameter
 from hqm.respondents.server_replies import read_reply
 from hqm.types import Response
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-    from hqm.respondents.openai_server import OpenAIRespondent
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000
@@ -39,6 +37,54 @@ ENDPOINT = "/v1/chat/completions"
 FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
 """Seconds between two looks at a batch, at first and at most."""
 _FINISHED = frozenset({"completed", "failed", "expired", "cancelled"})
+
+
+class RequestBodies(Protocol):
+    """What writes the body of a request."""
+
+    processed: bool
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The parameters that the server refused."""
+
+    def simplify(self, settings: Any, message: str, refused: str = "") -> bool:
+        """Leave out what a refusal is about; False where there is nothing to leave out."""
+
+    def settings(self, request: Request) -> Any:
+        """Return the settings that the requests of a body share."""
+
+    def content(self, request: Request) -> list[bytes]:
+        """Return the parts of the message: the question and its pictures."""
+
+    def body(self, content: Sequence[bytes], settings: Any, seed: int) -> bytes:
+        """Return the body."""
+
+
+class BatchServer(Protocol):
+    """What is asked of the respondent whose server takes batches."""
+
+    base_url: str | None
+    key_env: str
+    timeout: float
+    retries: int
+    model: str
+    prices: tuple[float, float] | None
+    clean: Redaction
+    budget: Budget
+    batch_folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the respondent."""
+
+    @property
+    def bodies(self) -> RequestBodies:
+        """The writer of bodies."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no further request is to begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +122,7 @@ class BatchRun:
         Takes the answers.
     """
 
-    respondent: OpenAIRespondent
+    respondent: BatchServer
     state: SharedState
     first_pause: float = FIRST_PAUSE
     _holds: dict[str, Hold] = field(default_factory=dict)
