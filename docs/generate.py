@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -203,7 +204,13 @@ def stub() -> str:
         needed = [name for name in members if re.search(rf"(?<![.\w]){name}\b", body)]
         lines += [""] if module in ("pandas", "hqm.auditing.audit") else []
         lines += [f"from {module} import {', '.join(needed)}"] if needed else []
-    return "\n".join([*lines, "", body])
+    text = "\n".join([*lines, "", body])
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "python_api.pyi", "-"]
+    root = Path(__file__).parent.parent
+    formatted = subprocess.run(
+        command, input=text, cwd=root, capture_output=True, encoding="utf-8", check=True
+    )
+    return formatted.stdout
 
 
 def _signature(function: Any) -> str:

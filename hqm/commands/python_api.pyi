@@ -17,7 +17,10 @@ from hqm.types import BatchSize, FileRole
 
 def audit(
     benchmark: Evidence | Benchmark | str | Path | DataFrame,
-    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
+    recorded: str
+    | Path
+    | Sequence[str | Path]
+    | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     *,
     store: Store | str | Path | None = ...,
     columns: Mapping[str, str] | None = ...,
@@ -79,7 +82,10 @@ def audit(
 ) -> BenchmarkAudit: ...
 def evidence_of(
     benchmark: Benchmark | str | Path | DataFrame,
-    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
+    recorded: str
+    | Path
+    | Sequence[str | Path]
+    | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     *,
     store: Store | str | Path | None = ...,
     part: str | None = ...,
@@ -150,7 +156,10 @@ def run(
     data: str | Path | None = ...,
     images: str | None = ...,
     allow_private_images: bool = ...,
-    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
+    recorded: str
+    | Path
+    | Sequence[str | Path]
+    | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     partial: bool = ...,
     files: FileRole = ...,
     families: str | Path | None = ...,
@@ -204,7 +213,10 @@ def plan(
     data: str | Path | None = ...,
     images: str | None = ...,
     allow_private_images: bool = ...,
-    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
+    recorded: str
+    | Path
+    | Sequence[str | Path]
+    | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     partial: bool = ...,
     files: FileRole = ...,
     families: str | Path | None = ...,
@@ -257,7 +269,10 @@ def compare(
     part: str | None = ...,
     data: str | Path | None = ...,
     respondents: str | Sequence[str] = ...,
-    recorded: str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]] = ...,
+    recorded: str
+    | Path
+    | Sequence[str | Path]
+    | Mapping[str, str | Path | Sequence[str | Path]] = ...,
     families: str | Path | None = ...,
     metrics: str | Sequence[str] = ...,
     words: str | None = ...,
