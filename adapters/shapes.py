@@ -29,8 +29,11 @@ class Shapes(Benchmark):
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
         # the pictures are drawn into the user's cache unless another folder is named; other scenes
         # have other pictures
-        scenes_digest = digest_file(data.parent / "shapes" / "scenes.jsonl").removeprefix(TAG)[:8]
-        folder = settings.pop("images", None) or _cache() / f"{card.name}-{scenes_digest}"
+        scenes = data.parent / "shapes" / "scenes.jsonl"
+        edition = card.version
+        if scenes.is_file():
+            edition = digest_file(scenes).removeprefix(TAG)[:8]
+        folder = settings.pop("images", None) or _cache() / f"{card.name}-{edition}"
         super().__init__(card, data, images=folder, **settings)
         scenes = data.parent / "shapes"
         self.scoring_files = tuple(
