@@ -27,15 +27,10 @@ class Shapes(Benchmark):
     """One of the four tasks about drawn scenes."""
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        # the pictures are drawn into the user's cache unless another folder is named; other scenes
-        # have other pictures
-        scenes = data.parent / "shapes" / "scenes.jsonl"
-        edition = card.version
-        if scenes.is_file():
-            edition = digest_file(scenes).removeprefix(TAG)[:8]
-        folder = settings.pop("images", None) or _cache() / f"{card.name}-{edition}"
-        super().__init__(card, data, images=folder, **settings)
         scenes = data.parent / "shapes"
+        # the pictures are drawn into the user's cache unless another folder is named
+        folder = settings.pop("images", None) or _drawn_folder(card, scenes / "scenes.jsonl")
+        super().__init__(card, data, images=folder, **settings)
         self.scoring_files = tuple(
             scenes / name for name in ("scenes.jsonl", "oracle.py", "scene.py")
         )
@@ -105,6 +100,12 @@ class Shapes(Benchmark):
         wrong = [words for words, holds in made_claims if not holds(self.scenes[item.image or ""])]
         faithful = float(not wrong and right_by_rule)
         return Verdict(faithful, {"faithful": faithful, "n": 1.0}, "ok", "; ".join(wrong))
+
+
+def _drawn_folder(card: Card, scenes: Path) -> Path:
+    """The folder of a benchmark's drawn pictures; other scenes have other pictures."""
+    edition = digest_file(scenes).removeprefix(TAG)[:8] if scenes.is_file() else card.version
+    return _cache() / f"{card.name}-{edition}"
 
 
 def _cache() -> Path:

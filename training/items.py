@@ -148,7 +148,7 @@ def _balance_polar_counts(rows: dict[str, list[dict[str, Any]]]) -> None:
                 suitable = [i for i in spare_images if _shapes_asked(scenes[i], number, answer)]
                 if not suitable:
                     suitable = [_add_scene(rows["scenes"], NUMBERS[number], rng)]
-                    scenes = _scenes_by_image(rows["scenes"])
+                    scenes |= _scenes_by_image(rows["scenes"][-1:])
                     spare_images += suitable
                 row["image"] = suitable[0]
                 spare_images.remove(suitable[0])

@@ -265,14 +265,7 @@ def from_audit(
 ) -> Shortened:
     """Choose the items of a short form from an audit's answers, and write it to a folder."""
     full_audit = Audit.load(file)
-    path = options.output.store or file.parent / "store.sqlite"
-    if not path.is_file():
-        raise DataError(
-            "the audit's store is not there, and audit.json has no single answers",
-            location=str(path),
-            remedy="Name the file of stored answers with --store.",
-        )
-    with readable(path) as opened:
+    with readable(_store_of(file, options)) as opened:
         session = Session([name], opened, _audited_options(options, full_audit), offline=True)
         (benchmark,) = session.benchmarks
         audited = _find_audit_of(full_audit, benchmark, file)
@@ -333,14 +326,7 @@ def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) ->
         The store is not there, or the audit is of other items.
     """
     full_audit = Audit.load(file)
-    path = options.output.store or file.parent / "store.sqlite"
-    if not path.is_file():
-        raise DataError(
-            "the audit's store is not there, and audit.json has no single answers",
-            location=str(path),
-            remedy="Name the file of stored answers with --store.",
-        )
-    with readable(path) as opened:
+    with readable(_store_of(file, options)) as opened:
         name = _audited_name(full_audit, audited)
         session = Session([name], opened, _audited_options(options, full_audit), offline=True)
         (benchmark,) = session.benchmarks
@@ -349,6 +335,18 @@ def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) ->
         evidence = session.evidence(benchmark, respondents, pictures=False)
         metrics = tuple(benchmark.metric(metric) for metric in audited.metrics)
         return audit(replace(evidence, metrics=metrics))
+
+
+def _store_of(file: Path, options: groups.RunOptions) -> Path:
+    """The store of an audit's answers: the one that is named, else `store.sqlite` beside it."""
+    path = options.output.store or file.parent / "store.sqlite"
+    if not path.is_file():
+        raise DataError(
+            "the audit's store is not there, and audit.json has no single answers",
+            location=str(path),
+            remedy="Name the file of stored answers with --store.",
+        )
+    return path
 
 
 def _audited_name(full_audit: Audit, audited: BenchmarkAudit) -> str:

@@ -316,13 +316,22 @@ def _cue_findings(leaks: Leaks, task: str) -> Iterable[Finding]:
         return
     first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
     subject = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
-    yield Finding(
+    yield _cue_finding(
         "leakage-cue",
+        cues,
         sentence=(
             f"{subject} the right answers of unseen items in {_stratum_names(cues)}; the"
             f" strongest, {first.cue} in {first.name}, gets {first.accuracy:.3f} right where"
             f" {_baseline(first, task)}"
         ),
+    )
+
+
+def _cue_finding(name: str, cues: Sequence[Stratum], *, sentence: str) -> Finding:
+    """A finding on cues, the clearest first, with the items that they concern."""
+    return Finding(
+        name,
+        sentence=sentence,
         count=sum(s.items for s in _disjoint_strata(cues)),
         examples=tuple(
             f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
@@ -339,19 +348,14 @@ def _order_findings(leaks: Leaks) -> Iterable[Finding]:
     cues = leaking_strata(leaks.order.strata)
     if cues:
         first = cues[0]
-        yield Finding(
+        yield _cue_finding(
             "order-cue",
+            cues,
             sentence=(
                 f"{first.cue} predicts the right answers in {first.name} ({first.accuracy:.3f}"
                 " right), which no respondent sees that is asked item by item; the first items of"
                 " the file (--limit) are no fair sample"
             ),
-            count=sum(s.items for s in _disjoint_strata(cues)),
-            examples=tuple(
-                f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
-                for s in cues[:_MAX_EXAMPLES]
-            ),
-            rows=tuple(_leak_row(s) for s in cues),
         )
 
 
