@@ -167,6 +167,21 @@ def labelled(kind: str, name: str) -> str:
     return name if procedure is None else f"{name}:{procedure.version}"
 
 
+def scoring_label(scoring: str, benchmark: str) -> str:
+    """A scoring of a benchmark with the version of all that its adapter does: how a file is read,
+    what a reply of a judge says, which words are objects, and the arithmetic of every metric.
+
+    Benchmarks without an adapter of ours share one version, that of `scoring.plain`.
+
+    >>> scoring_label("official", "pope").startswith("official:")
+    True
+    """
+    procedures = load_procedures()
+    name = f"scoring.{benchmark}"
+    procedure = procedures.get(name) or procedures.get("scoring.plain")
+    return scoring if procedure is None else f"{scoring}:{procedure.version}"
+
+
 def parse_signature(signature: str) -> dict[str, str]:
     """The parts of a signature; `sign` writes them back equal.
 
@@ -184,17 +199,22 @@ def changed_procedures(signature: str) -> list[tuple[str, str, str]]:
     A label without a version is one of 0.1.0 or 0.2.0, where the same label stood for several
     behaviours.
 
-    >>> changed_procedures("scorer:official(pope)|statistic:somebody's.own")[0][:2]
+    >>> changed_procedures("scorer:official(pope)|statistic:somebody's.own")[1][:2]
     ('reader', 'pope')
     """
     parts = parse_signature(signature)
-    readers = re.findall(r"[\w.]+(?::\d+)?(?![\w=:])", parts.get("scorer", "").partition("(")[2])
+    scoring, _, qualifiers = parts.get("scorer", "").partition("(")
+    readers = re.findall(r"[\w.]+(?::\d+)?(?![\w=:])", qualifiers)
+    benchmark = parts.get("benchmark", "").partition("@")[0]
     labels = [
         *(("reader", label) for label in readers),
         *(("form", label) for label in parts.get("rules", "").split("+")),
         ("statistic", parts.get("statistic", "")),
     ]
     changed = []
+    scoring_now = scoring_label(scoring.partition(":")[0], benchmark)
+    if scoring and scoring_now != scoring:
+        changed.append(("scoring", scoring, scoring_now))
     for kind, label in labels:
         label_now = labelled(kind, label.partition(":")[0])
         if ":" in label_now and label_now != label:

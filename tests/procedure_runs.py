@@ -25,6 +25,7 @@ from hqm.forms.wording import rephrase, shuffle_item
 from hqm.scoring.parsers import PARSERS, STRICT, Parser
 from hqm.scoring.rules import no_answer, score_choice, score_short, score_yes_no, settle
 from hqm.types import LETTERS, Form, Item, Response, Verdict
+from tests.procedure_scorings import score_release
 from tests.procedure_studies import estimate_study
 
 
@@ -137,5 +138,6 @@ CORPORA = (
     ("answers", read_answer, _READERS),
     ("words", read_word, _READERS),
     ("questions", make_forms, ("hqm/forms/*.py",)),
+    ("scorings", score_release, ("adapters/*.py", "hqm/scoring/metrics.py")),
     ("studies", estimate_study, ("hqm/indicators/*.py", "hqm/psychometrics/*/*.py")),
 )

@@ -102,6 +102,7 @@ class _Frozen:
             {"y": "yes", "n": "no"}[study["targets"][index]],
             f"{index // study['items_per_picture']}.png",
             KINDS.get(study["types"][index]),
+            part=study["parts"][index] if "parts" in study else "",
             cluster=f"{index // study['items_per_picture']}",
             meta={"added": 2023 + index % 2},
         )

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
+from hqm.benchmark import registry
 from hqm.forms.make_forms import REWRITERS
 from hqm.indicators import all_indicators
 from hqm.scoring.parsers import PARSERS
-from hqm.signature import labelled, load_procedures
+from hqm.signature import labelled, load_procedures, scoring_label
 from tests.procedures import CORPORA, Corpus, advice, agrees, failures
+
+MIN_CASES = {"statistic": 8, "scoring": 50}
 
 
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
@@ -27,7 +30,16 @@ def test_every_version_stands_for_outcomes() -> None:
     assert held == set(load_procedures())
     for procedure in load_procedures().values():
         assert procedure.version >= 1
-        assert procedure.cases >= (8 if procedure.name.startswith("statistic.") else 100), procedure
+        kind = procedure.name.partition(".")[0]
+        assert procedure.cases >= MIN_CASES.get(kind, 100), procedure
+
+
+def test_every_benchmark_has_a_version_of_its_scoring() -> None:
+    versions = load_procedures()
+    for card in registry.cards(registry.names()):
+        # the embedded ones have the verdicts and metrics of any benchmark without an adapter
+        assert f"scoring.{card.name}" in versions or card.group == "shapes", card.name
+    assert scoring_label("official", "somebody's own") == scoring_label("official", "shapes_vqa")
 
 
 def test_every_statistic_of_an_audit_has_a_version() -> None:

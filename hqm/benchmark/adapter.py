@@ -44,6 +44,7 @@ from hqm.scoring.rules import (
 from hqm.scoring.score_cache import ScoringKey
 from hqm.scoring.words.interfaces import Recipe, Words
 from hqm.scoring.words.parts import compose, find_words
+from hqm.signature import scoring_label
 from hqm.types import Form, Item, Judgement, Response, Verdict
 
 # --- what a short form says of the full benchmark ---
@@ -626,9 +627,8 @@ class Benchmark(Adapter):
             qualifiers.append(self.words.label)
         if self.withheld == "official":
             qualifiers.append("withheld=official")
-        if not any(qualifiers):
-            return self.scoring
-        return f"{self.scoring}({','.join(filter(None, qualifiers))})"
+        named = ",".join(filter(None, qualifiers))
+        return scoring_label(self.scoring, self.name) + (f"({named})" if named else "")
 
     # --- forms and what is asked ---
 

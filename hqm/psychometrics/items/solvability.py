@@ -21,9 +21,10 @@ from hqm.psychometrics.inference.cross_validation import (
     split_folds,
 )
 from hqm.psychometrics.inference.significance import benjamini_hochberg
-from hqm.psychometrics.items.guessing import Candidates, label_candidates, make_guesser
+from hqm.psychometrics.items.guessing import Candidates, Guesser, label_candidates, make_guesser
 from hqm.psychometrics.items.leaks import (
     ALPHA,
+    Predict,
     Stratum,
     View,
     count_tests,
@@ -128,7 +129,8 @@ def blind_solvability(
         Pictures. Questions of one picture, or of one pair, stay in one fold, else a question's twin
         with the opposite label would be learnt. By default every item stands alone.
     types, parts : sequence of str, shape (items,), optional
-        The strata; a model is learnt for each type, and for each type of each part.
+        The strata. A model is learnt from the words and the type; where a part is judged by itself,
+        also from the part, which is no cue for the whole: nobody who answers sees it.
     folds : int, default 10
         Number of folds of the cross-validation.
     level : float, default 0.95
@@ -161,8 +163,8 @@ def blind_solvability(
 
     x: how often an answer, or its place, is right; words, pairs of words and surface of the question
     with each answer or place; text, rank of length, place, size as a number, punctuation and words
-    shared with question and other options of each option. A feature stands once for all items, and
-    once for each type and part.
+    shared with question and other options of each option. A feature stands once for all items, once
+    for each type and, for the strata within parts, once for each part.
 
     The baseline of items with labels of their own (options, open answers) is chance. That of items
     which share their labels, as yes and no, is the commonest label of the type; it is not
@@ -208,9 +210,8 @@ def blind_solvability(
             "not_informative", "every type has one label only: the type alone gives it", 1.0
         )
     groupings = [items.kind] if len(items.kinds) > 1 else []
-    if parts is not None and len(set(parts)) > 1:
-        groupings.append(factorize(parts)[0])
-    guesser = make_guesser(candidates, Questions.parse(questions), groupings)
+    asked = Questions.parse(questions)
+    guesser = make_guesser(candidates, asked, groupings)
     hits = guesser.predict(items.fold, forward=False)
     rows = []
     for k, name in enumerate(items.kinds):
@@ -242,19 +243,15 @@ def blind_solvability(
         tests += count_tests([view], reference)
     is_large = len(candidates.item) > MAX_ROWS
     seed = int(rng.integers(2**32))
-    known: dict[bytes, Array] = {}
-
-    def predict(block: IntArray) -> Array:
-        key = block.tobytes()
-        if key not in known:
-            known[key] = guesser.predict(block, forward=True)
-        return known[key]
-
+    guessers = [guesser]
+    if len(all_views) > 1 and parts is not None:
+        # no model sees the part: it is learnt from only where parts are judged one by one
+        guessers.append(make_guesser(candidates, asked, [*groupings, factorize(parts)[0]]))
     strata: list[Stratum] = []
-    for view, reference in zip(all_views, references, strict=True):
+    for view, reference, learner in zip(all_views, references, guessers, strict=True):
         strata += evaluate_strata(
             view,
-            predict,
+            _remember_blocks(learner),
             # the same orders in each view: every one is learnt once
             np.random.default_rng(seed),
             cue="words",
@@ -273,6 +270,19 @@ def blind_solvability(
         guesser.n_features,
         tuple(strata),
     )
+
+
+def _remember_blocks(guesser: Guesser) -> Predict:
+    """Return a forward prediction of blocks in which every order of blocks is learnt once."""
+    hits_of_order: dict[bytes, Array] = {}
+
+    def predict(block: IntArray) -> Array:
+        key = block.tobytes()
+        if key not in hits_of_order:
+            hits_of_order[key] = guesser.predict(block, forward=True)
+        return hits_of_order[key]
+
+    return predict
 
 
 def _reference(items: LabelledItems, candidates: Candidates) -> Array:
