@@ -237,7 +237,8 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
     if letters:
         task = "choice"
     is_scored = all(row.scores for log in logs for row in log.rows)
-    notes = _check_one_key(other_keys, task, letters, is_scored=is_scored)
+    n_questions = len({row.id for row in all_rows})
+    notes = _check_one_key(other_keys, task, letters, n_questions=n_questions, is_scored=is_scored)
     types = {",".join(row.parts) for row in all_rows}
     # one label for all is no type, and very many are rather names of items
     labelled = 1 < len(types - {""}) <= _MOST_TYPES
@@ -254,6 +255,8 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
 
 _LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")
 _MIN_LETTERS = 4
+_MIN_OTHER_KEYS = 5
+"""How many short answers worded otherwise are no chance."""
 
 
 def _letters_of(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -274,27 +277,42 @@ def _letters_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _check_one_key(
-    pairs: Sequence[tuple[Row, Row]], task: Task, letters: tuple[str, ...], *, is_scored: bool
+    pairs: Sequence[tuple[Row, Row]],
+    task: Task,
+    letters: tuple[str, ...],
+    *,
+    n_questions: int,
+    is_scored: bool,
 ) -> list[str]:
-    """Refuse rows that name different right answers of one question; short answers may be worded
-    in several ways, and where the tool scored all answers it is a note.
+    """Refuse rows that name different right answers of one question; where the tool scored all
+    answers it is a note. Short answers may be worded in several ways: it takes half of the
+    questions, whose names then stand for other questions in other rows.
     """
-    n_items = 0
+    strict: list[tuple[Row, Row]] = []
+    worded: dict[str, tuple[Row, Row]] = {}
+    n_rows = 0
     for first, second in pairs:
         item = _item(first, task, False, (), letters)
-        if item.task not in ("yes_no", "choice") or not has_other_key(second, item):
+        if not has_other_key(second, item):
             continue
-        n_items += 1
-        if not is_scored:
-            raise AnswerError(
-                f"{first.id} has two right answers: {first.key!r:.80} in {first.record}, and"
-                f" {second.key!r:.80}",
-                location=second.place,
-                remedy="Write the same right answer in all rows of a question.",
-            )
-    if not n_items:
+        n_rows += 1
+        if item.task == "vqa":
+            worded.setdefault(first.id, (first, second))
+        else:
+            strict.append((first, second))
+    if len(worded) >= _MIN_OTHER_KEYS and 2 * len(worded) > n_questions:
+        strict += worded.values()
+    if strict and not is_scored:
+        first, second = strict[0]
+        raise AnswerError(
+            f"{first.id} has two right answers: {first.key!r:.80} in {first.record}, and"
+            f" {second.key!r:.80}",
+            location=second.place,
+            remedy="Write the same right answer in all rows of a question.",
+        )
+    if not n_rows:
         return []
-    return [f"{n_items} rows name another right answer than an earlier row of their question"]
+    return [f"{n_rows} rows name another right answer than an earlier row of their question"]
 
 
 def _filled(first: Row, second: Row) -> Row:

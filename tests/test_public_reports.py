@@ -1,0 +1,284 @@
+"""Faults that people reported of harnesses, readers, agreement packages, servers and benchmark
+releases, each rebuilt small; `tests/public_reports.md` lists them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hqm
+from hqm import Request, Sampling
+from hqm.benchmark.findings import check_form
+from hqm.psychometrics import icc, krippendorff_alpha
+from hqm.respondents.base import RespondentName
+from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.scoring.parsers import parser
+from hqm.scoring.rules import score_choice, score_short, score_yes_no
+from hqm.types import LETTERS, Item, Response, Verdict
+from tests.conftest import write_benchmark
+from tests.servers import PlannedServer, completion
+
+STRICT = parser("strict")
+LIST = Path(__file__).with_name("public_reports.md")
+
+
+def read_choice(text: str, *options: str) -> Verdict:
+    options = options or ("red", "blue", "green", "grey")
+    item = Item("1", "Which is it?", "choice", "A", options=options)
+    return score_choice(item, Response(text), STRICT)
+
+
+@pytest.mark.parametrize(
+    ("report", "text", "options", "letter"),
+    [
+        ("Future-House/paper-qa#709", "the answer is 94106 or 94107", ("94107", "94106", "-8"), ""),
+        ("Future-House/paper-qa#693", "the answer is 14004", ("94107", "-8", "94106"), ""),
+        (
+            "Future-House/paper-qa#693",
+            "Single Letter Answer:\nThe single letter is E",
+            "ABCDE",
+            "E",
+        ),
+        ("jundot/omlx#3668", "The answer is B. Note that A is a common distractor.", (), "B"),
+        ("jundot/omlx#3668", "ANSWER IS D. A is incorrect.", (), "D"),
+        ("jundot/omlx#3668", "The answer is C because I computed the integral.", LETTERS[:10], "C"),
+        ("aniri15/OPD-V#2", "Answer: **D**", (), "D"),
+        ("aniri15/OPD-V#2", "I considered (A), but it is incorrect. Final answer: D.", (), "D"),
+        ("aniri15/OPD-V#2", "The correct answer is d.", (), "D"),
+        (
+            "NVIDIA-NeMo/Skills#1526",
+            "The gap is small, so \\boxed{\\langle H\\rangle \\ll \\Delta E}.\n\n**Answer: D**",
+            LETTERS[:5],
+            "D",
+        ),
+        (
+            "open-compass/VLMEvalKit#1552",
+            "The correct answer is B. Here's why: A has a lid, and option B is open at the top.",
+            (),
+            "B",
+        ),
+        (
+            "IBM/AssetOpsBench#477",
+            "The temperature and the vibration both point to wear of the bearing.\n\nC",
+            (),
+            "C",
+        ),
+        (
+            "UKGovernmentBEIS/inspect_ai#721",
+            "Let's see. A) is too long, B) fits, C) and D) do not.\n\nANSWER: B",
+            (),
+            "B",
+        ),
+    ],
+)
+def test_a_choice_is_the_one_that_was_made(
+    report: str, text: str, options: tuple[str, ...], letter: str
+) -> None:
+    verdict = read_choice(text, *options)
+    assert (verdict.read if verdict.scored else "") == letter, report
+
+
+@pytest.mark.parametrize(
+    ("report", "text", "read"),
+    [
+        (
+            "open-compass/VLMEvalKit#73",
+            "Yes, this is a photo of a churchyard. It shows a stone with a death notice.",
+            "yes",
+        ),
+        ("AoiDragon/POPE#19", "Maybe.", ""),
+        ("AoiDragon/POPE#19", "I am not sure whether there is one.", ""),
+        (
+            "EvolvingLMMs-Lab/lmms-eval#356",
+            "No, there is no snowboard in the picture. It shows a man with skis, and behind him"
+            " are trees, a lift and two people who wait. The sky is blue and the snow is fresh.",
+            "no",
+        ),
+        ("kuan2jiu99/audio-hallucination#1", "The picture does not contain a dog.", "no"),
+        ("CRIPAC-DIG/LogicCheckGPT#1", "Yes, there is a dog next to the bench.", "yes"),
+    ],
+)
+def test_yes_and_no_are_words_not_letters(report: str, text: str, read: str) -> None:
+    item = Item("1", "Is there a dog in the picture?", "yes_no", "yes")
+    verdict = score_yes_no(item, Response(text), STRICT, False)
+    assert (verdict.read if verdict.scored else "") == read, report
+
+
+@pytest.mark.parametrize(
+    ("report", "text", "target", "value"),
+    [
+        ("stanford-crfm/helm#4337", "The answer is 72, in total, so she earns that much.", "72", 1),
+        ("stanford-crfm/helm#4317", "The meeting is at 7:30.", "30", None),
+        ("jundot/omlx#3484", "The total is 72 clips, altogether.", "72", 1),
+        ("EleutherAI/lm-evaluation-harness#3254", "It costs $29.00.", "29", 1),
+        (
+            "EleutherAI/lm-evaluation-harness#3210",
+            "Factoring gives $y=\\frac{2}{(x+3)(x-2)}$, so there are $\\boxed{2}$ asymptotes.",
+            "2",
+            1,
+        ),
+        ("EleutherAI/lm-evaluation-harness#1204", "So he runs 9*60=540 meters\n#### 540", "540", 1),
+        ("EleutherAI/lm-evaluation-harness#1303", "The Spice Girls", "Spice Girls", 1),
+        ("EleutherAI/lm-evaluation-harness#1303", "Atlanta", "tlanta", 0),
+        ("google-deepmind/proeval#19", "The temperature fell to -3.", "-3", 1),
+        ("google-deepmind/proeval#19", "The temperature rose to 3.", "-3", 0),
+        ("open-compass/VLMEvalKit#638", "So \\boxed{12}. Again: the area is \\boxed{12}.", "12", 1),
+    ],
+)
+def test_a_short_answer_is_its_value(
+    report: str, text: str, target: str, value: int | None
+) -> None:
+    item = Item("1", "What is it?", "vqa", target)
+    assert score_short(item, Response(text), STRICT).value == value, report
+
+
+nan = math.nan
+
+
+def test_one_disagreement_of_raters_is_no_agreement_beyond_chance() -> None:
+    """pln-fing-udelar/fast-krippendorff#11, o-P-o/disagree#7: Krippendorff confirmed zero."""
+    labels = [
+        [3, 3, 3, 3, 3],
+        [3, 3, 3, 3, 3],
+        [3, 3, nan, nan, 3],
+        [3, 3, 3, 3, 1],
+        [3, nan, 3, 3, 3],
+    ]
+    assert krippendorff_alpha(np.array(labels, dtype=float)).value == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("report", "labels"),
+    [
+        ("grrrr/krippendorff-alpha#1", [[1, 1, 1], [1, 1, 1], [1, 1, 1]]),
+        ("dkpro/dkpro-statistics#35", [[2, 2, 2, 2], [2, 2, 2, 2]]),
+        ("pln-fing-udelar/fast-krippendorff#26", [[1, 0, 1, 1]]),
+        ("pln-fing-udelar/fast-krippendorff#9", [[0, 1, 0, 0], [nan, nan, nan, 0]]),
+    ],
+)
+def test_an_alpha_that_is_not_defined_says_why(report: str, labels: list[list[float]]) -> None:
+    result = krippendorff_alpha(np.array(labels, dtype=float))
+    assert result.status != "ok", report
+    assert result.reason
+    assert math.isnan(result.value)
+
+
+def test_agreement_sees_a_shift_and_consistency_does_not() -> None:
+    """raphaelvallat/pingouin#228 and #485: which of the ICC removes mean differences."""
+    rng = np.random.default_rng(0)
+    ability = rng.normal(size=(30, 1))
+    scores = ability + 0.2 * rng.normal(size=(30, 3))
+    shifted = scores + np.array([0.0, 2.0, -1.0])
+    plain, moved = icc(scores), icc(shifted)
+    assert moved.c1.value == pytest.approx(plain.c1.value)
+    assert moved.a1.value < plain.a1.value - 0.2
+
+
+def table(rows: Iterator[tuple[Any, ...]], *columns: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns)
+
+
+def answers_of(models: int, items: int) -> Iterator[tuple[Any, ...]]:
+    rng = np.random.default_rng(4)
+    for model in range(models):
+        for item in range(items):
+            yield f"m{model}", f"q{item}", int(rng.random() < 0.3 * model)
+
+
+def test_no_right_answer_is_not_known_without_error() -> None:
+    """EleutherAI/lm-evaluation-harness#4070: 0 of 25 had the standard error 0.0."""
+    scores = hqm.audit(table(answers_of(3, 25), "model", "item", "score")).scores
+    worst = scores.iloc[0]
+    assert worst.score == 0
+    assert worst.high == pytest.approx(1 - 0.025 ** (1 / 25), abs=0.02)
+
+
+def test_an_answer_that_is_repeated_is_no_further_question() -> None:
+    """UKGovernmentBEIS/inspect_ai#1113, EvolvingLMMs-Lab/lmms-eval#989: epochs and the questions
+    about one picture are clusters.
+    """
+    once = table(answers_of(3, 60), "model", "item", "score")
+    copies = [once.assign(item=once.item + f" {k}", image=once.item) for k in range(4)]
+    widths = [
+        hqm.audit(frame).scores.eval("high - low").to_numpy() for frame in (once, pd.concat(copies))
+    ]
+    assert (widths[1] > 0.95 * widths[0]).all()
+
+
+def test_two_keys_of_one_question_are_refused() -> None:
+    """MMMU-Benchmark/MMMU#11: the key of the code was another than that of the data."""
+    rows = [
+        (model, f"q{i}", "AB"[i % 2], "AB"[(i + (model == "b")) % 2])
+        for model in "ab"
+        for i in range(20)
+    ]
+    with pytest.raises(hqm.AnswerError, match="two right answers"):
+        hqm.audit(table(iter(rows), "model", "item", "prediction", "gold"))
+
+
+def test_one_id_with_two_answers_is_refused() -> None:
+    """vl-rewardbench/VL_RewardBench#7: an id stood for two different pairs of answers."""
+    frame = table(answers_of(3, 20), "model", "item", "score")
+    with pytest.raises(hqm.AnswerError, match="answered twice"):
+        hqm.audit(pd.concat([frame, frame.iloc[[5]].assign(score=1)]))
+
+
+def test_one_question_asked_twice_is_found(tmp_path: Path) -> None:
+    """FuxiaoLiu/MMC#19: the released benchmark had questions twice."""
+    items = [
+        {
+            "id": f"q{i}",
+            "prompt": f"Is line {i % 9} longer?",
+            "target": "yes",
+            "image": f"{i % 9}.png",
+        }
+        for i in range(10)
+    ]
+    folder = write_benchmark(tmp_path / "mine", items)
+    found = [finding.name for finding in check_form(hqm.load(folder).original)]
+    assert "duplicate-question" in found
+
+
+@pytest.mark.parametrize(
+    ("report", "message", "reason", "state"),
+    [
+        (
+            "vllm-project/vllm#52640",
+            {"content": None, "reasoning": "I count the gulls: one, two,"},
+            "length",
+            "truncated",
+        ),
+        ("vllm-project/vllm#41902", {"content": None, "reasoning": None}, "stop", "error"),
+        (
+            "lmstudio-ai/lmstudio-bug-tracker#1602",
+            {"content": "", "reasoning_content": "Yes, there is one."},
+            "stop",
+            "error",
+        ),
+    ],
+)
+def test_reasoning_is_no_answer(
+    report: str, message: dict[str, Any], reason: str, state: str
+) -> None:
+    reply = completion("", message={"role": "assistant", **message}, finish_reason=reason)
+    with PlannedServer(lambda *_: reply) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        batches = list(respondent.answer([Request("Is there one?", None, Sampling(0, 1, 9), 1)]))
+    (response,) = (response for batch in batches for _, response in batch)
+    assert (response.state, response.text) == (state, ""), report
+    assert response.reason
+
+
+def test_every_report_is_listed() -> None:
+    listed = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", LIST.read_text(encoding="utf-8")))
+    tried = set(re.findall(r"[\w.-]+/[\w.-]+#\d+", Path(__file__).read_text(encoding="utf-8")))
+    assert tried <= listed
+    assert len(listed) >= 30
