@@ -123,7 +123,7 @@ class Item:
             check_length(text, f"text of the item {self.id!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The item as JSON data, without its empty fields."""
+        """Return the item as JSON data, without its empty fields."""
         data: dict[str, Any] = {}
         for name in _field_names(self):
             value = getattr(self, name)
@@ -186,7 +186,17 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Form:
-    """One wording of all items; the forms of a benchmark share item ids."""
+    """One wording of all items; the forms of a benchmark share item ids.
+
+    Parameters
+    ----------
+    name
+        `original`, `parallel`, `parallel2` ... or a name of the benchmark's own.
+    items
+        In the order in which they are asked.
+    left_out
+        Items that could not be worded otherwise, with the reason.
+    """
 
     name: str
     items: tuple[Item, ...]
@@ -202,7 +212,7 @@ class Form:
         return digest_all(digest(item.to_dict()) for item in self.items)
 
     def select_part(self, part: str) -> Form:
-        """The items of one part."""
+        """Return the items of one part."""
         return replace(self, items=tuple(item for item in self.items if item.part == part))
 
     def __len__(self) -> int:
@@ -223,6 +233,23 @@ def is_scale(text: str) -> bool:
 class Cell:
     """One administration, named by its facets; prints as text and parses back equal.
 
+    Parameters
+    ----------
+    form, run
+        The form that was asked, and in which run.
+    judge
+        Who scored the answers; `rule` for the benchmark's own rule.
+    sight
+        `blind` where the question was put without its picture.
+    until
+        The rule that ended it before every item was asked, and how many pictures, drawn at random,
+        are used.
+    resolution
+        The percentage of width and height to which pictures were scaled; empty where they were
+        shown as they are.
+
+    Examples
+    --------
     >>> Cell(form="parallel", run=1)
     Cell(form='parallel', run=1, judge='rule', sight='', until='', resolution='')
     >>> str(Cell(form="parallel", run=1))
@@ -235,15 +262,8 @@ class Cell:
     run: int = 0
     judge: str = "rule"
     sight: str = ""
-    """`blind` when the question was put without its picture."""
     until: str = ""
-    """The rule that stopped it before every item was asked, and how many pictures, drawn at random,
-    are used.
-    """
     resolution: str = ""
-    """The percentage of their width and height to which the pictures were scaled; empty where they
-    were shown as they are.
-    """
 
     def __str__(self) -> str:
         facets = [(facet.name, getattr(self, facet.name)) for facet in fields(self)]
@@ -275,12 +295,12 @@ class Cell:
         return cls(**values)
 
     def differing(self, cell: Cell) -> tuple[str, ...]:
-        """The facets in which two cells differ."""
+        """Return the facets in which two cells differ."""
         names = [facet.name for facet in fields(self)]
         return tuple(name for name in names if getattr(self, name) != getattr(cell, name))
 
     def facet(self, cell: Cell) -> str:
-        """The one facet in which two cells differ.
+        """Return the one facet in which two cells differ.
 
         >>> Cell().facet(Cell(run=1))
         'run'
@@ -324,12 +344,23 @@ class _Fields(NamedTuple):
 
 
 class Response(_Fields):
-    """An answer of a respondent: its text, how it ended and why, and what was measured.
+    r"""An answer of a respondent: its text, how it ended and why, and what was measured.
 
     A named tuple, because a store may hold millions. Characters and numbers that no store can hold
     are replaced when a response is made, and `detail["replaced"]` says so.
 
-    >>> Response("Yes \\ud800")
+    Parameters
+    ----------
+    text
+        The answer.
+    state, reason
+        How it ended, and why where that is not `ok`.
+    detail
+        What was measured: tokens, seconds, probabilities of the first token.
+
+    Examples
+    --------
+    >>> Response("Yes \ud800")
     Response(text='Yes \ufffd', state='ok', reason='', detail={'replaced': 'what cannot be stored'})
     >>> Response("", "truncated").outcome, Response("Yes, and", "truncated").outcome
     ('cut', 'truncated')
@@ -375,13 +406,24 @@ class Response(_Fields):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict of a judge on one response: the raw reply, and the label read from it."""
+    """The verdict of a judge on one response: the raw reply, and the label read from it.
+
+    Parameters
+    ----------
+    judge, item, respondent
+        Whose verdict on which answer of whom.
+    label
+        From 1 (faithful) to 0 (hallucinated); None where the judge did not decide.
+    reply
+        The words of the judge.
+    reason
+        Why there is no label.
+    """
 
     judge: str
     item: str
     respondent: str
     label: float | None
-    """From 1 (faithful) to 0 (hallucinated); None when the judge did not decide."""
     reply: str = ""
     reason: str = ""
 
@@ -395,6 +437,19 @@ class Verdict:
 
     `value` and `tally` are None and empty for an answer that was not scored; it is then counted
     under its state.
+
+    Parameters
+    ----------
+    value
+        The score; None for an answer that is not scored, which counts under its state.
+    tally
+        What the total sums; empty for an answer that is not scored.
+    state
+        How the answer ended.
+    read
+        The answer as it was read ("yes", "B", ...).
+    reason
+        Why it is not scored.
     """
 
     value: float | None
@@ -410,7 +465,7 @@ class Verdict:
 
     @classmethod
     def unscored(cls, state: State, reason: str = "") -> Verdict:
-        """The verdict on an answer that the mean leaves out, with its reason."""
+        """Return the verdict on an answer that the mean leaves out, with its reason."""
         return cls(None, {}, state, "", reason)
 
 
@@ -420,14 +475,23 @@ class Interval:
 
     An infinite `high` is one-sided: the value is at least `low`, and no upper bound is claimed.
     JSON has null in its place.
+
+    Parameters
+    ----------
+    low, high
+        Its ends.
+    inference
+        `fixed_models` (would this leaderboard repeat?), `model_population` (another set of models?)
+        or `items`.
+    method
+        How it was computed.
+    level
+        The confidence level.
     """
 
     low: float
     high: float
     inference: str
-    """`fixed_models` (would this leaderboard repeat?), `model_population` (another set of models?)
-    or `items`.
-    """
     method: str
     level: float = 0.95
 
@@ -444,6 +508,31 @@ class Estimate:
     `value` is None whenever `status` is not `ok` (or `not_informative`, where a number exists but
     says nothing); the reason is then a sentence. `n_respondents` and `n_items` are what the number
     was computed from, and `unscored` counts the answers that the metric could not score.
+
+    Parameters
+    ----------
+    indicator, metric
+        The statistic with its family (`test_retest.pearson`), and the metric that it is of.
+    facet
+        What differs between the administrations: `run`, `form`, `judge` ...
+    first, other
+        The administrations.
+    value
+        None where `status` is neither `ok` nor `not_informative`.
+    status, reason
+        Why there is no value, or why it says nothing, as a sentence.
+    intervals
+        One for each kind of inference.
+    n_respondents, n_items
+        What the number was computed from.
+    unscored
+        How many answers the metric could not score.
+    flags
+        Names of warnings.
+    signature
+        What the number depends on, as text that is parsed back equal.
+    detail
+        Further values of this statistic.
     """
 
     indicator: str
@@ -463,14 +552,14 @@ class Estimate:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def interval(self, inference: str) -> Interval | None:
-        """The interval of one kind of inference, or None."""
+        """Return the interval of one kind of inference, or None."""
         for interval in self.intervals:
             if interval.inference == inference:
                 return interval
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """The estimate as `audit.json` has it; a number that does not exist is null."""
+        """Return the estimate as `audit.json` has it; a number that does not exist is null."""
         bounds: dict[str, list[float | None]] = {}
         methods: dict[str, str] = {}
         for interval in self.intervals:

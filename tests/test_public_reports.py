@@ -243,8 +243,8 @@ def test_one_question_asked_twice_is_found(tmp_path: Path) -> None:
         for i in range(10)
     ]
     folder = write_benchmark(tmp_path / "mine", items)
-    found = [finding.name for finding in check_form(hqm.load(folder).original)]
-    assert "duplicate-question" in found
+    codes = [finding.name for finding in check_form(hqm.load(folder).original)]
+    assert "duplicate-question" in codes
 
 
 @pytest.mark.parametrize(

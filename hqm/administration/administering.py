@@ -218,6 +218,11 @@ def administer(
     stop
         Called after every batch; once true, the batches in progress are finished and stored, and no
         other is begun.
+
+    Returns
+    -------
+    Outcome
+        What was asked and stored, and which respondents were given up, with the reason.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:

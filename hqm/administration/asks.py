@@ -29,14 +29,22 @@ from hqm.types import LETTERS, Form, Item, Response
 
 @dataclass(frozen=True)
 class Administration:
-    """One form, asked in one run."""
+    """One form, asked in one run.
+
+    Parameters
+    ----------
+    form
+        What is asked.
+    run
+        The number of the run.
+    resolution
+        The percentage of width and height to which pictures are scaled; empty where they are shown
+        as they are.
+    """
 
     form: Form
     run: int
     resolution: str = ""
-    """The percentage of their width and height to which its pictures are scaled; empty where they
-    are shown as they are.
-    """
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,22 @@ class Assignment:
 def assign(
     respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None
 ) -> Assignment:
-    """Choose the sampling of a respondent: from its name, else `overrides`, else the card."""
+    """Choose the sampling of a respondent: from its name, else `overrides`, else the card.
+
+    Parameters
+    ----------
+    respondent
+        Who is to answer.
+    benchmark
+        What is asked; its card has the sampling of the release.
+    overrides
+        Settings of the command; those that are None are left out.
+
+    Returns
+    -------
+    Assignment
+        The respondent with the benchmark and the sampling.
+    """
     settings = {name: value for name, value in (overrides or {}).items() if value is not None}
     default = Sampling(**{**benchmark.card.generation.model_dump(), **settings})
     sampling = (
@@ -107,7 +130,7 @@ class Asks:
         return f"{self.resolution}%" if self.resolution else ""
 
     def with_resolution(self, resolution: str) -> Asks:
-        """The same asks with pictures of another resolution."""
+        """Return the same asks with pictures of another resolution."""
         if resolution not in self._by_resolution:
             asks = Asks(self.store, blind=self.blind, resolution=resolution)
             asks._by_resolution = self._by_resolution
@@ -115,8 +138,9 @@ class Asks:
         return self._by_resolution[resolution]
 
     def questions(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
-        """Return the question of every item. Those of recorded respondents also hold benchmark and
-        form.
+        """Return the question of every item.
+
+        Those of recorded respondents also hold benchmark and form.
         """
         key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
         if key not in self._asks:

@@ -114,7 +114,13 @@ _MAX_UNSEEN = 0.05
 
 
 class Answers:
-    """Reads the answers to asks from their store."""
+    """The answers to asks, read from their store.
+
+    Parameters
+    ----------
+    asks
+        What was asked of whom, with its store.
+    """
 
     def __init__(self, asks: Asks) -> None:
         self.asks = asks
@@ -122,7 +128,7 @@ class Answers:
         self._scored: list[tuple[Benchmark, Form, str, VerdictCache]] = []
 
     def with_resolution(self, resolution: str) -> Answers:
-        """The answers to the same asks with pictures of another resolution."""
+        """Return the answers to the same asks with pictures of another resolution."""
         if resolution == self.asks.resolution:
             return self
         answers = Answers(self.asks.with_resolution(resolution))
@@ -132,7 +138,7 @@ class Answers:
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
-        """The responses of one respondent to one form, item by item; None where there is none."""
+        """Return the responses of one respondent to one form by item; None where there is none."""
         return [
             None if row is None else cached_response(*row[:3])
             for row in self.rows(benchmark, form, respondent, run)
@@ -141,9 +147,7 @@ class Answers:
     def by_respondent(
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
     ) -> dict[str, list[Response | None]]:
-        """The responses of several respondents to one form: respondent -> its responses, item by
-        item.
-        """
+        """Return the responses of several respondents to one form, item by item."""
         return {
             respondent.name: self.responses(benchmark, form, respondent, run)
             for respondent in respondents
@@ -164,8 +168,9 @@ class Answers:
     def probabilities(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[float | None]:
-        """The probability that each answer was right, from the first token's; None where it was not
-        recorded.
+        """Return the probability that each answer was right, from that of its first token.
+
+        None where it was not recorded.
 
         What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a
         server's list of tokens leaves open by more than .05 is not known.
@@ -190,8 +195,9 @@ class Answers:
     def details(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Mapping[str, Any]]:
-        """What was measured of each answer of one respondent to one form, item by item; empty where
-        there is none.
+        """Return what was measured of each answer of one respondent to one form, item by item.
+
+        Empty where there is no answer.
         """
         by_number = self.store.details(respondent.number, run)
         if not by_number:
@@ -204,7 +210,7 @@ class Answers:
     def matrix(
         self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
     ) -> ScoreMatrix:
-        """The answers of one administration, scored by the benchmark's rule."""
+        """Return the answers of one administration, scored by the benchmark's rule."""
         builder = MatrixBuilder(
             cell,
             form,
@@ -228,8 +234,9 @@ class Answers:
         return builder.build(digest_all(hashes))
 
     def verdicts(self, benchmark: Benchmark, form: Form, oracle: str = "") -> VerdictCache:
-        """The verdicts on answers to a form that were made before, in this command or an earlier
-        one; of the benchmark's rule, or of one of its `judges()`.
+        """Return the verdicts on answers to a form that this command or an earlier one made.
+
+        They are those of the benchmark's rule, or of one of its `judges()`.
         """
         for scorer, scored_form, scored_oracle, verdicts in self._scored:
             if scorer is benchmark and scored_form is form and scored_oracle == oracle:
@@ -251,7 +258,7 @@ class Answers:
     def rows(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Row | None]:
-        """The answers of one respondent to one form as the store reads them, item by item."""
+        """Return the answers of one respondent to one form as the store reads them, by item."""
         rows = self.store.answer_rows(respondent.number, run)
         if not was_administered(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
@@ -274,8 +281,19 @@ def _archive(store: Store, benchmark: Benchmark, oracle: str) -> StoredVerdicts 
 
 
 def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:
-    """The respondents of these assignments as the store knows them; those that never answered are
-    left out.
+    """Return the respondents of these assignments as the store knows them.
+
+    Parameters
+    ----------
+    store
+        The store of their answers.
+    assignments
+        Who was asked which benchmark, with which sampling.
+
+    Returns
+    -------
+    list of StoredRespondent
+        Those that have answered.
     """
     respondents = []
     for assignment in assignments:

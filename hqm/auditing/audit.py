@@ -479,7 +479,7 @@ class BenchmarkAudit(frames.AsFrames):
         return {cell: dict(states) for cell, states in counts.items()}
 
     def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
-        """The first estimate of this indicator (and metric).
+        """Return the first estimate of this indicator (and metric).
 
         Raises
         ------
@@ -523,7 +523,7 @@ class BenchmarkAudit(frames.AsFrames):
         return self.budget[metric]
 
     def plot(self, name: str = "error_budget") -> Figure:
-        """A figure for a paper, as an object of matplotlib, a column wide.
+        """Return a figure for a paper, as an object of matplotlib, a column wide.
 
         Parameters
         ----------
@@ -556,11 +556,11 @@ class BenchmarkAudit(frames.AsFrames):
         return text
 
     def _repr_html_(self) -> str:
-        """The report, as a notebook shows it."""
+        """Return the report, as a notebook shows it."""
         return Audit((self,))._repr_html_()
 
     def to_frame(self, table: frames.Table = "estimates") -> pd.DataFrame:
-        """The audit as a tidy pandas frame.
+        """Return the audit as a tidy pandas frame.
 
         Parameters
         ----------
@@ -594,7 +594,7 @@ class BenchmarkAudit(frames.AsFrames):
         return frames.frame(rows, frames.TABLES[table])
 
     def to_dict(self) -> dict[str, Any]:
-        """The audit as `audit.json` has it."""
+        """Return the audit as `audit.json` has it."""
         data = _AUDIT.dump_python(Audit((self,)), by_alias=True, warnings=False)
         return dict(data["audits"][0])
 
@@ -633,12 +633,12 @@ class Audit(frames.AsFrames):
         return "\n".join(map(repr, self.audits))
 
     def _repr_html_(self) -> str:
-        """The report, as a notebook shows it."""
+        """Return the report, as a notebook shows it."""
         page: str = import_module("hqm.reports.pages.report_page").in_a_notebook(self)
         return page
 
     def plot(self, name: str = "error_budget") -> Figure:
-        """A figure with a panel for each benchmark; see `BenchmarkAudit.plot`."""
+        """Return a figure with a panel for each benchmark; see `BenchmarkAudit.plot`."""
         figure: Figure = import_module("hqm.reports.figures.plots").plot(self.audits, name)
         return figure
 
@@ -649,7 +649,7 @@ class Audit(frames.AsFrames):
         return pd.concat([audit.to_frame(table) for audit in self.audits], ignore_index=True)
 
     def to_json(self) -> str:
-        """The text of `audit.json`."""
+        """Return the text of `audit.json`."""
         data = _AUDIT.dump_python(self, by_alias=True, warnings=False)
         for audit in data["audits"]:
             if not audit["verdicts"]:
@@ -663,7 +663,7 @@ class Audit(frames.AsFrames):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON schema of `audit.json`."""
+        """Return the JSON schema of `audit.json`."""
         schema = _AUDIT.json_schema()
         stored = STORED_ESTIMATE.json_schema()
         schema["$defs"] |= stored["$defs"]

@@ -586,7 +586,7 @@ _LATEX = {"rho_G": r"$\rho_G$", "−": "$-$", "–": "--", " | ": " $|$ "}
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a table's caption says of the reliability of its scores, in one line.
+    r"""What a table's caption says of the reliability of its scores, in one line.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ class Statement:
     >>> line = "rho_G .986 [.98, .99], wording −5.8 points, people not measured, no ties"
     >>> made = Statement.parse(f"{line} | hqm:0.2.0 e5c69a572e5f")
     >>> made.latex.partition(", people ")[0]
-    '$\\\\rho_G$ .986 [.98, .99], wording $-$5.8 points'
+    '$\\rho_G$ .986 [.98, .99], wording $-$5.8 points'
     >>> Statement.parse(made.latex) == Statement.parse(made.markdown) == made
     True
     """

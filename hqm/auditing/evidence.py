@@ -240,7 +240,7 @@ class Evidence:
         return self.matrices[self.reference]
 
     def to_frame(self, table: Literal["answers", "items"] = "answers") -> pd.DataFrame:
-        """The evidence as a tidy pandas frame.
+        """Return the evidence as a tidy pandas frame.
 
         Parameters
         ----------
@@ -296,8 +296,7 @@ def gather(
     asks
         What was asked, where it is not what an ordinary administration asks (blind).
     reference
-        The administration that the others are compared with; the original form, run 0, unless
-        given.
+        What the others are compared with; the original form, run 0, unless given.
     forms
         Further forms, beside those that the benchmark has.
     criterion
@@ -317,8 +316,7 @@ def gather(
     pictures
         Whether the picture files are opened to look for faults, as `hqm check` does.
     recorded
-        Take the scores that other tools recorded with the answers, in place of the benchmark's
-        scoring.
+        Take the scores that other tools recorded with the answers, not the benchmark's.
     pool
         How several raters' labels of an answer become one; by majority where they are 0 or 1, by
         their mean otherwise.
@@ -327,6 +325,11 @@ def gather(
         `keep`.
     levels
         Over what agreement with people is correlated: `model`, `answer`, `item`.
+
+    Returns
+    -------
+    Evidence
+        The score matrices of all administrations, labels, and what belongs to them.
 
     Raises
     ------

@@ -91,7 +91,15 @@ class Test:
 
 @dataclass(frozen=True)
 class Gate:
-    """Every test of a policy on an audit."""
+    """Every test of a policy on an audit.
+
+    Parameters
+    ----------
+    policy
+        The name of the policy.
+    tests
+        One for each condition and benchmark.
+    """
 
     policy: str
     tests: tuple[Test, ...]
@@ -102,7 +110,7 @@ class Gate:
         return bool(self.tests) and all(test.passed for test in self.tests)
 
     def to_dict(self) -> dict[str, Any]:
-        """The gate as JSON data."""
+        """Return the gate as JSON data."""
         return {
             "policy": self.policy,
             "passed": self.passed,
@@ -110,8 +118,9 @@ class Gate:
         }
 
     def junit(self) -> str:
-        """The tests as JUnit XML: a suite for each benchmark; what was not measured is a failure of
-        that type.
+        """Return the tests as JUnit XML, a suite for each benchmark.
+
+        What was not measured is a failure of that type.
         """
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
         for name in dict.fromkeys(test.benchmark for test in self.tests):
@@ -135,7 +144,7 @@ class Gate:
         )
 
     def annotations(self) -> Iterator[str]:
-        """A GitHub workflow command for every test that did not pass."""
+        """Return a GitHub workflow command for every test that did not pass."""
         for test in self.tests:
             if not test.passed:
                 message = f"{test.outcome}: {test.sentence}. {test.remedy}"

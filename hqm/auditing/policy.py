@@ -197,8 +197,9 @@ class Policy(_Section):
 
     @classmethod
     def load(cls, path: Path | str | None = None) -> Policy:
-        """Read a policy: a file, or one that comes with HQM by its name; the default one without a
-        path.
+        """Read a policy from a file, or one that comes with HQM by its name.
+
+        Without a path it is the default one.
 
         >>> Policy.load().precision.difference
         0.12

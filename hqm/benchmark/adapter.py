@@ -504,8 +504,9 @@ class Adapter:
 
 
 class Benchmark(Adapter):
-    """A benchmark: what is asked, and what an answer is worth. `Adapter` lists what a subclass may
-    override.
+    """A benchmark: what is asked, and what an answer is worth.
+
+    `Adapter` lists what a subclass may override.
 
     Parameters
     ----------
@@ -646,9 +647,7 @@ class Benchmark(Adapter):
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """How answers to a short form become scores on the full benchmark's scale; None of a
-        benchmark that is no short form.
-        """
+        """How answers to a short form become scores on the full scale; else None."""
         name = self.card.shortened.calibration
         return read_calibration(self.data / name) if name else None
 
@@ -658,9 +657,7 @@ class Benchmark(Adapter):
         return self.reworded(1)
 
     def reworded(self, draw: int) -> Form:
-        """The form `parallel` (1), `parallel2` (2) and so on, made once together with those before
-        it.
-        """
+        """Return the form `parallel` (1), `parallel2` (2) ..., made once with those before it."""
         # `original` is replaced where a part or a limit is asked for; its forms are then stale
         if self._rewordings is None or self._rewordings[0] is not self.original:
             self._rewordings = (self.original, [])
@@ -682,16 +679,12 @@ class Benchmark(Adapter):
         return self._further[1]
 
     def question_text(self, item: Item) -> str:
-        """The text that a respondent is given: the question, its options, and what the card writes
-        round them.
-        """
+        """Return what a respondent is given: question, options, and the card's words round them."""
         text = render_options(item.prompt, item.options) if item.options else item.prompt
         return f"{self.card.prompt.prefix}{text}{self.card.prompt.suffix}"
 
     def prompt(self, name: str) -> str:
-        """The judge's prompt template of this name: ours (`prompts/<name>.txt` beside the card) or
-        the release's.
-        """
+        """Return a judge's prompt: ours (`prompts/<name>.txt` by the card) or the release's."""
         if self.prompts == "official":
             return self.official_prompt(name)
         return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
@@ -750,7 +743,7 @@ class Benchmark(Adapter):
         return tuple(self.metric(name) for name in self.card.scoring.audited) or self.metrics[:1]
 
     def metric(self, name: str) -> Metric:
-        """The metric of this name."""
+        """Return the metric of this name."""
         metrics_by_name = {metric.name: metric for metric in reversed(self.metrics)}
         message = f"{self.name} has no metric {name!r}"
         check_known(name, [metric.name for metric in self.metrics], message, "It has {}.")
@@ -765,9 +758,7 @@ class Benchmark(Adapter):
         return settle(self.score(item, response), response)
 
     def alike(self, item: Item) -> ScoringKey | None:
-        """The properties of an item that its verdicts depend on; None where it is scored by
-        itself.
-        """
+        """Return what an item's verdicts depend on; None where it is scored by itself."""
         decides = None if self.roles else self.decides(item)
         reader = self.reader(item) if decides is not None else None
         if reader is None or reader.kind is None:
@@ -775,7 +766,7 @@ class Benchmark(Adapter):
         return ScoringKey(decides, reader, is_negated(item), reader.kind(item.prompt))
 
     def no_answer(self, response: Response) -> Verdict | None:
-        """The verdict on a refused, empty or missing answer; None for an answer that is scored."""
+        """Return the verdict on a refused, empty or missing answer; None for one that is scored."""
         return no_answer(response, self.withheld)
 
     def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
@@ -786,7 +777,7 @@ class Benchmark(Adapter):
     def with_context(
         self, item: Item, response: Response, answers: Mapping[str, Response]
     ) -> Response:
-        """The response with the other answers that the judge procedure sees (`beside`)."""
+        """Return the response with the other answers that the judge procedure sees (`beside`)."""
         texts = {
             key: answers[key].text
             for key in self.context_items(item)

@@ -491,11 +491,24 @@ def _entries(texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One oddity of the data: its stable name, a sentence, how many items are affected, some of
-    them, and the place.
+    """One oddity of the data: a stable name, a sentence, a count, examples and the place.
 
     The name has a code and a severity in `hqm.lint.CODES`; a name that only one benchmark uses has
     the code `B000`.
+
+    Parameters
+    ----------
+    name, sentence
+        The stable name of the kind, and what was found.
+    count
+        How many items are affected.
+    examples
+        Some of them.
+    place
+        The file and line, for a fault at one place of a file.
+    rows
+        All of them: a row each, with what concerns it (items, keys, images, question, type, part,
+        what).
     """
 
     name: str
@@ -503,15 +516,10 @@ class Finding:
     count: int = 0
     examples: tuple[str, ...] = ()
     place: str = ""
-    """The file and line, for a fault at one place of a file."""
     rows: tuple[Mapping[str, Any], ...] = ()
-    """All of them: a row each, with what concerns it (items, keys, images, question, type, part,
-    what).
-    """
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON data, with its code and severity."""
-
+        """Return the finding as JSON data, with its code and severity."""
         code = code_of(self.name)
         return {
             "code": code.code,
@@ -529,7 +537,24 @@ class Finding:
 def finding(
     name: str, sentence: str, items: Sequence[Item | str], show: int = 3
 ) -> Iterable[Finding]:
-    """A finding about these items, or nothing when there are none."""
+    """Return a finding about these items, or nothing when there are none.
+
+    Parameters
+    ----------
+    name
+        The stable name of the kind of finding.
+    sentence
+        What was found; `{n}` stands for the number of items.
+    items
+        The items that are affected, or texts that name them.
+    show
+        How many are given as examples.
+
+    Returns
+    -------
+    iterable of Finding
+        One finding; none without items.
+    """
     if items:
         examples = []
         rows = []

@@ -50,19 +50,33 @@ def parse_judge(name: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The yes/no decision of one role of a judge procedure about every unit that it is shown."""
+    """The yes/no decision of one role of a judge procedure about every unit that it is shown.
+
+    Parameters
+    ----------
+    unit
+        The noun for a unit, in the singular: `sub-sentence`, `fact`.
+    yes, no
+        The predicate of a unit with this answer: `descriptive`, `holds`.
+    """
 
     unit: str
-    """The noun for a unit, in the singular: `sub-sentence`, `fact`."""
     yes: str
-    """The predicate of a unit with the answer yes: `descriptive`, `holds`."""
     no: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """A part of an answer as a judge procedure reads it: its words, whether they describe the
-    picture, and the facts they state.
+    """A part of an answer as a judge procedure reads it.
+
+    Parameters
+    ----------
+    text
+        Its words.
+    descriptive
+        Whether they describe the picture.
+    facts
+        The facts that they state.
     """
 
     text: str
@@ -131,11 +145,21 @@ def fill(template: str, **values: object) -> str:
 
 @contextmanager
 def reading(reply: str) -> Iterator[None]:
-    """Read a judge's reply inside this block: where reading fails, the answer is unscored, with the
-    reason.
+    """Read a judge's reply inside this block; an answer whose reply cannot be read is unscored.
 
     Anything else that fails in `Benchmark.judge` is an error of the adapter and ends the command.
 
+    Parameters
+    ----------
+    reply
+        The reply, for the message.
+
+    Yields
+    ------
+    None
+
+    Examples
+    --------
     >>> with reading("?"):
     ...     mark = int("?".split("mark:")[1])
     Traceback (most recent call last):

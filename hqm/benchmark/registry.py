@@ -127,7 +127,13 @@ def shipped() -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all known benchmarks, sorted."""
+    """Return the names of all known benchmarks.
+
+    Returns
+    -------
+    tuple of str
+        Sorted: those that come with HQM, and those of installed packages.
+    """
     return tuple(
         sorted(_shipped_names(shipped()) | {point.name for point in entry_points(group=GROUP)})
     )
@@ -222,6 +228,11 @@ def load(
     fitting
         Ignore a mode or a choice of words that this benchmark does not have, as some members of a
         group may not.
+
+    Returns
+    -------
+    Benchmark
+        The benchmark; its items are read when they are first asked for.
 
     Raises
     ------

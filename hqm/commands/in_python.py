@@ -50,7 +50,7 @@ def audit(
     columns: Mapping[str, str] | None = None,
     options: RunOptions,
 ) -> BenchmarkAudit:
-    """Audit a benchmark from recorded answers, respondents, a store, or gathered evidence.
+    r"""Audit a benchmark from recorded answers, respondents, a store, or gathered evidence.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def audit(
     >>> import hqm
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("item,respondent,answer\\ny0000,a,No\\ny0000,b,Yes\\n")
-    ...     _ = file.write("y0008,a,No\\ny0008,b,No\\n")
+    ...     _ = file.write("item,respondent,answer\ny0000,a,No\ny0000,b,Yes\n")
+    ...     _ = file.write("y0008,a,No\ny0008,b,No\n")
     ...     file.flush()
     ...     scores = hqm.audit("shapes_yesno", recorded=file.name).to_frame("scores")
     >>> scores.query("metric == 'accuracy'")["score"].tolist()
@@ -112,6 +112,11 @@ def evidence_of(
         A store, or its file. Answers of files and respondents are added to it; without either, what
         it holds is looked at, and no respondent is asked. Nothing is written to disk unless it is
         given.
+
+    Returns
+    -------
+    Evidence
+        The answers, scores, labels and tools that an audit looks at.
 
     Raises
     ------
@@ -177,6 +182,11 @@ def run(
     store
         A store, or its file.
 
+    Returns
+    -------
+    RunResult
+        What was asked, what it cost, and where a rule ended it.
+
     Raises
     ------
     UsageError, DesignError
@@ -229,6 +239,11 @@ def plan(
     store
         The store, or its file, that the run would add to; none unless given.
 
+    Returns
+    -------
+    Plan
+        Requests, tokens and costs of each respondent and benchmark.
+
     Examples
     --------
     >>> import hqm
@@ -268,6 +283,11 @@ def compare(
         Whether to forecast which of two measures to trust at equal cost.
     prices
         A prices.toml, for the forecast.
+
+    Returns
+    -------
+    Comparison
+        The measures side by side, with the tests of their differences.
     """
     return comparison_of(
         sources,
@@ -289,6 +309,11 @@ def gate(audit: Audit | BenchmarkAudit | str | Path, policy: str | Path | None =
         An audit, its file, or its folder.
     policy
         A file, or `release-small`; the default policy unless given.
+
+    Returns
+    -------
+    Gate
+        The result of every test of the policy.
     """
     return check_against(_as_audit(audit), Policy.load(None if policy is None else Path(policy)))
 
@@ -306,6 +331,11 @@ def report(
         As in `hqm.gate`.
     to
         The page.
+
+    Returns
+    -------
+    tuple of Path
+        The files that were written, the page first.
     """
     loaded_policy = Policy.load(None if policy is None else Path(policy))
     pages = report_files(_as_audit(audit), Path(to), loaded_policy)
@@ -331,7 +361,7 @@ def from_logs(
     judged: bool = False,
     files: FileRole = "respondents",
 ) -> list[LogBenchmark]:
-    """The benchmarks of logs that other tools wrote, or of a table of answers or scores.
+    """Read the benchmarks of logs that other tools wrote, or of a table of answers or scores.
 
     Parameters
     ----------
@@ -345,6 +375,11 @@ def from_logs(
         Whether judgements of the answers are given to the audit.
     files
         What several files of one model about the same items are, where they do not say it.
+
+    Returns
+    -------
+    list of LogBenchmark
+        The benchmarks that the answers belong to, each with its recordings.
 
     Examples
     --------

@@ -171,8 +171,9 @@ def shorten(
     store: str | Path | None = None,
     options: RunOptions,
 ) -> Shortened:
-    """Which items of a benchmark are enough, as `hqm shorten`: chosen by the families of an audit,
-    with what is lost.
+    """Choose the items of a benchmark that are enough, as `hqm shorten` does.
+
+    They are chosen by the families of an audit, and what is lost is measured on others.
 
     Parameters
     ----------
@@ -192,6 +193,11 @@ def shorten(
         Where the items' random numbers begin: the same seed gives the same forms.
     store
         The audit's store; `store.sqlite` beside the audit unless given.
+
+    Returns
+    -------
+    Shortened
+        The forms, with their items and what they lose against all items.
 
     Raises
     ------

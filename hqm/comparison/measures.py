@@ -401,7 +401,7 @@ class Comparison:
     hqm_version: str = field(default=__version__)
 
     def plot(self) -> Figure:
-        """The error budgets side by side for a paper, as an object of matplotlib.
+        """Return the error budgets side by side for a paper, as an object of matplotlib.
 
         Raises
         ------
@@ -415,8 +415,9 @@ class Comparison:
         return figure
 
     def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
-        """The adjusted p-value of a difference at the measures' own lengths, for other respondents;
-        NaN without a test.
+        """Return the adjusted p-value of a difference, for other respondents; NaN without a test.
+
+        The difference is that at the measures' own lengths.
 
         Coefficients of the same runs share the test of test-retest reliability.
         """
@@ -431,8 +432,9 @@ class Comparison:
 
     @property
     def tests(self) -> Mapping[str, TestCount]:
-        """Population (`fixed_models`, `model_population`) -> how many tests of differences were
-        made, and why not.
+        """Return by population how many tests of differences were made, and why not more.
+
+        The populations are `fixed_models` and `model_population`.
         """
         fixed_tests = [(d.these.reason, d.adjusted_these) for d in self.differences]
         random_tests = [(d.others.reason, d.adjusted_others) for d in self.differences]

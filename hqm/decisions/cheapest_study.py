@@ -316,6 +316,11 @@ def design(
     benchmark, metric
         Which of the audit's, where it has several; the first metric unless given.
 
+    Returns
+    -------
+    StudyDesign
+        The cheapest size of a study and what it reaches, with those beside it.
+
     Raises
     ------
     DesignError
@@ -384,7 +389,7 @@ def design_of_scores(
     prices: PriceList | Path | str | None = None,
     free: Sequence[str] = (),
 ) -> StudyDesign:
-    """`design` on a plain array of item scores, without an audit.
+    """Find the cheapest study from a plain array of item scores, without an audit.
 
     Parameters
     ----------
@@ -394,6 +399,11 @@ def design_of_scores(
         (items,), (items,), (respondents,): labels.
     targets, prices, free
         As in `design`.
+
+    Returns
+    -------
+    StudyDesign
+        As `design` gives it.
     """
     x = np.asarray(scores, dtype=np.float64)
     components = study_variance_components(x, pictures, families)

@@ -547,7 +547,7 @@ class StudyDesign:
         return data
 
     def to_json(self) -> str:
-        """The text of `design.json`."""
+        """Return the text of `design.json`."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
@@ -576,7 +576,7 @@ class StudyDesign:
         return "\n".join([title, self.sentence, "", *_align(table), *notes])
 
     def _optional_columns(self) -> list[str]:
-        """The columns of the table that some row makes worth printing."""
+        """Return the columns of the table that some row makes worth printing."""
         columns = []
         if any(row.askings > 1 for row in self.rows):
             columns.append("askings")

@@ -169,7 +169,7 @@ def read_json(path: Path | str) -> Any:
 
 
 def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, Any]]:
-    """The records of a file, whatever its shape.
+    """Read the records of a file, whatever its shape.
 
     Parameters
     ----------
@@ -177,6 +177,11 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         JSON lines, a JSON array of objects, objects one after another; by their suffixes CSV, TSV,
         Excel sheets (every cell a text) and Parquet (a pattern such as `data/test-*.parquet` names
         several, and pictures in the rows become names).
+
+    Returns
+    -------
+    list of dict
+        The records, in the order of the file.
 
     Raises
     ------

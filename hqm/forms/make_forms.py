@@ -191,8 +191,21 @@ REWRITERS: dict[Task, Callable[[Item], Item]] = {
 def build_parallel(
     form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL
 ) -> Form:
-    """The parallel form: every item rewritten by its task's rules; an item that no rule fits is
-    left out and listed.
+    """Return the parallel form, with every item rewritten by the rules of its task.
+
+    Parameters
+    ----------
+    form
+        The form to rewrite.
+    rewrite
+        The rule; that of each item's task unless given.
+    name
+        The name of the new form.
+
+    Returns
+    -------
+    Form
+        The items that a rule fits; the others are listed in `left_out`, with the reason.
     """
     items, omitted = [], list(form.left_out)
     for item in form.items:

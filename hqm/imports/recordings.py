@@ -49,22 +49,33 @@ _UNUSUAL = _ASKS.union(("resolution", "sight", "finish_reason", "error"))
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recorded administration: the respondent, the form, the run, and the answers."""
+    """A recorded administration: the respondent, the form, the run, and the answers.
+
+    Parameters
+    ----------
+    respondent, form, run
+        Who answered what, and in which run.
+    answers
+        Item id -> response.
+    source
+        The file.
+    resolution
+        The percentage of their size to which pictures were scaled; empty where they were shown as
+        they are.
+    other_keys
+        Rows that name another right answer than the benchmark.
+    notes
+        What a reader should know of how the rows were taken.
+    """
 
     respondent: str
     form: str
     run: int
     answers: Mapping[str, Response]
-    """Item id -> response."""
     source: str = field(default="", compare=False)
     resolution: str = ""
-    """The percentage of their size to which the pictures were scaled; empty where they were shown
-    as they are.
-    """
     other_keys: int = field(default=0, compare=False)
-    """Rows that name another right answer than the benchmark."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What a reader should know of how the rows were taken."""
 
     def __post_init__(self) -> None:
         # a log may name its model by an address that holds a key, and a name is stored and printed

@@ -411,8 +411,17 @@ def family_indicators(family: str) -> tuple[Indicator, ...]:
 
 
 def indicator_named(name: str) -> Indicator | None:
-    """The indicator of a name with its family (`test_retest.pearson`) or without (`pearson`), where
-    there is one.
+    """Return the indicator of this name.
+
+    Parameters
+    ----------
+    name
+        With its family (`test_retest.pearson`) or without (`pearson`).
+
+    Returns
+    -------
+    Indicator or None
+        None where there is none of this name.
     """
     family, _, statistic = name.rpartition(".")
     listed = family_indicators(family) if family else all_indicators()

@@ -31,7 +31,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """A confidence interval and the method that computed it."""
+    """A confidence interval and the method that computed it.
+
+    Parameters
+    ----------
+    low, high
+        Its ends; an open one is infinite.
+    method
+        The name of the method.
+    level
+        The confidence level.
+    """
 
     low: float
     high: float
@@ -116,7 +126,7 @@ class Coefficient:
     n_items: int = 0
 
     def __str__(self) -> str:
-        """The value with what is known of other respondents; an open upper end is not named.
+        """Return the value with what is known of other respondents; an open upper end is not named.
 
         >>> print(Coefficient(0.8449, 0.5768, math.inf), Coefficient(0.9), sep="; ")
         0.845, at least 0.577; 0.900
@@ -135,8 +145,9 @@ class Coefficient:
         return f"Coefficient({self}, n={self.n})"
 
     def transformed(self, transform: Callable[[float], float]) -> Coefficient:
-        """The coefficient after a transformation that keeps order, with all ends; an open end stays
-        open.
+        """Return the coefficient after a transformation that keeps order, with all ends.
+
+        An open end stays open.
 
         >>> Coefficient(0.5, 0.25, math.inf).transformed(lambda r: 2 * r / (1 + r)).low
         0.4
@@ -160,9 +171,11 @@ class Coefficient:
         minimum: float = -math.inf,
         maximum: float = math.inf,
     ) -> Coefficient:
-        """With an interval for these respondents over other items, of `multiplier` standard errors
-        (those of a normal distribution unless given); with none where nothing varies, as an
-        interval without width claims a certainty that few items do not give.
+        """Return a coefficient with an interval for these respondents over other items.
+
+        It is `multiplier` standard errors wide on each side, those of a normal distribution
+        unless given; there is none where nothing varies, as an interval without width claims a
+        certainty that few items do not give.
         """
         if not standard_error > 0:
             return cls(value, n=n, level=level)

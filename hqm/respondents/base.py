@@ -33,6 +33,17 @@ class Sampling:
 
     A temperature of 0 means the likeliest token each time. `seed` is the base seed that every
     request's own seed is derived from.
+
+    Parameters
+    ----------
+    temperature
+        0 means the likeliest token each time.
+    top_p
+        The share of probability that tokens are drawn from.
+    max_tokens
+        The longest answer.
+    seed
+        The base seed, which the seed of each request is derived from.
     """
 
     temperature: float = 1.0
@@ -57,6 +68,21 @@ class Request:
 
     `words` are the answers whose probability as the first token is to be recorded; the answer does
     not depend on them.
+
+    Parameters
+    ----------
+    prompt, image
+        The text and the file of the picture.
+    sampling, seed
+        How the answer is drawn, and the seed of this request.
+    benchmark, form, run, item
+        What is asked; for respondents that look answers up.
+    schema
+        A JSON schema that the reply should follow, for a server that can enforce one.
+    words
+        Answers whose probability as the first token is recorded; the answer does not depend on them.
+    resolution
+        The percentage to which the picture was scaled; empty where it is shown as it is.
     """
 
     prompt: str
@@ -68,10 +94,8 @@ class Request:
     run: int = 0
     item: str = ""
     schema: Mapping[str, Any] | None = None
-    """A JSON schema that the reply should follow, for a server that can enforce one."""
     words: tuple[str, ...] = ()
     resolution: str = ""
-    """The percentage to which the picture was scaled; empty where it is shown as it is."""
 
 
 class Respondent(Protocol):
@@ -86,11 +110,12 @@ class Respondent(Protocol):
         """Whether it looks at pictures when asked; a recorded one does not."""
 
     def identity(self) -> Mapping[str, Any]:
-        """What its answers depend on, but the sampling: weights, revision, device, dtype."""
+        """Return what its answers depend on, but the sampling: weights, revision, device, dtype."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Answer requests, batch by batch, in any order; a request that fails comes back in the
-        state `error`.
+        """Answer requests, batch by batch, in any order.
+
+        A request that fails comes back in the state `error`.
 
         Raises
         ------

@@ -220,8 +220,9 @@ class ScoreMatrix:
         return self.subsets[metric.subset]
 
     def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
-        """The units that a metric sums: the items of its subset, reduced within groups where it has
-        a grouping.
+        """Return the units that a metric sums: the items of its subset, or groups of them.
+
+        Items are reduced within groups where the metric has a grouping.
 
         Where the subset leaves out items of a group, the group consists of the remaining ones. A
         group with an unscored answer is unscored: like an unscored answer, it counts neither as
@@ -269,7 +270,7 @@ class ScoreMatrix:
     def _group_clusters(
         self, metric: Metric, groups: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """(groups,): the cluster of every group."""
+        """Return (groups,): the cluster of every group."""
         numbers, first = np.unique(groups[groups >= 0], return_index=True)
         item_clusters = clusters[groups >= 0]
         group_clusters = item_clusters[first]
@@ -318,9 +319,7 @@ class ScoreMatrix:
 
     @cached_property
     def withheld(self) -> npt.NDArray[np.bool_]:
-        """(respondents, items): whether an answer was withheld and is scored all the same, as the
-        release does.
-        """
+        """(respondents, items): whether a withheld answer is scored, as the release does."""
         return np.asarray(self.scored & _IS_WITHHELD[self.states])
 
     def state_counts(self) -> dict[str, dict[str, int]]:
@@ -336,8 +335,9 @@ class ScoreMatrix:
         return counts
 
     def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
-        """The matrix of the same administration with only these respondents and items, in this
-        order.
+        """Return the matrix of the same administration with only these respondents and items.
+
+        They stand in the order given.
         """
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
         columns = np.array([self.column_by_id[item] for item in items], dtype=np.int64)

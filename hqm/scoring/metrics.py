@@ -86,7 +86,7 @@ class Metric:
         return -1 if self.better == "lower" else 1
 
     def within(self, subset: str) -> Metric:
-        """The same metric on a subset of the items."""
+        """Return the same metric on a subset of the items."""
         return replace(self, name=f"{subset}.{self.name}", subset=subset)
 
     @property
@@ -100,8 +100,9 @@ class Metric:
         return self.digits is not None or self.release is not None
 
     def printed(self, sums: Tally) -> Array:
-        """The number that the release prints, from the same sums; only for display, never for a
-        statistic.
+        """Return the number that the release prints, from the same sums.
+
+        It is for display, never for a statistic.
 
         >>> Metric("rate", lambda t: t["n"],
         ...     digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
@@ -125,8 +126,20 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
 
 
 def ratio(top: Any, bottom: Any) -> Array:
-    """Division that gives NaN, without a warning, where the denominator is 0.
+    """Divide, with NaN and without a warning where the denominator is 0.
 
+    Parameters
+    ----------
+    top, bottom
+        Arrays of one shape, or numbers.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape.
+
+    Examples
+    --------
     >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
     array([0.5, nan])
     """
@@ -136,7 +149,20 @@ def ratio(top: Any, bottom: Any) -> Array:
 
 
 def mean_of(key: str, count: str = "n") -> Callable[[Tally], Array]:
-    """The metric that divides one sum by another."""
+    """Return the metric that divides one sum by another.
+
+    Parameters
+    ----------
+    key
+        The tally that is summed.
+    count
+        The tally that it is divided by.
+
+    Returns
+    -------
+    callable
+        Sums -> their quotient; NaN where the count is 0.
+    """
     return lambda t: ratio(t[key], t[count])
 
 

@@ -221,7 +221,7 @@ class Store(StoreConnection):
     # --- respondents, questions, pictures ---
 
     def respondent(self, name: str, identity: Mapping[str, Any]) -> int:
-        """The number of the respondent with this identity, which is inserted if it is new."""
+        """Return the number of the respondent with this identity, inserted where it is new."""
         key = digest({"name": name, **identity})
         row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
         if row is None:
@@ -234,7 +234,7 @@ class Store(StoreConnection):
         return int(row[0])
 
     def find_respondent(self, name: str, identity: Mapping[str, Any]) -> int | None:
-        """The number of a respondent, or None if the store does not have it."""
+        """Return the number of a respondent, or None if the store does not have it."""
         row = self._first(
             "SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity})
         )
@@ -267,7 +267,7 @@ class Store(StoreConnection):
             )
 
     def images(self, benchmark: str) -> dict[str, str]:
-        """The pictures of a benchmark: name -> digest, the latest where one changed."""
+        """Return the pictures of a benchmark: name -> digest, the latest where one changed."""
         query = "SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id"
         return dict(self.select(query, benchmark))
 
@@ -350,7 +350,7 @@ class Store(StoreConnection):
         return {row[0]: Response(*row[1:]) for row in self.select(query, respondent, run)}
 
     def answered(self, respondent: int, run: int) -> frozenset[int]:
-        """The numbers of the asks whose last attempt is no error."""
+        """Return the numbers of the asks whose last attempt is no error."""
         query = (
             "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
         )
@@ -362,7 +362,7 @@ class Store(StoreConnection):
         return self._cache.get_or_read(("answered", respondent, run), read)
 
     def runs(self, respondent: int) -> list[int]:
-        """The runs in which a respondent has answers."""
+        """Return the runs in which a respondent has answers."""
         query = "SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run"
         return [row[0] for row in self.select(query, respondent)]
 
@@ -377,7 +377,7 @@ class Store(StoreConnection):
         return {number: self.read_json(detail, "detail") for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
-        """The tokens that a respondent's answers used, summed over runs and attempts."""
+        """Return the tokens that a respondent's answers used, summed over runs and attempts."""
         kinds = ("tokens_in", "tokens_out", "tokens_cached")
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
         names = (
@@ -392,7 +392,7 @@ class Store(StoreConnection):
         return Usage(*row)
 
     def seconds(self, respondent: int) -> tuple[int, float]:
-        """The number of a respondent's timed answers, attempts included, and their seconds."""
+        """Return how many answers of a respondent were timed, attempts included, and the seconds."""
         timed = "SELECT json_extract(detail, '$.seconds') AS s FROM answers WHERE respondent = ?"
         query = f"SELECT COUNT(s), COALESCE(SUM(s), 0) FROM ({timed})"
         row = self._cache.get_or_read(
@@ -401,7 +401,7 @@ class Store(StoreConnection):
         return tuple(row)
 
     def count(self) -> int:
-        """The number of answers, attempts included."""
+        """Return the number of answers, attempts included."""
         return int(self._first("SELECT COUNT(*) FROM answers")[0])
 
     # --- administrations ---
@@ -426,7 +426,7 @@ class Store(StoreConnection):
             )
 
     def administrations(self, respondent: int, benchmark: str) -> set[tuple[str, str, int, str]]:
-        """The administrations of a benchmark to a respondent: form, content hash, run, sight."""
+        """Return what was asked of a respondent: form, content hash, run and sight."""
         if "administrations" not in tables(self._db):
             return set()
         query = (
@@ -469,7 +469,7 @@ class Store(StoreConnection):
             )
 
     def judgements(self, benchmark: str, judge: str, form: str, run: int) -> list[Judgement]:
-        """The judgements of one judge on one administration."""
+        """Return the judgements of one judge on one administration."""
         rows = self.select(
             "SELECT judge, item, respondent, label, reply, reason FROM judgements "
             "WHERE benchmark = ? AND judge = ? AND form = ? AND run = ? ORDER BY id",
@@ -481,7 +481,7 @@ class Store(StoreConnection):
         return [Judgement(*row) for row in rows]
 
     def judged(self, benchmark: str) -> list[tuple[str, str, int]]:
-        """The judged administrations of a benchmark as judge, form, run; the latest comes last."""
+        """Return the judged administrations as judge, form and run; the latest comes last."""
         query = (
             "SELECT judge, form, run FROM judgements WHERE benchmark = ? GROUP BY judge, form, run "
             "ORDER BY MAX(time), MAX(id)"
@@ -491,7 +491,7 @@ class Store(StoreConnection):
     # --- verdicts ---
 
     def verdict_batches(self, benchmark: str, scorer: str, code: str) -> list[str]:
-        """The batches of verdicts that a scorer gave; empty of a store that has none."""
+        """Return the batches of verdicts that a scorer gave; empty of a store that has none."""
         if "verdicts" not in tables(self._db):
             return []
         query = "SELECT batch FROM verdicts WHERE benchmark = ? AND scorer = ? AND code = ?"
@@ -519,7 +519,7 @@ class Store(StoreConnection):
             self._db.execute(query, (*row, *row))
 
     def records(self) -> list[dict[str, Any]]:
-        """The records of all commands, the oldest first."""
+        """Return the records of all commands, the oldest first."""
         rows = self.select("SELECT record FROM records ORDER BY id")
         return [self.read_json(row[0], "record") for row in rows]
 

@@ -155,9 +155,23 @@ class ICC:
     | `a1`, `ak` | ICC(A,1), ICC(A,k) | ICC(2,1), ICC(2,k) | a random facet, in the error |
     | `c1`, `ck` | ICC(C,1), ICC(C,k) | ICC(3,1), ICC(3,k) | a fixed facet, left out |
 
-    `ck` is Cronbach's alpha of the administrations. `sem_agreement` and `sem_consistency` are
-    standard errors of measurement of one score, in score units; `mdc95` is the smallest difference
-    between two administrations of one respondent that is not noise (agreement).
+    `ck` is Cronbach's alpha of the administrations.
+
+    Parameters
+    ----------
+    a1, ak, c1, ck, one_way, one_way_k
+        As in the table.
+    n, k
+        Numbers of respondents and administrations.
+    ms_columns, ms_error
+        Mean squares of administrations and of error.
+    sem_agreement, sem_consistency
+        Standard errors of measurement of one score, in score units.
+
+    Notes
+    -----
+    `mdc95` is the smallest difference between two administrations of one respondent that is not
+    noise (agreement).
     """
 
     a1: Coefficient
@@ -359,7 +373,6 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
     >>> round(icc_of_mean(Coefficient(0.5), 2).value, 4)
     0.6667
     """
-
     if single.status not in ("ok", "not_informative") or k == 1:
         return single
     lowest = -1 / (k - 1)

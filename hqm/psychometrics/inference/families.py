@@ -259,8 +259,10 @@ class Relatives:
     n_effective: float | None = None
 
     def units(self, count: int) -> IntArray:
-        """(respondents,): the index of each respondent's family; without families its own index,
-        or that of a group of equal size where respondents are very many.
+        """(respondents,): the index of each respondent's family.
+
+        Without families it is its own index, or that of a group of equal size where respondents
+        are very many.
         """
         if len(self.families) not in (0, count):
             raise ValueError(f"one family label a respondent is needed, got {len(self.families)}")
@@ -277,14 +279,14 @@ class Relatives:
         families: Sequence[str],
         n_effective: float | None,
     ) -> Relatives:
-        """The families of the respondents who have both scores."""
+        """Return the families of the respondents who have both scores."""
         complete = np.isfinite(np.asarray(x, dtype=np.float64)) & np.isfinite(
             np.asarray(y, dtype=np.float64)
         )
         return cls(tuple(families), n_effective).subset(complete)
 
     def subset(self, included: ArrayLike) -> Relatives:
-        """The families of some of the respondents."""
+        """Return the families of some of the respondents."""
         if not self.families:
             return self
         return replace(
@@ -292,8 +294,9 @@ class Relatives:
         )
 
     def size(self, count: int) -> float:
-        """The number of independent respondents among so many; families count once each where it
-        is not known.
+        """Return the number of independent respondents among so many.
+
+        Families count once each where it is not known.
         """
         if self.n_effective is None and self.families:
             return float(len(set(self.families)))
@@ -577,8 +580,9 @@ class Influence(Outcome):
 def leave_one_out(
     statistic: Callable[[Indices], float], n: int, *, scores: ArrayLike = ()
 ) -> Influence:
-    """Compute the range of a coefficient over leaving out one respondent each time, and whether it
-    rests on one or two that lie far off.
+    """Compute the range of a coefficient over leaving out one respondent each time.
+
+    It also says whether the coefficient rests on one or two respondents that lie far off.
 
     One crippled model can make a correlation by itself, and two can hide one another. Flag
     `DOMINANT_MODEL`: one or two respondents lie far from all others (`far_respondents`), and

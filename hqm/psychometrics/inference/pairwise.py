@@ -535,7 +535,7 @@ def rank_contrasts(
     width: float | None = 1.0,
     level: float = 0.95,
 ) -> tuple[RankContrast, ...]:
-    """Test each respondent against the next in rank: do they differ, or are they equal?
+    """Test whether each respondent and the next in rank differ, or are equal.
 
     The contrasts are planned: that of the first two by itself, and those below it as a family, in
     order of rank. Respondents that join far below change no outcome above them.
