@@ -269,6 +269,9 @@ class _Detail(TypedDict, total=False):
     components: tuple[Row, ...] | None
     d_study: tuple[Row, ...] | None
     curve: tuple[Row, ...] | None
+    errors: tuple[Row, ...] | dict[str, Any] | None
+    parts: int | tuple[Row, ...]
+    in_top: tuple[str, ...] | None
     map: _Map | None
     raters: dict[str, Count] | Number
     power: dict[str, Figure] | Number
