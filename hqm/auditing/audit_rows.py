@@ -245,6 +245,15 @@ class _ContrastRow(TypedDict):
 
 
 @with_config(_GROWING)
+class _ErrorRow(TypedDict):
+    """The standard errors of a score, over these items and over others."""
+
+    score: Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    other_items: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
+    these_items: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
+
+
+@with_config(_GROWING)
 class _Detail(TypedDict, total=False):
     """What reports read of the detail of an estimate; each indicator has some of it."""
 
@@ -269,7 +278,7 @@ class _Detail(TypedDict, total=False):
     components: tuple[Row, ...] | None
     d_study: tuple[Row, ...] | None
     curve: tuple[Row, ...] | None
-    errors: tuple[Row, ...] | dict[str, Any] | None
+    errors: tuple[_ErrorRow, ...] | dict[str, Any] | None
     parts: int | tuple[Row, ...]
     in_top: tuple[str, ...] | None
     map: _Map | None
@@ -541,9 +550,15 @@ def check_estimate(estimate: Estimate) -> Estimate:
         raise wrong("it is missing though the status is ok", "value")
     if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
         raise wrong("it is no list of items", "detail", "items")
-    for key in _READ_DETAILS.get(estimate.indicator, ()) if estimate.value is not None else ():
-        if key not in estimate.detail:
+    is_read = estimate.value is not None or bool(estimate.detail)
+    for key in _READ_DETAILS.get(estimate.indicator, ()):
+        if is_read and key not in estimate.detail:
             raise wrong("it is missing", "detail", key)
+    for key, rows in estimate.detail.items():
+        _check_alike(rows, "detail", key)
+    item_map = estimate.detail.get("map") or {"ids": ()}
+    if any(len(column) != len(item_map["ids"]) for column in item_map.values()):
+        raise wrong("its columns are not equally long", "detail", "map")
     labels_by_rater = estimate.detail.get("raters") or {}
     if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
         raise wrong("it is no object with a number for each rater", "detail", "raters")
@@ -552,6 +567,16 @@ def check_estimate(estimate: Estimate) -> Estimate:
             raise wrong("it is no number", "detail", "by_respondent", name)
     check_counted(estimate)
     return estimate
+
+
+def _check_alike(rows: Any, *path: str | int) -> None:
+    """Refuse a list of rows of which one has other fields than the first."""
+    if not isinstance(rows, (list, tuple)) or not all(isinstance(row, dict) for row in rows):
+        return
+    for number, row in enumerate(rows):
+        for field_name in row.keys() ^ rows[0].keys():
+            state = "it is missing" if field_name not in row else "no other row has it"
+            raise wrong(state, *path, number, field_name)
 
 
 def check_components(row: Row) -> Row:

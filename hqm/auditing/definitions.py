@@ -215,7 +215,7 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
             rows = {
                 str(row["type"]): row
                 for row in estimate.detail.get("types") or ()
-                if isinstance(row, Mapping)
+                if isinstance(row, Mapping) and "type" in row
             }
             break
     leaking = {leak.type for leak in leaks_shown(audit) if not leak.part}
