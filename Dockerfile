@@ -29,7 +29,8 @@ COPY hqm ./hqm
 COPY adapters ./adapters
 COPY benchmarks ./benchmarks
 COPY reports ./reports
-RUN python -m pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]" \
+COPY extensions ./extensions
+RUN python -m pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]" ./extensions/hqm-* \
     && useradd --create-home hqm
 
 USER hqm

@@ -7,7 +7,9 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 # uv installs in seconds what takes pip a minute; of pip's settings it is told those that say where packages lie. Where uv cannot
 # be had, or fails, pip installs
 UV := $(foreach name,FIND_LINKS INDEX_URL EXTRA_INDEX_URL,$(if $(PIP_$(name)),UV_$(name)='$(PIP_$(name))')) $(VENV)/bin/uv pip
-OPTIONS = --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[$(EXTRAS)]'
+# packages that bring further commands; each has its tests in it
+EXTENSIONS := $(sort $(wildcard extensions/hqm-*))
+OPTIONS = --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[$(EXTRAS)]' $(EXTENSIONS:%=--editable ./%)
 define install
 	$(PIP) install --quiet --no-compile --constraint constraints.txt uv || true
 	$(UV) install --python $(VENV)/bin/python --index-strategy unsafe-best-match $(OPTIONS) || $(PIP) install --no-compile $(OPTIONS)
@@ -18,10 +20,10 @@ endef
 # compiled in C already
 SELDOM := /(tests?|testing|backrefs|fastapi|fontTools|google|mypyc?|networkx|numba|openai/(lib|resources|types)|pip|pygments/lexers|ray|sklearn|statsmodels|sympy/physics|torch/_inductor|torchgen|transformers/models)/
 COMPILE := $(VENV)/bin/python -m compileall -q -j 0 -x '$(SELDOM)' $(VENV)/lib > /dev/null || true
-INPUTS := pyproject.toml constraints.txt
+INPUTS := pyproject.toml constraints.txt $(EXTENSIONS:%=%/pyproject.toml)
 OUT ?= out/shapes
 JOBS ?= 4
-PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+PARALLEL = $(VENV)/bin/python -m pytest --config-file pyproject.toml --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 # tests start many processes, and without bytecode each compiles all that it imports
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -40,8 +42,8 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks, reports, training and uses of them
-	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training -p typed
+types: $(VENV)/.tests mount  ## mypy --strict over the product, its extensions, training and uses of them
+	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm -p training -p typed $(foreach path,$(EXTENSIONS),-p $(subst -,_,$(notdir $(path))))
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=2 on two processes
 	$(PARALLEL) -p no:randomly $(PYTEST)
@@ -95,4 +97,5 @@ mount: $(VENV)/.tests  ## a tree of links that shows static tools all of hqm as 
 	mkdir -p mount/hqm
 	ln -s ../training mount/training
 	ln -s ../tests/typed mount/typed
+	cd mount && ln -s $(foreach path,$(EXTENSIONS),../$(path)/$(subst -,_,$(notdir $(path)))) .
 	cd mount/hqm && ln -s ../../hqm/* . && ln -s ../../adapters ../../benchmarks ../../reports .

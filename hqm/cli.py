@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -19,6 +18,7 @@ from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
 from hqm.commands.interrupt import FAILURE, Interrupted, report_failure
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
+from hqm.extensions import load_extension, names_in
 from hqm.text import visible
 from hqm.version import __version__
 
@@ -51,7 +51,6 @@ COMMANDS = {
     "forms": "data:forms",
     "audit": "asking:audit",
     "score": "results:score",
-    "table": "table_command:table",
     "gate": "data:gate",
     "report": "reporting:report",
     "compare": "comparing:compare",
@@ -123,7 +122,7 @@ def load_command(name: str) -> Callable[..., None]:
         module, _, function = COMMANDS[name].partition(":")
         loaded: Callable[..., None] = getattr(import_module(f"hqm.commands.{module}"), function)
     else:
-        loaded = next(iter(entry_points(group=GROUP, name=name))).load()
+        loaded = load_extension(GROUP, name, "a command")
     return loaded
 
 
@@ -133,8 +132,7 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
     Building one command is faster than building all.
     """
     if names is None:
-        plugins = {point.name for point in entry_points(group=GROUP)}
-        names = [*COMMANDS, *sorted(plugins - COMMANDS.keys())]
+        names = [*COMMANDS, *(name for name in names_in(GROUP) if name not in COMMANDS)]
     summary = "A psychometric auditor for hallucination benchmarks of large vision-language models."
     app = typer.Typer(name="hqm", cls=CommandGroup, help=summary, **_SETTINGS)
     app.callback()(_program)
@@ -149,8 +147,11 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
 
 def _parser(word: str) -> Callable[..., Any]:
     """Return the parser of a command line that begins with this word."""
-    names = [name for name in COMMANDS if name.partition(" ")[0] == word]
-    return get_command(program(names or None))
+    for known_names in (COMMANDS, names_in(GROUP) if word else ()):
+        names = [name for name in known_names if name.partition(" ")[0] == word]
+        if names:
+            return get_command(program(names))
+    return get_command(program())
 
 
 def main() -> None:

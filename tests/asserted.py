@@ -62,7 +62,7 @@ def walked(text: str) -> list[ast.AST]:
 @functools.cache
 def files_of_tests() -> dict[str, str]:
     """The text of every file of tests; what measures is none."""
-    paths = sorted((ROOT / "tests").rglob("*.py"))
+    paths = sorted([*(ROOT / "tests").rglob("*.py"), *ROOT.glob("extensions/*/tests/*.py")])
     return {
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
         for path in paths
@@ -193,6 +193,7 @@ def rows_of_the_product() -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
 def product_files() -> Iterator[Path]:
     for folder in ("hqm", "reports", "adapters", "benchmarks"):
         yield from sorted((ROOT / folder).rglob("*.py"))
+    yield from sorted(ROOT.glob("extensions/*/hqm_*/**/*.py"))
 
 
 def built_alike(files: dict[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_tables.table_audit import read_table
 
 from hqm import load
 from hqm.auditing.one_file import score_file
@@ -26,7 +27,6 @@ from hqm.imports.human_labels import read_criterion
 from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
 from hqm.imports.row import tokens_in
 from hqm.judges.judgements import JudgementSource, import_judgements
-from hqm.published.table_audit import read_table
 from hqm.respondents.server_replies import read_reply
 from tests.messages import tells
 

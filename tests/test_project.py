@@ -75,7 +75,7 @@ def test_every_dependency_is_explained() -> None:
 def test_every_module_that_a_page_names_exists() -> None:
     modules = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("hqm", "adapters", "benchmarks", "reports", "tests", "docs")
+        for folder in ("hqm", "adapters", "benchmarks", "reports", "extensions", "tests", "docs")
         for path in (ROOT / folder).rglob("*.py")
     ]
     pages = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]

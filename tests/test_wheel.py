@@ -32,7 +32,7 @@ from packaging.requirements import Requirement
 
 from hqm.version import __version__
 from tests.conftest import NIGHTLY, ROOT, counts, forking, needs_torch, write_benchmark
-from tests.messages import text_of
+from tests.messages import tells, text_of
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
@@ -70,7 +70,7 @@ def built(kind: str, tree: Path, out_dir: Path, backend: dict[str, str]) -> Path
     subprocess.run(
         [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
     )
-    return next(out_dir.glob("hqm_audit-*"))
+    return next(out_dir.glob("hqm_*"))
 
 
 @pytest.fixture(scope="module")
@@ -419,10 +419,25 @@ def test_without_extras_it_audits_a_server(hqm_there: Run, signs: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_without_extras_it_audits_a_published_table(hqm_there: Run) -> None:
+def test_without_an_extension_it_says_which_brings_a_command(hqm_there: Run) -> None:
     status, text = hqm_there("table", TABLE5, "--items", 500)
-    assert status == 0, text
-    assert "0.961" in text  # Cronbach's alpha of the table
+    assert status == 2
+    assert tells(text, "extension.missing", feature="table", package="hqm-tables")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "extensions").glob("hqm-*")))
+def test_the_wheel_of_an_extension_holds_its_files(
+    tree: Path, name: str, tmp_path: Path, backend: dict[str, str]
+) -> None:
+    folder = tree / "extensions" / name
+    path = built("wheel", folder, tmp_path, backend)
+    held = {entry for entry in zipfile.ZipFile(path).namelist() if ".dist-info/" not in entry}
+    package = folder / name.replace("-", "_")
+    files = (
+        file for file in package.rglob("*") if file.is_file() and "__pycache__" not in file.parts
+    )
+    assert held == {file.relative_to(folder).as_posix() for file in files}
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT_PANEL
 from hqm.commands.terminal import report_waits
 from hqm.errors import UsageError, check_known, meant
+from hqm.extensions import missing_extension
 from hqm.respondents.kinds import all_kinds, embedded
 
 # --- what a shell offers at the Tab key ---
@@ -173,6 +174,12 @@ class CommandGroup(TyperGroup):
         """The help page, as wide as the terminal."""
         ctx.terminal_width = _page_width()
         return super().get_help(ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command by its name; one of an extension that is missing says what to install."""
+        if self.get_command(ctx, args[0]) is None and (error := missing_extension(args[0])):
+            raise error
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in the order of their use."""

@@ -17,6 +17,7 @@ from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, EveryTable, PolicyFil
 from hqm.commands.shared import command, find_audit, report_files
 from hqm.commands.terminal import print_json, print_line, print_lines
 from hqm.errors import HQMError, UsageError
+from hqm.extensions import load_extension, names_in
 from hqm.files.records import read_json
 from hqm.files.whole import write_together
 from hqm.signature import changed_procedures, parse_signature
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from hqm.auditing.gate import Policy
     from hqm.types import Estimate
 
+PAGES = "hqm.pages"
+"""The group of entry points by which an extension shows audits of another layout."""
 _SIGNATURE_CHARS = 12
 """The characters of a short signature."""
 
@@ -243,17 +246,17 @@ def _tables_text(audits: Sequence[Audit], path: Path, *, all_tables: bool) -> st
 
 
 def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
-    """Write the site of many audits, of printed tables too; a row's day is that of its file."""
+    """Write the site of many audits, those of extensions too; a row's day is that of its file."""
     from hqm.auditing.audit import Audit
 
     pages = importlib.import_module("hqm.reports.pages.report_page")
+    describe_others = [load_extension(PAGES, name, "a page") for name in names_in(PAGES)]
     dated = []
     for file in files:
         data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        # the audit of a printed table has another layout, and is shown as it is
-        printed = isinstance(data, dict) and "read_as" in (data.get("audits") or [{}])[0]
-        name = file.absolute().parent.name
-        dated.append(pages.Dated(data if printed else Audit.load(file), f"{day:%Y-%m-%d}", name))
+        others = [other for describe in describe_others if (other := describe(data)) is not None]
+        audit = others[0] if others else Audit.load(file)
+        dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
     page_texts: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in page_texts.items()})
     print_line(f"wrote  {folder / 'index.html'}  {folder / 'index.json'}")

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
     from hqm.psychometrics.items.leaks import Stratum
-    from hqm.published.table_audit import TableAudit
-    from hqm.published.table_contradictions import Contradiction
     from hqm.types import Form
 
 
@@ -676,7 +674,7 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
             print(f"  pictures   {address} ({release['images_licence']})")
 
 
-# --- hqm score, hqm table, hqm audit --all ---
+# --- hqm score, hqm audit --all ---
 
 
 def file_score(score: FileScore, as_json: bool) -> None:
@@ -740,33 +738,6 @@ def _by_name(
 
 def _exact(value: float | None) -> str:
     return "undefined" if value is None else repr(value)
-
-
-def table_audit(audit: TableAudit) -> None:
-    """Print the audit of a published table."""
-    tables = _tables()
-    rows = []
-    for estimate in audit.estimates:
-        note = ", ".join(estimate.flags)
-        if estimate.status != "ok":
-            note = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
-        interval = tables.interval_text(estimate.interval("model_population"))
-        value = tables.number(estimate.value)
-        rows.append((estimate.indicator, estimate.metric, value, interval, note))
-    title = f"{audit.table}: {len(audit.respondents)} respondents"
-    print_table(title, ("indicator", "of", "value", "95% interval", ""), rows, right=(2, 3))
-    for flag in audit.flags:
-        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
-    for note in audit.notes:
-        print(f"note: {note}.")
-    print_lines(*map(_contradiction, audit.contradictions), audit.checked.sentence())
-
-
-def _contradiction(contradiction: Contradiction) -> str:
-    violation = contradiction.violation
-    cell = ", ".join(filter(None, (violation.row, violation.column)))
-    unless = f"; possible only if {contradiction.unless}" if contradiction.unless else ""
-    return f"{violation.kind}: {cell} = {violation.printed}: {violation.reason}{unless}"
 
 
 def coefficients(result: Audit) -> None:

@@ -1,1 +1,1 @@
-"""Pages: the report, its evidence, a comparison, a published table, the card and their sentences."""
+"""Pages: the report, its evidence, a comparison, the card and their sentences."""

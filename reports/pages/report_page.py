@@ -21,7 +21,7 @@ from hqm.reports.figures.report_figures import (
     budget_strip,
     shared_axis,
 )
-from hqm.reports.pages import evidence_page, published_page
+from hqm.reports.pages import evidence_page
 from hqm.reports.pages.benchmark_card import badge, bibtex
 from hqm.reports.pages.error_picture import SOURCES, ErrorPicture, largest_row
 from hqm.reports.pages.evidence_page import environment, script
@@ -362,13 +362,42 @@ def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
 _NO_ANSWERS = "there are no scored answers"
 
 
-@dataclass(frozen=True, slots=True)
-class Dated:
-    """An audit, or the data of a printed table's, with the day on which its file was written, and
-    the name of the file's folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherAudit:
+    """An audit of another layout, which an extension shows by the group `hqm.pages`.
+
+    Parameters
+    ----------
+    title, size, verdict
+        The words of its row.
+    is_wrong
+        Whether what it audits contradicts itself.
+    unmeasured
+        The sources of error that it does not measure, in words.
+    reason
+        Why it counts no leaks, no keys and no places, as a clause.
+    command
+        The command that made it.
+    page, text
+        Its report and its audit.json.
     """
 
-    audit: Audit | Mapping[str, Any]
+    title: str
+    size: tuple[str, ...]
+    is_wrong: bool
+    verdict: str
+    unmeasured: str
+    reason: str
+    command: str
+    page: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """An audit, with the day on which its file was written, and the name of the file's folder."""
+
+    audit: Audit | OtherAudit
     date: str
     name: str
 
@@ -389,12 +418,10 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
     titles = [audit.title for audit in audits]
     for entry in dated:
         source = entry.audit
-        if not isinstance(source, Audit):
+        if isinstance(source, OtherAudit):
             folder = _unused_folder(entry.name, [row["folder"] for row in rows])
-            page = published_page.render(source["audits"][0], source["command"])
-            text = json.dumps(source, indent=1, ensure_ascii=False)
-            files |= {f"{folder}/report.html": page, f"{folder}/audit.json": text}
-            rows.append(_printed_row(source, folder, entry.date))
+            files |= {f"{folder}/report.html": source.page, f"{folder}/audit.json": source.text}
+            rows.append(_other_row(source, folder, entry.date))
             continue
         for audit in source.audits:
             if titles.count(audit.title) > 1:
@@ -411,7 +438,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
             }
             rows.append(_row(audit, folder, entry.date, source.command, policy))
     heads = [headline(audit, policy) for audit in audits]
-    first = "These tables were printed without the answers behind them."
+    first = "No answers stand behind these audits."
     measured = ""
     if audits:
         first = _undecided_leaderboards(audits, policy) or joint_sentence(audits, heads)
@@ -476,31 +503,24 @@ def _row(
     }
 
 
-def _printed_row(source: Mapping[str, Any], folder: str, date: str) -> dict[str, Any]:
-    """The row of a printed table: whether its numbers contradict each other, and nothing else."""
-    (table,) = source["audits"]
-    verdict, _, _ = str(table["consistency"]).partition(" Checked: ")
-    contradicted = any(not violation["unless"] for violation in table["violations"])
-    size = [
-        pluralise(len(table["respondents"]), "model"),
-        pluralise(len(table["columns"]), "column"),
-    ]
-    no_count = _count(None, "the table prints no answers")
+def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, Any]:
+    """The row of an audit that an extension shows: its verdict, and nothing else."""
+    no_count = _count(None, other.reason)
     return {
         "folder": folder,
-        "title": f"{str(table['benchmark']).replace('_', ' ')}, as printed",
-        "size": " · ".join(size),
-        "code": "wrong" if contradicted else "not_measured",
-        "verdict": verdict.partition(" Possible only ")[0],
+        "title": other.title,
+        "size": " · ".join(other.size),
+        "code": "wrong" if other.is_wrong else "not_measured",
+        "verdict": other.verdict,
         "statement": None,
         "strip": "",
         "error": None,
-        "unmeasured": "every source of error, because a printed table holds no answers",
+        "unmeasured": other.unmeasured,
         "leaks": no_count,
         "keys": no_count,
         "lead": no_count,
         "date": date,
-        "command": source["command"],
+        "command": other.command,
     }
 
 
@@ -577,7 +597,7 @@ def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row, its picture as SVG; the statement in parts and as a line."""
     cells = {**row, "line": "", "audit": f"{row['folder']}/audit.json"}
     statement = row["statement"]
-    if statement is not None:  # of a printed table, which holds no answers
+    if statement is not None:  # of another audit, which holds no answers
         cells["line"] = str(statement)
         cells["statement"] = asdict(statement)
     return cells

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_tables.printed_table import read_table
 
 import hqm
 from hqm.auditing.one_file import score_file
@@ -46,7 +47,6 @@ from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.labels.label_import import import_labels
 from hqm.labels.label_store import LabelStore
 from hqm.labels.study_plan import labels_path
-from hqm.published.printed_table import read_table
 from hqm.store.exchange import export_store, read_export
 from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit

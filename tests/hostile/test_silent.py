@@ -558,7 +558,7 @@ def test_a_corrected_key_of_other_questions_is_refused(tmp_path: Path, run: Run)
 def test_a_number_that_no_count_and_no_rate_is_contradicts_its_table(
     tmp_path: Path, head: str, row: str
 ) -> None:
-    from hqm.published.table_audit import audit_table, read_table
+    from hqm_tables.table_audit import audit_table, read_table
 
     other_rows = ["130,4,139,8", "135,2,141,3"] if "tp" in head else ["70,50", "75,55"]
     rows = [

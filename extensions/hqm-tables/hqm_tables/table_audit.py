@@ -36,7 +36,11 @@ from hqm.psychometrics import (
     top_k_overlap,
 )
 from hqm.psychometrics.inference.families import FamilyDependence
-from hqm.published.printed_table import (
+from hqm.respondents.kinds import check_families, families_of
+from hqm.signature import sign
+from hqm.types import Estimate, Interval, finite
+from hqm.version import __version__
+from hqm_tables.printed_table import (
     Column,
     Direction,
     Published,
@@ -47,17 +51,13 @@ from hqm.published.printed_table import (
     read_table,
     subscales_of,
 )
-from hqm.published.table_contradictions import (
+from hqm_tables.table_contradictions import (
     Checked,
     Contradiction,
     Tally,
     arithmetic_contradictions,
     identity_contradictions,
 )
-from hqm.respondents.kinds import check_families, families_of
-from hqm.signature import sign
-from hqm.types import Estimate, Interval, finite
-from hqm.version import __version__
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
 

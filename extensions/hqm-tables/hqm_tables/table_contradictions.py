@@ -22,7 +22,7 @@ from hqm.psychometrics.inference.table_integrity import (
     rounding_interval,
     yes_rate_from,
 )
-from hqm.published.printed_table import Column, Published, confusion_groups, is_summary, metric_of
+from hqm_tables.printed_table import Column, Published, confusion_groups, is_summary, metric_of
 
 # ----------------------------------------------------------------------
 # What of a published table cannot be true, and what it was checked for.

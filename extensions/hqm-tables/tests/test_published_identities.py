@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hqm_tables.printed_table import metric_of
+from hqm_tables.table_audit import TableAudit, audit_table, read_table
+from hqm_tables.table_contradictions import Contradiction
 
-from hqm.published.printed_table import metric_of
-from hqm.published.table_audit import TableAudit, audit_table, read_table
-from hqm.published.table_contradictions import Contradiction
+from tests.conftest import ROOT
 from tests.messages import tells, text_of
 
-TABLES = Path(__file__).parent / "tables"
+TABLES = ROOT / "tests" / "tables"
 HAL_EVAL = TABLES / "hal_eval_table1.csv"
 """Table 1 of the Hal-Eval paper (arXiv 2402.15721): five metrics of six models on four types, in
 and out of domain.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hqm.reports.pages.evidence_page import environment
+from hqm.reports.pages.phrases import pluralise
+from hqm.reports.pages.report_page import OtherAudit
 from hqm.reports.tables.table import (
     FAMILIES,
     Table,
@@ -17,7 +21,7 @@ from hqm.reports.tables.table import (
     statistic_name,
 )
 
-from hqm import Estimate
+from hqm.types import Estimate
 
 _AGREEMENT = "agreement"
 _DETAIL = {
@@ -36,9 +40,10 @@ def render(data: Mapping[str, Any], command: str) -> str:
     estimates = [Estimate.from_dict(row) for row in data["estimates"]]
     families = list(dict.fromkeys(e.indicator.partition(".")[0] for e in estimates))
     limits = dict.fromkeys(str(e.detail["limits"]) for e in estimates if "limits" in e.detail)
+    template = (Path(__file__).parent / "templates" / "table.html").read_text(encoding="utf-8")
     return (
         environment()
-        .get_template("table.html")
+        .from_string(template)
         .render(
             name=data["benchmark"],
             consistency=data["consistency"],
@@ -56,6 +61,28 @@ def render(data: Mapping[str, Any], command: str) -> str:
                 (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
             ],
         )
+    )
+
+
+def describe(data: Any) -> OtherAudit | None:
+    """Return the page and the row of a table's `audit.json`; None of any other data."""
+    if not isinstance(data, dict) or "read_as" not in (data.get("audits") or [{}])[0]:
+        return None
+    (table,) = data["audits"]
+    verdict, _, _ = str(table["consistency"]).partition(" Checked: ")
+    return OtherAudit(
+        title=f"{str(table['benchmark']).replace('_', ' ')}, as printed",
+        size=(
+            pluralise(len(table["respondents"]), "model"),
+            pluralise(len(table["columns"]), "column"),
+        ),
+        is_wrong=any(not violation["unless"] for violation in table["violations"]),
+        verdict=verdict.partition(" Possible only ")[0],
+        unmeasured="every source of error, because a printed table holds no answers",
+        reason="the table prints no answers",
+        command=data["command"],
+        page=render(table, data["command"]),
+        text=json.dumps(data, indent=1, ensure_ascii=False),
     )
 
 

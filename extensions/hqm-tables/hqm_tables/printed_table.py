@@ -15,7 +15,9 @@ import numpy as np
 from hqm.errors import DataError, UsageError
 from hqm.imports.intake import find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
-from hqm.published.plausibility import (
+from hqm.signature import digest_file
+from hqm.text import check_name
+from hqm_tables.plausibility import (
     check_orientation,
     check_printed_scale,
     check_row_scales,
@@ -24,7 +26,7 @@ from hqm.published.plausibility import (
     is_summary_name,
     split_summaries,
 )
-from hqm.published.table_cells import (
+from hqm_tables.table_cells import (
     MISSING,
     PrintedCell,
     Rows,
@@ -34,8 +36,6 @@ from hqm.published.table_cells import (
     strip_marks,
     uses_decimal_comma,
 )
-from hqm.signature import digest_file
-from hqm.text import check_name
 
 Direction = Literal["higher", "lower"]
 _RESPONDENT = re.compile(

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hqm_tables.printed_table import subscales_of
+from hqm_tables.table_audit import Published, TableAudit, audit_table, read_table
 from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.published.printed_table import subscales_of
-from hqm.published.table_audit import Published, TableAudit, audit_table, read_table
 from hqm.respondents.kinds import families_of, infer_family, read_families
-from tests.conftest import NIGHTLY, Run
+from tests.conftest import NIGHTLY, ROOT, Run
 from tests.messages import tells
 
-TABLE5 = Path(__file__).parent / "tables" / "hqm_table5.csv"
+TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
 """Table 5 of the HQM paper (arXiv 2406.17115v2): hallucination rates of 21 models, 500 items a
 type.
 """

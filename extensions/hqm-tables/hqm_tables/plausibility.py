@@ -11,7 +11,7 @@ from hqm.errors import DataError
 from hqm.files.records import MAX_NAMED_FIELDS
 from hqm.imports.intake import SUMMARY_NAMES
 from hqm.psychometrics import Array
-from hqm.published.table_cells import PrintedCell
+from hqm_tables.table_cells import PrintedCell
 
 _NO_SYSTEM = re.compile(
     r"(?:std(?:\.|ev|dev)?|s\.?d\.?|sem|stderr|standard (?:deviation|error)|variance|σ|±"

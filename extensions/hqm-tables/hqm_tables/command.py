@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import command
-from hqm.commands.terminal import print_json, print_line
+from hqm.commands.terminal import print_json, print_line, print_lines, print_table
 from hqm.errors import UsageError
 from hqm.files.records import read_records, required_field
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
-    from hqm.published.printed_table import Direction
+    from hqm_tables.printed_table import Direction
+    from hqm_tables.table_audit import TableAudit
+    from hqm_tables.table_contradictions import Contradiction
 
 T = TypeVar("T")
 
@@ -102,9 +102,10 @@ def table(
 
     It says what the numbers show of their own reliability, and where they contradict each other.
     """
-    from hqm.published.table_audit import audit_table, read_table
     from hqm.respondents.kinds import read_families
     from hqm.version import __version__
+    from hqm_tables.page import render
+    from hqm_tables.table_audit import audit_table, read_table
 
     pair = tuple(name.strip() for name in columns.split(",")) if columns else None
     if pair is not None and (len(pair) != 2 or pair[0] == pair[1]):
@@ -124,15 +125,42 @@ def table(
     data = {"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]}
     if out is not None:
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        page = importlib.import_module("hqm.reports.pages.published_page")
-        page_text = str(page.render(audited.to_dict(), command()))
+        page_text = render(audited.to_dict(), command())
         write_together({out / "audit.json": text, out / "report.html": page_text})
     if options.output.as_json:
         print_json(data)
         return
-    show.table_audit(audited)
+    _print_audit(audited)
     if out is not None:
         print_line(f"wrote  {out / 'report.html'}  audit.json")
+
+
+def _print_audit(audit: TableAudit) -> None:
+    """Print the audit of a published table."""
+    from hqm.reports.tables.table import interval_text, number
+
+    rows = []
+    for estimate in audit.estimates:
+        note = ", ".join(estimate.flags)
+        if estimate.status != "ok":
+            note = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
+        interval = interval_text(estimate.interval("model_population"))
+        value = number(estimate.value)
+        rows.append((estimate.indicator, estimate.metric, value, interval, note))
+    title = f"{audit.table}: {len(audit.respondents)} respondents"
+    print_table(title, ("indicator", "of", "value", "95% interval", ""), rows, right=(2, 3))
+    for flag in audit.flags:
+        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
+    for note in audit.notes:
+        print(f"note: {note}.")
+    print_lines(*map(_contradiction, audit.contradictions), audit.checked.sentence())
+
+
+def _contradiction(contradiction: Contradiction) -> str:
+    violation = contradiction.violation
+    cell = ", ".join(filter(None, (violation.row, violation.column)))
+    unless = f"; possible only if {contradiction.unless}" if contradiction.unless else ""
+    return f"{violation.kind}: {cell} = {violation.printed}: {violation.reason}{unless}"
 
 
 def by_column(

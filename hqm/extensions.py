@@ -1,0 +1,70 @@
+"""Extensions: what other packages bring by entry points, and what to install where it is missing."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from hqm.errors import CardError, UsageError
+
+KNOWN = "hqm.extensions"
+"""The group in which the metadata of HQM lists what extensions of its own repository bring."""
+
+
+def names_in(group: str) -> tuple[str, ...]:
+    """Return the names that installed packages bring in a group of entry points, sorted."""
+    return tuple(sorted({point.name for point in entry_points(group=group)}))
+
+
+def load_extension(group: str, name: str, kind: str) -> Any:
+    """Load what an installed package brings by this name.
+
+    Parameters
+    ----------
+    kind
+        What it is, with its article: `a recipe`.
+
+    Raises
+    ------
+    UsageError
+        No package brings it.
+    CardError
+        Several packages bring it, or it cannot be loaded.
+    """
+    points = [point for point in entry_points(group=group) if point.name == name]
+    if not points:
+        raise missing_extension(name) or UsageError(
+            f"there is no {kind.partition(' ')[2]} {name!r}"
+        )
+    if len(points) > 1:
+        raise CardError(
+            f"{len(points)} packages call {kind} {name!r}", remedy="Uninstall all but one."
+        )
+    try:
+        return points[0].load()
+    except Exception as error:
+        raise CardError(
+            f"its entry point cannot be loaded: {type(error).__name__}: {error}",
+            location=name,
+            remedy="Ask the maker of the package.",
+        ) from error
+
+
+@cache
+def _known_extensions() -> MappingProxyType[str, str]:
+    """Return the package of each feature that an extension of HQM's repository brings."""
+    points = entry_points(group=KNOWN)
+    return MappingProxyType({point.name: point.value.replace("_", "-") for point in points})
+
+
+def missing_extension(feature: str) -> UsageError | None:
+    """Return the error for a feature whose extension is not installed; None where none has it."""
+    package = _known_extensions().get(feature)
+    if package is None:
+        return None
+    return UsageError(
+        f"{feature!r} needs the extension {package}, which is not installed",
+        remedy=f"Install it from a checkout of HQM: pip install ./extensions/{package}",
+    )

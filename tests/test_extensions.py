@@ -1,0 +1,115 @@
+"""Extensions: what an installed one brings, what is said where it is missing, and the core alone."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hqm.errors import CardError, UsageError
+from hqm.extensions import load_extension, missing_extension, names_in
+from tests.conftest import COMMANDS_SCRIPT, ROOT
+from tests.messages import pattern_of, tells
+
+FOLDERS = sorted((ROOT / "extensions").glob("hqm-*"))
+FEATURES: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+    "entry-points"
+]["hqm.extensions"]
+"""What extensions bring -> their packages."""
+
+ALONE = """
+import importlib.metadata, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in packages:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+packages, found = set(%r), importlib.metadata.entry_points
+importlib.metadata.entry_points = lambda **selected: importlib.metadata.EntryPoints(
+    point for point in found(**selected)
+    if point.group == "hqm.extensions" or point.module.partition(".")[0] not in packages
+)
+sys.meta_path.insert(0, Absent())
+"""
+"""Makes a process one in which no extension is installed."""
+
+
+def run_alone(*commands: list[object]) -> list[tuple[int, str, str]]:
+    """Run commands in a process without extensions: status, output and errors of each."""
+    code = ALONE % [folder.name.replace("-", "_") for folder in FOLDERS] + COMMANDS_SCRIPT
+    words = json.dumps([[*map(str, command)] for command in commands])
+    process = subprocess.run(
+        [sys.executable, "-P", "-c", code, words], check=True, capture_output=True, text=True
+    )
+    return [(status, output, err) for status, output, err in json.loads(process.stdout)]
+
+
+def test_the_core_works_alone_and_says_what_brings_a_command(tmp_path: Path) -> None:
+    rows = [f"y{n:04},a,{'Yes' if n % 3 else 'No'}" for n in range(0, 1008, 8)]
+    answers = tmp_path / "answers.csv"
+    answers.write_text("\n".join(["item,respondent,answer", *rows]))
+    audit = ["audit", "shapes_yesno", "--recorded", answers, "--out", tmp_path / "out"]
+    features = sorted(FEATURES)
+    results = run_alone(["--help"], audit, ["report", tmp_path / "out"], *([f] for f in features))
+    (_, text, _), *audited = results[:3]
+    listed = {
+        line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()
+    }
+    assert "audit" in listed
+    assert not listed & set(features)
+    assert [status for status, _, _ in audited] == [0, 0], audited
+    for feature, (status, _, err) in zip(features, results[3:], strict=True):
+        package = FEATURES[feature].replace("_", "-")
+        assert status == 2
+        assert tells(err, "extension.missing", feature=feature, package=package), err
+
+
+def test_every_module_of_the_core_is_imported_without_extensions() -> None:
+    names = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "hqm").rglob("*.py")
+        if path.stem not in ("__main__", "inspect_extension")
+    ]
+    code = ALONE % [folder.name.replace("-", "_") for folder in FOLDERS]
+    code += f"import importlib\nprint(len(list(map(importlib.import_module, {names}))))"
+    process = subprocess.run(
+        [sys.executable, "-P", "-c", code], check=False, capture_output=True, text=True
+    )
+    assert process.stdout == f"{len(names)}\n", process.stderr
+
+
+def test_each_extension_brings_what_the_core_expects_of_it() -> None:
+    brought = {}
+    for folder in FOLDERS:
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        assert project["name"] == folder.name
+        assert (folder / "tests").is_dir()
+        package = folder.name.replace("-", "_")
+        points = project["entry-points"]
+        brought |= dict.fromkeys((name for group in points.values() for name in group), package)
+        assert all(name in names_in(group) for group, names in points.items() for name in names)
+    assert FEATURES.items() <= brought.items()
+
+
+def test_what_no_package_or_a_broken_one_brings_is_an_error() -> None:
+    assert missing_extension("no-such-command") is None
+    with pytest.raises(UsageError, match="no-such-command"):
+        load_extension("hqm.commands", "no-such-command", "a command")
+    error = missing_extension(min(FEATURES))
+    assert error is not None
+    assert tells(str(error), "extension.missing", feature=min(FEATURES))
+
+
+def test_a_name_that_two_packages_bring_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint, EntryPoints
+
+    points = [EntryPoint("twice", "json:loads", "g"), EntryPoint("twice", "json:dumps", "g")]
+    points.append(EntryPoint("broken", "no_such_module:function", "g"))
+    monkeypatch.setattr("hqm.extensions.entry_points", lambda group: EntryPoints(points))
+    with pytest.raises(CardError, match=pattern_of("extension.twice", number=2)):
+        load_extension("g", "twice", "a command")
+    with pytest.raises(CardError, match="no_such_module"):
+        load_extension("g", "broken", "a command")
