@@ -46,7 +46,6 @@ COMMANDS = {
     "list": "data:list_",
     "fetch": "data:fetch_",
     "new": "data:new",
-    "build": "build_command:build",
     "check": "data:check",
     "forms": "data:forms",
     "audit": "asking:audit",

@@ -26,7 +26,7 @@ QUESTIONS = (
     "hqm/forms/make_forms.py",
     "hqm/forms/negate.py",
     "hqm/forms/wording.py",
-    "hqm/builders/recipes/",
+    "extensions/hqm-build/hqm_build/recipes/",
     "benchmarks/",
 )
 """Where questions, captions and prompts are written: a text with their words is data."""

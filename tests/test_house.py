@@ -39,7 +39,6 @@ LAYERS = (
     "decisions",
     "auditing",
     "indicators",
-    "builders",
     "labels",
     "judges",
     "administration",

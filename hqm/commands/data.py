@@ -27,6 +27,7 @@ from hqm.commands.options import (
 from hqm.commands.shared import find_audit, store_path, writable
 from hqm.commands.terminal import downloading, print_all, print_table
 from hqm.errors import UsageError, check_known
+from hqm.extensions import load_extension, missing_extension, names_in
 from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 from hqm.respondents.kinds import all_kinds
@@ -41,11 +42,11 @@ def list_(
         str,
         typer.Argument(
             rich_help_panel=WHAT_PANEL,
-            help="benchmarks, respondents, parsers, indicators, recipes or settings.",
+            help="benchmarks, respondents, parsers, indicators, settings, or what extensions list.",
         ),
     ] = "benchmarks",
 ) -> None:
-    """List what HQM knows: benchmarks, respondents, parsers, indicators, recipes, settings."""
+    """List what HQM knows: benchmarks, respondents, parsers, indicators, settings."""
     list_kind(what)
 
 
@@ -349,8 +350,15 @@ def _rephrase(name: str, original: Form, parallel: Form, rewriter: str, store: P
 
 def list_kind(kind: str) -> None:
     """`hqm list`."""
-    check_known(kind, LISTINGS, f"there are no {kind!r} to list", "List {}.")
-    LISTINGS[kind]()
+    if kind not in list_kinds() and (error := missing_extension(kind)):
+        raise error
+    check_known(kind, list_kinds(), f"there are no {kind!r} to list", "List {}.")
+    (LISTINGS.get(kind) or load_extension(LISTED, kind, "a list"))()
+
+
+def list_kinds() -> tuple[str, ...]:
+    """Return what can be listed: by HQM, and by extensions."""
+    return (*LISTINGS, *names_in(LISTED))
 
 
 def _benchmarks() -> None:
@@ -432,19 +440,6 @@ def _indicators() -> None:
     print_all(f"Families: {families}, coverage")
 
 
-def _recipes() -> None:
-    from hqm.builders.source import recipe_named, recipe_names
-
-    print_table(
-        "",
-        ("name", "task", "what", "must not have", "needs"),
-        (
-            (recipe.name, recipe.task, recipe.summary, recipe.must_not, recipe.needs)
-            for recipe in map(recipe_named, recipe_names())
-        ),
-    )
-
-
 def _settings() -> None:
     """Print the settings with their defaults, and the files that change them here."""
     settings = (option for option in OPTIONS.values() if option.setting is not None)
@@ -465,10 +460,11 @@ LISTINGS: Mapping[str, Callable[[], None]] = {
     "respondents": _respondents,
     "parsers": _parsers,
     "indicators": _indicators,
-    "recipes": _recipes,
     "settings": _settings,
 }
-"""What can be listed."""
+"""What HQM lists by itself."""
+LISTED = "hqm.lists"
+"""The group of entry points by which an extension lists what it has."""
 
 
 # --- hqm new, hqm gate ---

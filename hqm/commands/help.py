@@ -118,9 +118,9 @@ def _respondents() -> Iterable[Any]:
 
 
 def _list_kinds() -> Iterable[Any]:
-    from hqm.commands.data import LISTINGS
+    from hqm.commands.data import list_kinds
 
-    return LISTINGS
+    return list_kinds()
 
 
 def _parsers() -> Iterable[Any]:

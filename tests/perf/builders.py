@@ -21,7 +21,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.building import Build, build
+from hqm_build.building import Build, build
+
 from hqm.files.records import read_records
 from hqm.psychometrics import blind_solvability, length_cue
 from hqm.psychometrics.inference.bootstrap import stream

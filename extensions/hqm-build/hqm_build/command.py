@@ -20,8 +20,8 @@ from hqm.respondents.base import waiting
 from hqm.types import finite
 
 if TYPE_CHECKING:
-    from hqm.builders.building import Build
-    from hqm.builders.measuring import Measured
+    from hqm_build.building import Build
+    from hqm_build.measuring import Measured
 
 
 @with_options("store", "as_json")
@@ -132,8 +132,8 @@ def build(
     What the recipe says that its result must not have is measured and printed. Where the result has
     it, the command says by how much, and ends with status 1.
     """
-    from hqm.builders.building import OFFLINE
-    from hqm.builders.building import build as build_from
+    from hqm_build.building import OFFLINE
+    from hqm_build.building import build as build_from
 
     asks_models = writer != OFFLINE or checker != OFFLINE
     opened = (
@@ -322,3 +322,15 @@ def _print_types(built: Build) -> None:
 
 def _share(value: float) -> str:
     return f"{value:.3f}" if math.isfinite(value) else "not measured"
+
+
+def list_recipes() -> None:
+    """`hqm list recipes`."""
+    from hqm_build.source import recipe_named, recipe_names
+
+    recipes = map(recipe_named, recipe_names())
+    print_table(
+        "",
+        ("name", "task", "what", "must not have", "needs"),
+        ((r.name, r.task, r.summary, r.must_not, r.needs) for r in recipes),
+    )

@@ -16,7 +16,11 @@ from dataclasses import dataclass, replace
 
 from hqm.administration.rewriter import stored_replies
 from hqm.benchmark.judge_api import fill
-from hqm.builders.graph import (
+from hqm.respondents.base import Respondent
+from hqm.scoring.parsers import refuses
+from hqm.store.database import Store, ask
+from hqm.types import Response
+from hqm_build.graph import (
     Object,
     Relation,
     SceneGraph,
@@ -25,8 +29,8 @@ from hqm.builders.graph import (
     values_of,
     wrong_values,
 )
-from hqm.builders.lexicon import KINDS as ATTRIBUTES
-from hqm.builders.lexicon import (
+from hqm_build.lexicon import KINDS as ATTRIBUTES
+from hqm_build.lexicon import (
     POSTURES,
     excludes,
     first_mention,
@@ -36,10 +40,6 @@ from hqm.builders.lexicon import (
     well_formed,
     with_article,
 )
-from hqm.respondents.base import Respondent
-from hqm.scoring.parsers import refuses
-from hqm.store.database import Store, ask
-from hqm.types import Response
 
 KINDS = ("object", "attribute", "relation", "event")
 MAX_LENGTH_DIFFERENCE = 2

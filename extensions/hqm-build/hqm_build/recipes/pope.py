@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hqm.builders.balance import CoOccurrence, add_matches, balance_answers, split_items
-from hqm.builders.graph import (
+from hqm.errors import DataError
+from hqm_build.balance import CoOccurrence, add_matches, balance_answers, split_items
+from hqm_build.graph import (
     Draft,
     Promise,
     Question,
@@ -21,10 +22,9 @@ from hqm.builders.graph import (
     SelectedQuestion,
     share_of_picture,
 )
-from hqm.builders.lexicon import near_names, with_article
-from hqm.builders.measuring import Measured, words_alone
-from hqm.builders.source import Order, Recipe
-from hqm.errors import DataError
+from hqm_build.lexicon import near_names, with_article
+from hqm_build.measuring import Measured, words_alone
+from hqm_build.source import Order, Recipe
 
 PARTS = ("random", "popular", "adversarial")
 LIMIT = 0.53

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_build.building import build
+from hqm_build.caption_writers import MAX_LENGTH_DIFFERENCE, MAX_SPAN_WORDS
 
 import hqm
-from hqm.builders.building import build
-from hqm.builders.caption_writers import MAX_LENGTH_DIFFERENCE, MAX_SPAN_WORDS
 from hqm.errors import UsageError
 from tests.conftest import Run
 from tests.messages import pattern_of, text_of

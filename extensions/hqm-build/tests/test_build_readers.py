@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_build.building import build
+from hqm_build.graph import SceneGraph
+from hqm_build.source import Source, open_annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hqm.builders.building import build
-from hqm.builders.graph import SceneGraph
-from hqm.builders.source import Source, open_annotations
 from hqm.errors import DataError, HQMError
 from hqm.files.records import read_records
 from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from hqm.builders.balance import add_matches, balance_answers, split_items
-from hqm.builders.graph import (
+from hqm_build.balance import add_matches, balance_answers, split_items
+from hqm_build.graph import (
     Draft,
     Object,
     Promise,
@@ -25,9 +25,9 @@ from hqm.builders.graph import (
     values_of,
     wrong_values,
 )
-from hqm.builders.lexicon import NUMBERS, is_mass, plural, singular, verb_for
-from hqm.builders.measuring import Measured, words_alone
-from hqm.builders.recipes.pope import (
+from hqm_build.lexicon import NUMBERS, is_mass, plural, singular, verb_for
+from hqm_build.measuring import Measured, words_alone
+from hqm_build.recipes.pope import (
     LIMIT,
     WORDS_ALONE,
     absent_names,
@@ -36,7 +36,7 @@ from hqm.builders.recipes.pope import (
     present_objects,
     wordings,
 )
-from hqm.builders.source import Order, Recipe
+from hqm_build.source import Order, Recipe
 
 PARTS = ("existence", "state", "number", "action", "relation")
 _STATES = ("color", "size", "state", "material", "weather")

@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.findings import Finding, code_of
-from hqm.builders.graph import Draft, Promise
 from hqm.errors import DataError
 from hqm.files.records import located_records
 from hqm.files.sheets import unguarded
@@ -30,6 +29,7 @@ from hqm.psychometrics.items.leaks import Stratum
 from hqm.psychometrics.items.solvability import unshared_word_counts
 from hqm.signature import digest_file
 from hqm.types import Form, Item
+from hqm_build.graph import Draft, Promise
 
 # --- decisions of people about built items ---
 

@@ -16,8 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hqm.builders.graph import Attribute, Box, Object, Relation, Setting, Text
-from hqm.builders.lexicon import (
+from hqm_build.graph import Attribute, Box, Object, Relation, Setting, Text
+from hqm_build.lexicon import (
     KINDS,
     NUMBERS,
     excludes,

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.builders.balance import SKEWS, CoOccurrence, skew
-from hqm.builders.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
-from hqm.builders.measuring import Measured
-from hqm.builders.recipes.openchair import (
+from hqm.errors import DataError
+from hqm_build.balance import SKEWS, CoOccurrence, skew
+from hqm_build.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
+from hqm_build.measuring import Measured
+from hqm_build.recipes.openchair import (
     INSTRUCTIONS,
     inventory_of,
     vocabulary_file,
     vocabulary_of,
 )
-from hqm.builders.source import Order, Recipe
-from hqm.errors import DataError
+from hqm_build.source import Order, Recipe
 
 MIN_PICTURES = 20
 """Pictures that an object needs, so that its shares are no accident."""

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hqm.builders.lexicon import excludes
+from hqm_build.lexicon import excludes
 
 
 class _GraphModel(BaseModel):

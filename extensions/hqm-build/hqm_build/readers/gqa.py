@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting
-from hqm.builders.lexicon import kind_of_attribute
-from hqm.builders.source import Reader, Source, digest_of, first_value, number, rows, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json
+from hqm_build.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting
+from hqm_build.lexicon import kind_of_attribute
+from hqm_build.source import Reader, Source, digest_of, first_value, number, rows, table, text
 
 _CITATION = "Hudson and Manning (2019), GQA (arXiv 1902.09506)"
 

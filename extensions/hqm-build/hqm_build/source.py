@@ -1,6 +1,6 @@
 """A source of annotations, and the readers of their layouts.
 
-A reader is a `Reader` in a module of `hqm.builders.readers`. The content of the file or folder
+A reader is a `Reader` in a module of `hqm_build.readers`. The content of the file or folder
 determines which one reads it, or a prefix does: `coco:annotations/`.
 """
 
@@ -10,20 +10,20 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from hqm.builders.caption_writers import Roles
-from hqm.builders.graph import Draft, Promise, SceneGraph
-from hqm.builders.measuring import Measured
-from hqm.errors import CardError, DataError, UsageError
+from hqm.errors import CardError, DataError, UsageError, check_known
+from hqm.extensions import load_extension, names_in
 from hqm.files.records import read_json
 from hqm.signature import digest_file
 from hqm.types import Task
+from hqm_build.caption_writers import Roles
+from hqm_build.graph import Draft, Promise, SceneGraph
+from hqm_build.measuring import Measured
 
 _MODULES = ("shapes", "coco", "visual_genome", "gqa", "amber", "captions", "valor")
 """The modules of readers, in the order in which these are tried on a file or folder."""
@@ -59,7 +59,7 @@ class Reader:
 
 def readers() -> dict[str, Reader]:
     """Every reader by its name."""
-    modules = [importlib.import_module(f"hqm.builders.readers.{name}") for name in _MODULES]
+    modules = [importlib.import_module(f"hqm_build.readers.{name}") for name in _MODULES]
     return {
         reader.name: reader
         for module in modules
@@ -228,7 +228,6 @@ def number(record: Mapping[str, Any], name: str, subject: str, path: Path) -> fl
 
 
 GROUP = "hqm.recipes"
-SHIPPED = ("pope", "amber", "hqh", "valor", "halcaption", "openchair")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,9 +269,8 @@ class Recipe:
 
 
 def recipe_names() -> tuple[str, ...]:
-    """The names of all recipes, those of HQM first."""
-    external = sorted({point.name for point in entry_points(group=GROUP)} - set(SHIPPED))
-    return (*SHIPPED, *external)
+    """The names of all recipes: of this package and of others."""
+    return names_in(GROUP)
 
 
 def recipe_named(name: str) -> Recipe:
@@ -285,30 +283,8 @@ def recipe_named(name: str) -> Recipe:
     CardError
         Several packages bring one, or what an entry point names is no recipe.
     """
-    if name in SHIPPED:
-        recipe: Recipe = importlib.import_module(f"hqm.builders.recipes.{name}").RECIPE
-        return recipe
-    points = [point for point in entry_points(group=GROUP) if point.name == name]
-    if not points:
-        known_names = recipe_names()
-        raise UsageError(
-            f"there is no recipe {name!r:.60}",
-            remedy=f"Known are {', '.join(known_names)}.",
-            name=name,
-            choices=known_names,
-        )
-    if len(points) > 1:
-        raise CardError(
-            f"{len(points)} packages call a recipe {name!r}", remedy="Uninstall all but one."
-        )
-    try:
-        recipe = points[0].load()
-    except Exception as error:
-        raise CardError(
-            f"its entry point cannot be loaded: {type(error).__name__}: {error}",
-            location=name,
-            remedy="Ask the maker of the package.",
-        ) from error
+    check_known(name, recipe_names(), f"there is no recipe {name!r:.60}", "Known are {}.")
+    recipe = load_extension(GROUP, name, "a recipe")
     if not isinstance(recipe, Recipe):
         raise CardError(
             f"its entry point is {type(recipe).__name__}, which is no recipe",

@@ -3,7 +3,7 @@ captions.
 
 HQH's `image_data.json` is {image id: {caption, image_information}}, regions of Visual Genome as
 lines of text. A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width
-twice, so that no height is known. `hqm.builders.phrases` says what is understood of the phrases.
+twice, so that no height is known. `hqm_build.phrases` says what is understood of the phrases.
 
 Hal-Eval has [{image, caption, hal_caption: [{type, caption}]}], true captions with those that the
 release calls wrong. The model that wrote these put slips of the true caption right without a word:
@@ -17,11 +17,11 @@ import re
 from collections import Counter
 from pathlib import Path, PurePosixPath
 
-from hqm.builders.graph import Box, Image, SceneGraph
-from hqm.builders.lexicon import noun_pairs
-from hqm.builders.phrases import read_phrases
-from hqm.builders.source import Reader, Source, digest_of, first_value, rows, table, text
 from hqm.files.records import read_json
+from hqm_build.graph import Box, Image, SceneGraph
+from hqm_build.lexicon import noun_pairs
+from hqm_build.phrases import read_phrases
+from hqm_build.source import Reader, Source, digest_of, first_value, rows, table, text
 
 _LINE = re.compile(r"\s*X:\s*(-?\d+)\s*Y:\s*(-?\d+)\s*Width:\s*(\d+)\s*Height:\s*\d+\s*")
 _COCO = "http://images.cocodataset.org"

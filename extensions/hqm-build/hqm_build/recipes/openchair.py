@@ -12,12 +12,12 @@ import json
 import re
 from collections.abc import Sequence
 
-from hqm.builders.balance import select_diverse
-from hqm.builders.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
-from hqm.builders.lexicon import near_names, singular
-from hqm.builders.measuring import Measured
-from hqm.builders.source import Order, Recipe
 from hqm.errors import DataError
+from hqm_build.balance import select_diverse
+from hqm_build.graph import Draft, Promise, Question, SceneGraph, SelectedQuestion
+from hqm_build.lexicon import near_names, singular
+from hqm_build.measuring import Measured
+from hqm_build.source import Order, Recipe
 
 INSTRUCTIONS = (
     "Describe the image.",

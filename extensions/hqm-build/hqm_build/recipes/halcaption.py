@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from hqm.builders.balance import add_matches, balance_answers, split_items
-from hqm.builders.caption_writers import (
+from hqm.errors import DataError
+from hqm_build.balance import add_matches, balance_answers, split_items
+from hqm_build.caption_writers import (
     KINDS,
     MAX_LENGTH_DIFFERENCE,
     Caption,
@@ -26,10 +27,9 @@ from hqm.builders.caption_writers import (
     changes_passed,
     changes_written,
 )
-from hqm.builders.graph import Draft, Promise, Question, SelectedQuestion
-from hqm.builders.measuring import Measured, lengths, words_alone
-from hqm.builders.source import Order, Recipe
-from hqm.errors import DataError
+from hqm_build.graph import Draft, Promise, Question, SelectedQuestion
+from hqm_build.measuring import Measured, lengths, words_alone
+from hqm_build.source import Order, Recipe
 
 LIMIT = 0.55
 ASKED_AN_ITEM = 4

@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from hqm.builders.balance import add_open_matches, select_diverse
-from hqm.builders.graph import (
+from hqm.types import HALLUCINATION_TYPES
+from hqm_build.balance import add_open_matches, select_diverse
+from hqm_build.graph import (
     Box,
     Draft,
     Object,
@@ -35,12 +36,11 @@ from hqm.builders.graph import (
     phrase_for,
     share_of_picture,
 )
-from hqm.builders.lexicon import NUMBERS, plural, singular, verb_for
-from hqm.builders.measuring import Measured
-from hqm.builders.recipes.amber import crowded, unique_objects
-from hqm.builders.recipes.pope import absent_names, present_objects
-from hqm.builders.source import Order, Recipe
-from hqm.types import HALLUCINATION_TYPES
+from hqm_build.lexicon import NUMBERS, plural, singular, verb_for
+from hqm_build.measuring import Measured
+from hqm_build.recipes.amber import crowded, unique_objects
+from hqm_build.recipes.pope import absent_names, present_objects
+from hqm_build.source import Order, Recipe
 
 AREA_RATIO = 1.5
 _LARGER = (

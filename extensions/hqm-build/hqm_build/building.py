@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
-from hqm.builders.caption_writers import Roles
-from hqm.builders.graph import Draft, Promise, SelectedQuestion
-from hqm.builders.measuring import ItemDecision, Measured, Review, precision_of, read_review
-from hqm.builders.source import Order, Recipe, Source, open_annotations, recipe_named
 from hqm.errors import DataError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.images import ImageSource, open_images
@@ -29,6 +25,10 @@ from hqm.respondents import make_respondent
 from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.version import __version__
+from hqm_build.caption_writers import Roles
+from hqm_build.graph import Draft, Promise, SelectedQuestion
+from hqm_build.measuring import ItemDecision, Measured, Review, precision_of, read_review
+from hqm_build.source import Order, Recipe, Source, open_annotations, recipe_named
 
 OFFLINE = "offline"
 """The writer and the filter that ask no model."""

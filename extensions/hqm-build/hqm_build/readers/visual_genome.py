@@ -5,7 +5,7 @@ objects.json: [{image_id, objects: [{object_id, x, y, w, h, names, synsets}]}]; 
 relationships: [{relationship_id, predicate, subject, object}]}]; region_descriptions.json: [{id,
 regions: [{region_id, phrase, x, y, width, height}]}]; image_data.json: [{image_id, width, height,
 url}]. No object is annotated to completeness; what the regions of a picture say of numbers, texts,
-the setting and conspicuous things, `hqm.builders.phrases` understands.
+the setting and conspicuous things, `hqm_build.phrases` understands.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph
-from hqm.builders.lexicon import kind_of_attribute
-from hqm.builders.phrases import Region, read_phrases
-from hqm.builders.readers.coco import address_of, pixels
-from hqm.builders.source import Reader, Source, digest_of, number, rows, text
 from hqm.files.records import read_json
+from hqm_build.graph import Attribute, Box, Image, Object, Relation, SceneGraph
+from hqm_build.lexicon import kind_of_attribute
+from hqm_build.phrases import Region, read_phrases
+from hqm_build.readers.coco import address_of, pixels
+from hqm_build.source import Reader, Source, digest_of, number, rows, text
 
 _FILES = ("objects", "attributes", "relationships", "region_descriptions", "image_data")
 _CITATION = (

@@ -16,8 +16,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.graph import Box, Image, Object, SceneGraph
-from hqm.builders.source import (
+from hqm.errors import DataError
+from hqm.files.cache import is_url
+from hqm.files.records import read_json
+from hqm_build.graph import Box, Image, Object, SceneGraph
+from hqm_build.source import (
     Reader,
     Source,
     digest_of,
@@ -28,9 +31,6 @@ from hqm.builders.source import (
     text,
     words,
 )
-from hqm.errors import DataError
-from hqm.files.cache import is_url
-from hqm.files.records import read_json
 
 _CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv 1405.0312)"
 

@@ -15,8 +15,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hqm.builders.graph import Attribute, Image, Object, Relation, SceneGraph
-from hqm.builders.lexicon import (
+from hqm.errors import DataError
+from hqm.files.records import read_json
+from hqm_build.graph import Attribute, Image, Object, Relation, SceneGraph
+from hqm_build.lexicon import (
     NUMBERS,
     POSTURES,
     is_state,
@@ -24,9 +26,7 @@ from hqm.builders.lexicon import (
     participle,
     singular,
 )
-from hqm.builders.source import Reader, Source, digest_of, rows, text, words
-from hqm.errors import DataError
-from hqm.files.records import read_json
+from hqm_build.source import Reader, Source, digest_of, rows, text, words
 
 _NAMES = {
     "leave": "leaf",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.registry import card, shipped
-from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting, Text
-from hqm.builders.source import Reader, Source
 from hqm.files.records import read_records
 from hqm.signature import digest_file
+from hqm_build.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting, Text
+from hqm_build.source import Reader, Source
 
 _RESPONDENTS = ("hf/shapes:steady", "hf/shapes:half-trained", "hf/shapes:yes-sayer")
 

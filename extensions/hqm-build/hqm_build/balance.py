@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hqm.builders.graph import Question, SelectedQuestion
 from hqm.psychometrics.result import Array
+from hqm_build.graph import Question, SelectedQuestion
 
 N_LENGTH_CANDIDATES = 20
 """Questions of each answer that are tried where none of the other answer has the same length."""

@@ -18,23 +18,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hqm_build import building
+from hqm_build.balance import balance_answers
+from hqm_build.building import Build, Pictures, build
+from hqm_build.graph import Promise, Question, SceneGraph
+from hqm_build.lexicon import NUMBERS, singular
+from hqm_build.measuring import Measured
+from hqm_build.source import Source, open_annotations, recipe_named, recipe_names
 from typer.testing import CliRunner
 
 import hqm
 from hqm.benchmark.registry import shipped
-from hqm.builders import building
-from hqm.builders.balance import balance_answers
-from hqm.builders.building import Build, Pictures, build
-from hqm.builders.graph import Promise, Question, SceneGraph
-from hqm.builders.lexicon import NUMBERS, singular
-from hqm.builders.measuring import Measured
-from hqm.builders.source import SHIPPED, Source, open_annotations, recipe_named, recipe_names
 from hqm.cli import program
 from hqm.errors import DataError, UsageError
 from tests.conftest import ROOT, Run, needs_torch
 from tests.messages import pattern_of, tells, text_of
 
 ITEMS = 40
+
+RECIPES = ("pope", "amber", "hqh", "valor", "halcaption", "openchair")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,7 +89,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 @needs_torch
-@pytest.mark.parametrize("recipe", SHIPPED)
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_a_build_goes_through_check_audit_and_gate(
     recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +138,7 @@ def test_the_build_prints_what_it_measured(run: Run, tmp_path: Path) -> None:
 def test_recipes_are_listed(run: Run) -> None:
     status, output, _ = run("list", "recipes")
     assert status == 0
-    assert all(name in output for name in SHIPPED)
+    assert all(name in output for name in RECIPES)
 
 
 # --- the same bytes ---
@@ -259,7 +261,7 @@ def test_a_broken_promise_ends_with_1_and_says_by_how_much(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rule that no benchmark can keep: fewer right by the words than none."""
-    module = importlib.import_module("hqm.builders.recipes.pope")
+    module = importlib.import_module("hqm_build.recipes.pope")
     monkeypatch.setattr(module, "LIMIT", -0.1)
     status, output, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
     assert status == 1
@@ -459,7 +461,7 @@ def test_provenance_leads_back_to_the_annotation(
     builds: Callable[[str], Build], shapes: Source
 ) -> None:
     graphs: dict[str, SceneGraph] = {graph.image.id: graph for graph in shapes.graphs}
-    for recipe in SHIPPED:
+    for recipe in RECIPES:
         folder = builds(recipe).folder
         items = {row["id"]: row for row in lines(folder / "items.jsonl")}
         provenance = lines(folder / "provenance.jsonl")
@@ -647,7 +649,7 @@ def test_a_file_of_decisions_that_cannot_be_taken_is_one_sentence(
 
 THEIRS = """
 from dataclasses import replace
-from hqm.builders.recipes.pope import RECIPE as pope
+from hqm_build.recipes.pope import RECIPE as pope
 
 RECIPE = replace(pope, name="theirs", title="Theirs")
 WRONG = 5
@@ -672,7 +674,7 @@ def installed_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.usefixtures("installed_recipes")
 def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> None:
-    assert recipe_names() == (*SHIPPED, "theirs", "wrong")
+    assert recipe_names() == tuple(sorted((*RECIPES, "theirs", "wrong")))
     custom_build = build("theirs", "shapes", tmp_path / "mine", items=6)
     assert hqm.load(custom_build.folder).card.title == "Theirs"
     with pytest.raises(hqm.CardError, match=pattern_of("build.no-recipe", kind="int")):

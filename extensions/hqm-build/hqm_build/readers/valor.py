@@ -13,11 +13,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from hqm.builders.graph import Attribute, Image, Object, SceneGraph
-from hqm.builders.lexicon import kind_of_attribute, participle
-from hqm.builders.source import Reader, Source, digest_of, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json, read_records
+from hqm_build.graph import Attribute, Image, Object, SceneGraph
+from hqm_build.lexicon import kind_of_attribute, participle
+from hqm_build.source import Reader, Source, digest_of, table, text
 
 _FILES = (
     "object_existence.jsonl",
