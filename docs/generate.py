@@ -176,7 +176,6 @@ _IMPORTS = {
     "hqm.commands.in_python": ("RunResult",),
     "hqm.commands.run_plan": ("Plan",),
     "hqm.comparison.measures": ("Comparison",),
-    "hqm.decisions.short_form_folder": ("Shortened",),
     "hqm.store.database": ("Store",),
     "hqm.types": ("BatchSize", "FileRole"),
 }

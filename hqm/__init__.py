@@ -16,7 +16,6 @@ scores, indicators and reports are pure functions of them.
 
 Audit       audit, from_logs, check_numbers, compare, gate, report, Audit, Policy
 Ask         run, plan, evidence_of, Store
-Plan        design, design_of_scores, shorten
 Extend      load, names, Benchmark, Card, Item, Form, Verdict, Response, Respondent, Metric
 
 What `dir(hqm)` leaves out is for packages that extend HQM: docs/extend_benchmark.md imports it.
@@ -78,10 +77,8 @@ __all__ = [
     "Response",
     "Sampling",
     "ScoreMatrix",
-    "Shortened",
     "Statement",
     "Store",
-    "StudyDesign",
     "UsageError",
     "Verdict",
     "__version__",
@@ -89,8 +86,6 @@ __all__ = [
     "build_parallel",
     "check_numbers",
     "compare",
-    "design",
-    "design_of_scores",
     "evidence_of",
     "from_logs",
     "gate",
@@ -103,7 +98,6 @@ __all__ = [
     "read_records",
     "report",
     "run",
-    "shorten",
 ]
 
 

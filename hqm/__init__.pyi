@@ -34,12 +34,7 @@ from .commands.python_api import compare as compare
 from .commands.python_api import evidence_of as evidence_of
 from .commands.python_api import plan as plan
 from .commands.python_api import run as run
-from .commands.python_api import shorten as shorten
 from .comparison.measures import Comparison as Comparison
-from .decisions.cheapest_study import design as design
-from .decisions.cheapest_study import design_of_scores as design_of_scores
-from .decisions.design_space import StudyDesign as StudyDesign
-from .decisions.short_form_folder import Shortened as Shortened
 from .errors import AdapterError as AdapterError
 from .errors import AnswerError as AnswerError
 from .errors import CardError as CardError

@@ -53,8 +53,6 @@ COMMANDS = {
     "gate": "data:gate",
     "report": "reporting:report",
     "compare": "comparing:compare",
-    "design": "designing:design",
-    "shorten": "designing:shorten",
     "export": "results:export",
     "import": "results:import_",
     "doctor": "machine:doctor",

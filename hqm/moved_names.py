@@ -16,7 +16,7 @@ MOVED_NAMES = {
     "BudgetRow": "hqm.auditing.budget:BudgetRow",
     "CHAIR": "hqm.scoring.metrics:CHAIR",
     "CODES": "hqm.lint:CODES",
-    "ConfidenceSequence": "hqm.decisions.confidence_sequences:ConfidenceSequence",
+    "ConfidenceSequence": "hqm_study.confidence_sequences:ConfidenceSequence",
     "Difference": "hqm.comparison.measures:Difference",
     "ERROR_OPTIONS": "hqm.auditing.budget:ERROR_OPTIONS",
     "ForecastPair": "hqm.comparison.measures:ForecastPair",
@@ -39,13 +39,13 @@ MOVED_NAMES = {
     "Noun": "hqm.scoring.words.interfaces:Noun",
     "Outcome": "hqm.administration.administering:Outcome",
     "PARSERS": "hqm.scoring.parsers:PARSERS",
-    "PairDecision": "hqm.decisions.confidence_sequences:PairDecision",
+    "PairDecision": "hqm_study.confidence_sequences:PairDecision",
     "Panel": "hqm.judges.procedure:Panel",
     "Parser": "hqm.scoring.parsers:Parser",
     "Part": "hqm.benchmark.judge_api:AnswerPart",
     "Plan": "hqm.commands.run_plan:Plan",
-    "PlannedStudy": "hqm.decisions.design_space:PlannedStudy",
-    "PriceList": "hqm.decisions.prices:PriceList",
+    "PlannedStudy": "hqm_study.design_space:PlannedStudy",
+    "PriceList": "hqm.comparison.prices:PriceList",
     "ROLES": "hqm.imports.row:ROLES",
     "Recipe": "hqm.scoring.words.interfaces:Recipe",
     "Remedy": "hqm.auditing.budget:Remedy",
@@ -55,10 +55,12 @@ MOVED_NAMES = {
     "RunResult": "hqm.commands.in_python:RunResult",
     "STATES": "hqm.types:STATES",
     "SevenAnswers": "hqm.auditing.seven_questions:SevenAnswers",
-    "Shortening": "hqm.decisions.shortening:Shortening",
-    "StoppedRun": "hqm.decisions.stopping:StoppedRun",
-    "StoppingRule": "hqm.decisions.stopping:StoppingRule",
+    "Shortened": "hqm_study:Shortened",
+    "Shortening": "hqm_study.shortening:Shortening",
+    "StoppedRun": "hqm_study.stopping:StoppedRun",
+    "StoppingRule": "hqm_study.stopping:StoppingRule",
     "StoredRespondent": "hqm.administration.asks:StoredRespondent",
+    "StudyDesign": "hqm_study:StudyDesign",
     "TypeMeasured": "hqm.auditing.definitions:TypeMeasured",
     "Words": "hqm.scoring.words.interfaces:Words",
     "YES_NO": "hqm.scoring.metrics:YES_NO",
@@ -77,10 +79,12 @@ MOVED_NAMES = {
     "check_rows": "hqm.imports.match:check_rows",
     "common_words": "hqm.scoring.rules:common_words",
     "compare_audits": "hqm.comparison.compare:compare_audits",
-    "confidence_sequence": "hqm.decisions.confidence_sequences:confidence_sequence",
+    "confidence_sequence": "hqm_study.confidence_sequences:confidence_sequence",
     "contradict": "hqm.imports.match:contradict",
     "contradictory_keys": "hqm.auditing.definitions:contradictory_keys",
     "coverage": "hqm.indicators.item_coverage:coverage",
+    "design": "hqm_study:design",
+    "design_of_scores": "hqm_study:design_of_scores",
     "digest": "hqm.signature:digest",
     "fill": "hqm.benchmark.judge_api:fill",
     "find_remedies": "hqm.auditing.seven_questions:find_remedies",
@@ -118,7 +122,7 @@ MOVED_NAMES = {
     "read_list": "hqm.scoring.short_answers:read_list",
     "read_number": "hqm.scoring.short_answers:read_number",
     "read_polar": "hqm.scoring.polar_answers:read_polar",
-    "read_prices": "hqm.decisions.prices:read_prices",
+    "read_prices": "hqm.comparison.prices:read_prices",
     "read_replies": "hqm.benchmark.judge_api:read_replies",
     "read_text": "hqm.files.records:read_text",
     "released_file": "hqm.benchmark.released_files:released_file",
@@ -130,11 +134,12 @@ MOVED_NAMES = {
     "rounded": "hqm.scoring.metrics:rounded",
     "same_question": "hqm.benchmark.findings:same_question",
     "scored_answers": "hqm.auditing.definitions:scored_answers",
-    "separated_pairs": "hqm.decisions.confidence_sequences:separated_pairs",
+    "separated_pairs": "hqm_study.confidence_sequences:separated_pairs",
     "settle": "hqm.scoring.rules:settle",
     "seven_answers": "hqm.auditing.seven_questions:seven_answers",
     "short_signature": "hqm.signature:short_signature",
-    "shorten_answers": "hqm.decisions.shortening:shorten_answers",
+    "shorten": "hqm_study:shorten",
+    "shorten_answers": "hqm_study.shortening:shorten_answers",
     "take": "hqm.files.records:required_field",
     "template_in": "hqm.judges.procedure:template_in",
     "texts_in": "hqm.benchmark.released_files:texts_in",
@@ -163,9 +168,20 @@ def find_moved(package: str, name: str, moved_names: Mapping[str, str]) -> Any:
     if name not in moved_names:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     module, _, current_name = moved_names[name].partition(":")
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        extension = module.partition(".")[0]
+        if error.name != extension:
+            raise
+        raise AttributeError(
+            f"{package}.{name} is {module}.{current_name} since 0.3.0, in an extension that is not"
+            " installed. Install it from a checkout of HQM: pip install"
+            f" ./extensions/{extension.replace('_', '-')}"
+        ) from None
     warnings.warn(
         f"{package}.{name} is {module}.{current_name} since 0.3.0; the old name goes in 0.4.0",
         DeprecationWarning,
         stacklevel=3,
     )
-    return getattr(importlib.import_module(module), current_name)
+    return getattr(loaded, current_name)

@@ -53,7 +53,8 @@ def test_the_core_works_alone_and_says_what_brings_a_command(tmp_path: Path) -> 
     answers.write_text("\n".join(["item,respondent,answer", *rows]))
     audit = ["audit", "shapes_yesno", "--recorded", answers, "--out", tmp_path / "out"]
     features = sorted(FEATURES)
-    results = run_alone(["--help"], audit, ["report", tmp_path / "out"], *([f] for f in features))
+    words = [[*audit, feature, "x"] if "--" in feature else [feature] for feature in features]
+    results = run_alone(["--help"], audit, ["report", tmp_path / "out"], *words)
     (_, text, _), *audited = results[:3]
     listed = {
         line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()
@@ -79,6 +80,14 @@ def test_every_module_of_the_core_is_imported_without_extensions() -> None:
         [sys.executable, "-P", "-c", code], check=False, capture_output=True, text=True
     )
     assert process.stdout == f"{len(names)}\n", process.stderr
+
+
+def test_a_name_that_moved_into_an_extension_says_what_to_install() -> None:
+    code = ALONE % ["hqm_study"] + "import hqm\nhqm.shorten"
+    process = subprocess.run(
+        [sys.executable, "-P", "-c", code], check=False, capture_output=True, text=True
+    )
+    assert tells(process.stderr, "extension.name", name="hqm.shorten", package="hqm-study")
 
 
 def test_each_extension_brings_what_the_core_expects_of_it() -> None:

@@ -36,7 +36,6 @@ LAYERS = (
     "cli",
     "commands",
     "comparison",
-    "decisions",
     "auditing",
     "indicators",
     "labels",

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -31,20 +30,18 @@ from hqm.commands.shared import (
     writable,
 )
 from hqm.commands.terminal import bars, judging, print_lines, tell, width
-from hqm.errors import DesignError, HQMError, UsageError
+from hqm.errors import HQMError, UsageError
+from hqm.extensions import load_extension
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
-from hqm.types import ORIGINAL
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
     from hqm.administration.asks import Job
-    from hqm.administration.engines import Engine, Stop
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
-    from hqm.decisions.stopping import StoppedRun
     from hqm.store.database import Store
 
 _FIRST = (
@@ -314,16 +311,16 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
 
 def _administer_until(session: Session) -> tuple[bool, list[str]]:
     """Ask until the rule of `--until` is met; the result is that of `_administer`."""
-    from hqm.commands.show import stopped_run
+    from hqm.commands.session import ASKING
 
-    quiet = session.options.output.quiet
+    quiet, extension = session.options.output.quiet, load_extension(ASKING, "--until", "an option")
     with interruption(quiet, is_idle) as stop:
-        runs = run_until(session, stop, quiet=quiet)
+        runs = extension.run_until(session, stop, quiet=quiet)
     complete, errors = True, list[str]()
     for run in runs:
         all_answered, run_errors = _tell(session, run.outcome, run.jobs, stop, " so far")
         complete, errors = complete and all_answered, errors + run_errors
-        stopped_run(run)
+        extension.print_run(run)
     return complete, errors
 
 
@@ -464,62 +461,3 @@ def _benchmarks_summary(audits: Sequence[BenchmarkAudit]) -> str:
     if n_shown < len(audits):
         lines.append(f"... and {len(audits) - n_shown} more, in the report")
     return "\n".join(lines)
-
-
-def run_until(
-    session: Session, stop: Stop | None = None, *, quiet: bool = True
-) -> list[StoppedRun]:
-    """Ask the benchmarks of a session one after another, each until the rule of `--until` is met. A
-    signal or a bound ends the list early.
-
-    Raises
-    ------
-    DesignError
-        A benchmark has no metric, form or respondents that the rule could be about; nobody was
-        asked then.
-    """
-    from hqm.administration.engines import never_stop
-    from hqm.decisions.stopping import StoppingRule, ask_until, deciding_metric
-
-    stop = stop or never_stop
-    rule = StoppingRule.parse(session.options.asking.until)
-    for benchmark in session.benchmarks:
-        deciding_metric(benchmark, rule.metric)
-        session.check_respondents(benchmark)
-        form_names = session.options.material.form_names(benchmark.card.task)
-        if form_names and ORIGINAL not in form_names:
-            raise DesignError(
-                "--until looks at the original form", remedy="Name it too: --forms original,..."
-            )
-    asking, compute = session.options.asking, session.options.compute
-    # processes of their own are worth starting for a look only where somebody asked for them
-    look_engine: Engine | None = None
-    if compute.workers > 1 or compute.engine != "local":
-        look_engine = session.engine()
-
-    def say(text: str) -> None:
-        if not quiet:
-            print(f"hqm: {text}", file=sys.stderr, flush=True)
-
-    runs = []
-    for benchmark in session.benchmarks:
-        if stop() or session.budget.reached:
-            break
-        runs.append(
-            ask_until(
-                rule,
-                session.asks,
-                benchmark,
-                session.assignments(benchmark),
-                partial(session.administrations, benchmark),
-                engine=session.engine(),
-                each_look=look_engine,
-                stop=stop,
-                budget=session.budget,
-                seed=asking.seed or 0,
-                probabilities=asking.probabilities or asking.expected,
-                retry_errors=asking.retry_errors,
-                say=say,
-            )
-        )
-    return runs

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, JUDGES_PANEL, WHAT_PANEL, EveryTable, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled
@@ -42,6 +41,20 @@ COMPARED = (
     "roles",
 )
 """The shared options of `hqm compare` and of `hqm.compare`."""
+
+
+PricesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        rich_help_panel=HOW_PANEL,
+        metavar="FILE",
+        help=(
+            "Prices, in a prices.toml; else those that the audit measured, else answers are"
+            " counted."
+        ),
+    ),
+]
 
 
 @with_options(*COMPARED)
@@ -202,7 +215,7 @@ def comparison_of(
 ) -> Comparison:
     """Compare audits, or several readings of one store, and print nothing."""
     from hqm.comparison.compare import compare_audits
-    from hqm.decisions.prices import read_prices
+    from hqm.comparison.prices import read_prices
     from hqm.respondents.kinds import read_families
 
     if prices is not None and not forecast:

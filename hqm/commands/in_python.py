@@ -23,11 +23,11 @@ from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.run_plan import Plan, plan_run
-from hqm.commands.session import Session
+from hqm.commands.session import ASKING, Session
 from hqm.commands.shared import find_audit, readable, report_files, writable
 from hqm.comparison.measures import Comparison
-from hqm.decisions.stopping import StoppedRun
 from hqm.errors import AnswerError, UsageError
+from hqm.extensions import load_extension
 from hqm.files.whole import write_together
 from hqm.imports.answer_table import fields_lacking, read_table
 from hqm.imports.detect import read_logs
@@ -164,7 +164,7 @@ class RunResult:
     """
 
     outcome: Outcome
-    stopped: tuple[StoppedRun, ...] = ()
+    stopped: tuple[Any, ...] = ()
 
 
 def run(
@@ -204,10 +204,8 @@ def run(
     >>> for item in load("shapes_yesno").original.items:
     ...     rows += [f"{item.id},key,{item.target}", f"{item.id},yes,Yes"]
     >>> _ = answers.write_text("\n".join(rows))
-    >>> once = {"forms": "original", "runs": 1, "until": "separated"}
-    >>> asked = hqm.run("shapes_yesno", recorded=answers, store=store, **once)
-    >>> [(pair.state, pair.pictures < 252) for pair in asked.stopped[0].pairs]
-    [('separated', True)]
+    >>> hqm.run("shapes_yesno", recorded=answers, store=store, forms="original").outcome.read
+    2016
     """
     with _open_store(store, True) as opened:
         session = Session([_benchmark_or_name(benchmark)], opened, options)
@@ -218,9 +216,8 @@ def run(
                     opened, session.jobs(), engine=session.engine(), budget=session.budget
                 )
             )
-        from hqm.commands.asking import run_until
-
-        stopped = tuple(run_until(session))
+        extension = load_extension(ASKING, "--until", "an option")
+        stopped = tuple(extension.run_until(session))
         return RunResult(outcome=sum_outcomes([run.outcome for run in stopped]), stopped=stopped)
 
 

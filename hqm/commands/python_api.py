@@ -7,7 +7,7 @@ Their keywords are the options and settings of the commands, by the names of the
 
 from __future__ import annotations
 
-from hqm.commands import in_python, rescoring
+from hqm.commands import in_python
 from hqm.commands.comparing import COMPARED
 from hqm.commands.in_python import SCRIPT_DEFAULTS
 from hqm.commands.option_decorators import with_keywords
@@ -25,7 +25,6 @@ plan = with_keywords(
     *GROUPS, excluded=(*NOT_ASKED, "until"), second="respondents", **SCRIPT_DEFAULTS
 )(in_python.plan)
 compare = with_keywords(*COMPARED)(in_python.compare)
-shorten = with_keywords("families", "data", "images")(rescoring.shorten)
 
-FUNCTIONS = (audit, evidence_of, run, plan, compare, shorten)
+FUNCTIONS = (audit, evidence_of, run, plan, compare)
 """What docs/generate.py writes the signatures of."""

@@ -11,7 +11,6 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.commands.in_python import RunResult
 from hqm.commands.run_plan import Plan
 from hqm.comparison.measures import Comparison
-from hqm.decisions.short_form_folder import Shortened
 from hqm.store.database import Store
 from hqm.types import BatchSize, FileRole
 
@@ -287,16 +286,3 @@ def compare(
     roles: str | Sequence[str] = ...,
     machine: str | Path | None = ...,
 ) -> Comparison: ...
-def shorten(
-    benchmark: Evidence | Benchmark | str | Path,
-    audit: str | Path | None = ...,
-    items: str | float = ...,
-    *,
-    out: str | Path | None = ...,
-    forms: int = ...,
-    seed: int = ...,
-    store: str | Path | None = ...,
-    families: str | Path | None = ...,
-    data: str | Path | None = ...,
-    images: str | None = ...,
-) -> Shortened: ...

@@ -4,36 +4,28 @@ with nothing asked.
 
 from __future__ import annotations
 
-import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from hqm.administration.asks import StoredRespondent
-from hqm.administration.stored_answers import Answers, respondents_in
+from hqm.administration.stored_answers import respondents_in
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit
-from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark, Scoring
-from hqm.benchmark.registry import load
 from hqm.commands import options as groups
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Session
-from hqm.commands.shared import find_audit, readable
-from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
-from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.commands.shared import readable
+from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_text
-from hqm.respondents.kinds import check_families, families_of, read_families
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
-from hqm.signature import digest_file
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.store.database import Store
-from hqm.types import Cell, Response
+from hqm.types import Cell
 
 
 def audit_readings(
@@ -155,44 +147,46 @@ def _drop_unasked_items(
         benchmark.original = replace(form, items=asked_items)
 
 
-# --- short forms from the answers of an audit ---
-
-_SINGLE_SCORING_REMEDY = "Shorten a benchmark whose answers are scored one by one."
+# --- the answers of an audit that exists ---
 
 
-def shorten(
-    benchmark: Evidence | Benchmark | str | Path,
-    audit: str | Path | None = None,
-    items: str | float = "10%",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReopenedAudit:
+    """The stored answers of an audit, and the session that scores them as they were scored."""
+
+    session: Session
+    benchmark: Benchmark
+    audited: BenchmarkAudit
+    respondents: Sequence[StoredRespondent]
+
+    @property
+    def matrix(self) -> ScoreMatrix:
+        """The scores of the reference administration."""
+        cell = Cell.parse(self.audited.reference)
+        if cell.judge == "rule":
+            form = self.benchmark.original
+            return self.session.answers.matrix(self.benchmark, cell, form, self.respondents)
+        return self.session.evidence(self.benchmark, self.respondents, pictures=False).first
+
+
+@contextmanager
+def reopened(
+    file: Path,
+    options: groups.RunOptions,
     *,
-    out: str | Path | None = None,
-    forms: int = 1,
-    seed: int = 0,
-    store: str | Path | None = None,
-    options: RunOptions,
-) -> Shortened:
-    """Choose the items of a benchmark that are enough, as `hqm shorten` does.
-
-    They are chosen by the families of an audit, and what is lost is measured on others.
+    name: Benchmark | str = "",
+    audited: BenchmarkAudit | None = None,
+) -> Iterator[ReopenedAudit]:
+    """Open the store of an audit, with the options by which its answers were scored.
 
     Parameters
     ----------
-    benchmark
-        A name, a folder with a card.toml, a Python file, what `hqm.load` gave; or an `Evidence`,
-        which needs no audit.
-    audit
-        The audit.json, or its folder. The answers are those in its store.
-    items
-        How many items each form has, as a share ("10%") or a number.
-    out
-        The folder to write the short form into, as a benchmark that `hqm check` and `hqm audit`
-        take; nothing is written unless given.
-    forms
-        2 for two parallel forms without a common item, matched in type and difficulty.
-    seed
-        Where the items' random numbers begin: the same seed gives the same forms.
-    store
-        The audit's store; `store.sqlite` beside the audit unless given.
+    file
+        The audit.json.
+    options
+        Name the store, unless it is `store.sqlite` beside the audit.
+    name, audited
+        The benchmark, or its part of the audit; one of the two.
 
     Returns
     -------
@@ -201,117 +195,21 @@ def shorten(
 
     Raises
     ------
-    UsageError
-        A name or number means nothing.
     DataError
-        The audit's store is not there, or the audit is of other items.
-    DesignError
-        There are too few respondents, families or items; the sentence says how many are needed.
-
-    Examples
-    --------
-    >>> import hqm
-    >>> hqm.shorten("shapes_yesno", "no-such-audit.json")
-    Traceback (most recent call last):
-    ...
-    hqm.errors.DataError: no-such-audit.json: there is no such file. Correct the path, or make an
-    audit: `hqm audit NAME --out FOLDER`.
+        The store is not there, or the audit is of other items.
     """
-    if forms not in (1, 2):
-        raise UsageError(
-            f"{forms} short forms cannot be made", remedy="Ask for 1, or for 2 that are parallel."
-        )
-    if isinstance(benchmark, Evidence):
-        if audit is not None or store is not None or options.answering.families is not None:
-            raise UsageError(
-                "the evidence is gathered, and an audit is named beside it",
-                remedy="Name one of the two.",
-            )
-        evidence = benchmark
-        shortened = shorten_matrix(
-            evidence.benchmark,
-            evidence.first,
-            evidence.families,
-            evidence.metrics,
-            items,
-            forms=forms,
-            seed=seed,
-        )
-        return (
-            shortened
-            if out is None
-            else write_short_forms(evidence.benchmark, shortened, Path(out))
-        )
-    if audit is None:
-        raise UsageError(
-            "no audit is named", remedy="Name the audit.json whose answers choose the items."
-        )
-    file = find_audit(Path(audit))
-    loaded = benchmark if isinstance(benchmark, Benchmark) else None
-    output = replace(options.output, store=None if store is None else Path(store))
-    return from_audit(
-        loaded or str(benchmark),
-        file,
-        replace(options, output=output),
-        items,
-        None if out is None else Path(out),
-        forms,
-        seed,
-    )
-
-
-def from_audit(
-    name: Benchmark | str,
-    file: Path,
-    options: groups.RunOptions,
-    items: str | float,
-    folder: Path | None,
-    forms: int,
-    seed: int,
-) -> Shortened:
-    """Choose the items of a short form from an audit's answers, and write it to a folder."""
     full_audit = Audit.load(file)
     with readable(_store_of(file, options)) as opened:
+        if audited is not None:
+            name = _audited_name(full_audit, audited)
         session = Session([name], opened, _audited_options(options, full_audit), offline=True)
         (benchmark,) = session.benchmarks
-        audited = _find_audit_of(full_audit, benchmark, file)
+        audited = audited or _find_audit_of(full_audit, benchmark, file)
         respondents = _audited_respondents(session, benchmark, audited)
         _check_same_items(session, benchmark, respondents, full_audit, file)
-        matrix = _audited_matrix(session, benchmark, audited, respondents)
-        families = (
-            read_families(options.answering.families)
-            if options.answering.families
-            else dict(audited.families)
+        yield ReopenedAudit(
+            session=session, benchmark=benchmark, audited=audited, respondents=respondents
         )
-        check_families(families, matrix.respondents)
-        source = Source(
-            digest_file(file),
-            next(
-                (estimate.signature for estimate in audited.all_estimates if estimate.signature), ""
-            ),
-        )
-        metrics = [benchmark.metric(metric) for metric in audited.metrics]
-        shortened = shorten_matrix(
-            benchmark,
-            matrix,
-            families_of(matrix.respondents, families),
-            metrics,
-            items,
-            forms=forms,
-            seed=seed,
-            source=source,
-        )
-        if folder is None:
-            return shortened
-        shortened = write_short_forms(benchmark, shortened, folder)
-        try:
-            for form in [folder, *([folder / "b"] if forms > 1 else [])]:
-                _check_scores(session, benchmark, load(form), matrix, respondents, audited)
-        except HQMError:
-            # a folder whose scores differ from the audit's must not be taken for a short form
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return shortened
 
 
 def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) -> BenchmarkAudit:
@@ -331,14 +229,9 @@ def rescored(file: Path, audited: BenchmarkAudit, options: groups.RunOptions) ->
     DataError
         The store is not there, or the audit is of other items.
     """
-    full_audit = Audit.load(file)
-    with readable(_store_of(file, options)) as opened:
-        name = _audited_name(full_audit, audited)
-        session = Session([name], opened, _audited_options(options, full_audit), offline=True)
-        (benchmark,) = session.benchmarks
-        respondents = _audited_respondents(session, benchmark, audited)
-        _check_same_items(session, benchmark, respondents, full_audit, file)
-        evidence = session.evidence(benchmark, respondents, pictures=False)
+    with reopened(file, options, audited=audited) as answers:
+        benchmark = answers.benchmark
+        evidence = answers.session.evidence(benchmark, answers.respondents, pictures=False)
         metrics = tuple(benchmark.metric(metric) for metric in audited.metrics)
         return audit(replace(evidence, metrics=metrics))
 
@@ -458,82 +351,3 @@ def _check_same_items(
             remedy="Make the audit again, or name the version that was audited.",
         )
     benchmark.original = answered
-
-
-def _audited_matrix(
-    session: Session,
-    benchmark: Benchmark,
-    audited: BenchmarkAudit,
-    respondents: Sequence[StoredRespondent],
-) -> ScoreMatrix:
-    cell = Cell.parse(audited.reference)
-    if cell.judge == "rule":
-        return session.answers.matrix(benchmark, cell, benchmark.original, respondents)
-    return session.evidence(benchmark, respondents, pictures=False).first
-
-
-def _check_scores(
-    session: Session,
-    benchmark: Benchmark,
-    short: Benchmark,
-    matrix: ScoreMatrix,
-    respondents: Sequence[StoredRespondent],
-    audited: BenchmarkAudit,
-) -> None:
-    """Refuse a short form that scores the audit's answers differently from the full benchmark."""
-    cell = Cell.parse(audited.reference)
-    if cell.judge != "rule":
-        return
-    ids = [item.id for item in short.original.items]
-    columns = {item.id: i for i, item in enumerate(benchmark.original.items)}
-    builder = MatrixBuilder(
-        cell, short.original, short.verdict, short.subsets, short.groupings, short.relate
-    )
-    answers = Answers(session.asks)
-    for respondent in respondents:
-        row: list[Response | None] = answers.responses(
-            benchmark, benchmark.original, respondent, cell.run
-        )
-        try:
-            builder.add(respondent.name, [row[columns[key]] for key in ids])
-        except HQMError as error:
-            raise DesignError(
-                f"its answers cannot be scored without the files of its release ({error})",
-                location=benchmark.name,
-                remedy=_SINGLE_SCORING_REMEDY,
-            ) from None
-    rescored, audited_matrix = builder.build(), matrix.take(matrix.respondents, ids)
-    is_equal = (
-        bool(audited_matrix.respondents)
-        and np.array_equal(rescored.values, audited_matrix.values, equal_nan=True)
-        and all(
-            np.array_equal(rescored.tallies.get(key, np.zeros_like(values)), values)
-            for key, values in audited_matrix.tallies.items()
-        )
-    )
-    if not is_equal:
-        raise DesignError(
-            "some of its answers are scored otherwise without the other items, so that no part of"
-            " it stands alone",
-            location=benchmark.name,
-            remedy=_SINGLE_SCORING_REMEDY,
-        )
-
-
-def shortened_data(shortened: Shortened) -> dict[str, Any]:
-    """Return the chosen items and the loss of precision, as JSON data."""
-    shortening = shortened.shortening
-    return {
-        "benchmark": shortened.benchmark,
-        "folder": None if shortened.folder is None else str(shortened.folder),
-        "items": shortening.items,
-        "of_items": shortening.full_items,
-        "forms": [list(calibration.ids) for calibration in shortened.calibrations],
-        "respondents": list(shortening.respondents),
-        "families": list(shortening.families),
-        "method": shortening.method,
-        "errors": dict(shortening.errors),
-        "loss": [calibration.to_dict()["loss"] for calibration in shortened.calibrations],
-        "parallel": shortened.calibrations[0].to_dict()["parallel"],
-        "seed": shortening.seed,
-    }

@@ -35,6 +35,7 @@ from hqm.commands.record import record_of, study_costs
 from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_judges import SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
+from hqm.extensions import load_extension
 from hqm.forms.make_forms import read_form
 from hqm.imports.log_answers import ImportedLogs, LogSettings, read_recorded
 from hqm.imports.recordings import Recording, perfect_respondents
@@ -46,6 +47,9 @@ from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form
+
+ASKING = "hqm.asking"
+"""The group of entry points by which an extension asks in another order, or stops early."""
 
 
 class Session:
@@ -578,7 +582,9 @@ class Session:
 
 
 def _check_exclusive(options: AskingOptions) -> None:
-    """Refuse options of asking that exclude each other."""
+    """Refuse options of asking that exclude each other, or whose extension is not there."""
+    if options.until:
+        load_extension(ASKING, "--until", "an option")
     if not options.resolutions:
         return
     if options.blind:

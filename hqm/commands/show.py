@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hqm.commands.run_plan import Plan
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
-    from hqm.decisions.stopping import StoppedRun
     from hqm.imports.log_answers import ImportedLogs
     from hqm.judges.judgements import ImportedJudgements
     from hqm.labels.study import StudyStatus
@@ -236,64 +235,6 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
                 f" {row['tool_score']:g} ({row['tool_read']!r:.30}), HQM {hqm_score}"
                 f" ({row['hqm_read']!r:.30})"
             )
-
-
-# --- hqm audit --until ---
-
-_MAX_PAIRS = 20
-"""Pairs that are listed at most; of a longer list, only those that are not separated."""
-
-
-def stopped_run(run: StoppedRun) -> None:
-    """Print the respondents that stopped, the pairs, and how many answers were saved."""
-    number = _tables().number
-    print_lines(f"{run.benchmark}: {run.note}" if run.note else "")
-    rows = [
-        (
-            stop.respondent,
-            f"{stop.items:,}",
-            f"{stop.of_items:,}",
-            number(stop.score) if stop.score is not None else "",
-            f"{number(stop.low)} to {number(stop.high)}",
-            stop.why,
-        )
-        for stop in run.stops
-    ]
-    print_table(
-        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
-        ("respondent", "items", "of", run.metric, "95% at any time", "stopped when"),
-        rows,
-        right=(1, 2, 3, 4),
-    )
-    print_lines(*_stopping_notes(run))
-
-
-def _stopping_notes(run: StoppedRun) -> Iterator[str]:
-    """Yield the lines below the table of a run that a rule stopped."""
-    tables = _tables()
-    stopped = {stop.respondent for stop in run.stops}
-    running = [respondent for respondent in run.names if respondent not in stopped]
-    if running:
-        yield f"{run.benchmark}: not stopped by the rule yet: {', '.join(running)}"
-    states = Counter(pair.state for pair in run.pairs)
-    if states:
-        yield f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}"
-    pairs = run.pairs
-    if len(pairs) > _MAX_PAIRS:
-        pairs = tuple(pair for pair in pairs if pair.state != "separated")[:_MAX_PAIRS]
-    words = {"within": f"not separated by more than {run.rule.separated or 0:g}"}
-    for pair in pairs:
-        yield (
-            f"  {words.get(pair.state, pair.state)}: {run.names[pair.first]} and"
-            f" {run.names[pair.second]}, {tables.number(pair.difference)} after"
-            f" {pair.pictures} pictures"
-        )
-    n_asked, n_answers = run.items
-    if n_answers:
-        yield (
-            f"{run.benchmark}: {n_asked:,} of {n_answers:,} answers of the first run were asked"
-            f" for, {tables.percent(1 - n_asked / n_answers)} saved"
-        )
 
 
 # --- hqm check, hqm new ---

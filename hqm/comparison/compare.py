@@ -31,7 +31,7 @@ from hqm.comparison.measures import (
     WilliamsComparison,
     measures_of,
 )
-from hqm.decisions.prices import ANSWERS, PriceList, UnitPrices, unit_prices
+from hqm.comparison.prices import ANSWERS, PriceList, UnitPrices, unit_prices
 from hqm.errors import DesignError
 from hqm.psychometrics import (
     Coefficient,

@@ -39,7 +39,7 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.corrected_keys import read_key
 from hqm.commands.option_decorators import read_settings
 from hqm.comparison.beside_people import read_scores
-from hqm.decisions.prices import read_prices
+from hqm.comparison.prices import read_prices
 from hqm.errors import AnswerError
 from hqm.imports.detect import read_logs
 from hqm.imports.recordings import read_recordings

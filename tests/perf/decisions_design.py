@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from hqm_study.cheapest_study import design_of_scores
 from scipy.special import expit
 
-from hqm.decisions.cheapest_study import design_of_scores
-from hqm.decisions.prices import parse_prices
+from hqm.comparison.prices import parse_prices
 from hqm.errors import DesignError
 from hqm.psychometrics import compare_studies, forecast, study_variance_components
 from hqm.psychometrics.variance.study_forecast import (

@@ -28,8 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from hqm.decisions.shortening import Measure, Shortening, mean_measure, shorten_answers
+from hqm_study.shortening import Measure, Shortening, mean_measure, shorten_answers
 
 Array = npt.NDArray[np.float64]
 RESPONDENTS, NEW = 20, 40

@@ -24,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from hqm_study.confidence_sequences import RunningInterval, Wealth
 from scipy.special import ndtr, ndtri
 
 from hqm.benchmark.registry import load_all
-from hqm.decisions.confidence_sequences import RunningInterval, Wealth
 
 Array = npt.NDArray[np.float64]
 RUNS = 2000

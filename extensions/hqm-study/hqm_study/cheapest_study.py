@@ -15,7 +15,17 @@ import numpy.typing as npt
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.study_records import read_components
-from hqm.decisions.design_space import (
+from hqm.comparison.prices import PriceList, UnitPrices, read_prices, unit_prices
+from hqm.errors import DesignError, UsageError
+from hqm.psychometrics.variance.study_forecast import (
+    MIN_FORMS,
+    StudySize,
+    effective_respondents,
+    forecast_interval,
+)
+from hqm.psychometrics.variance.study_variance import StudyComponents, study_variance_components
+from hqm.types import Cell, finite
+from hqm_study.design_space import (
     AXES,
     FREE,
     MIN_RESPONDENTS,
@@ -29,16 +39,6 @@ from hqm.decisions.design_space import (
     amount,
     parse_targets,
 )
-from hqm.decisions.prices import PriceList, UnitPrices, read_prices, unit_prices
-from hqm.errors import DesignError, UsageError
-from hqm.psychometrics.variance.study_forecast import (
-    MIN_FORMS,
-    StudySize,
-    effective_respondents,
-    forecast_interval,
-)
-from hqm.psychometrics.variance.study_variance import StudyComponents, study_variance_components
-from hqm.types import Cell, finite
 
 _MEASURE_COMMANDS = {
     "runs": (

@@ -18,8 +18,6 @@ import numpy as np
 from hqm.auditing.gate import default_text
 from hqm.benchmark.adapter import Benchmark, Calibration, FormLoss
 from hqm.benchmark.registry import load
-from hqm.decisions.item_choice import METHODS
-from hqm.decisions.shortening import Measure, Shortening, shorten_answers
 from hqm.errors import DesignError, ImageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import toml_text, write_records
@@ -30,6 +28,8 @@ from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.types import Item, finite
 from hqm.version import __version__
+from hqm_study.item_choice import METHODS
+from hqm_study.shortening import Measure, Shortening, shorten_answers
 
 FORM_NAMES = ("a", "b")
 """What the short forms are called."""

@@ -10,19 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import hqm_study
 import numpy as np
 import pytest
 from hqm.reports.pages.report_page import render
 from hqm.reports.tables.side_tables import full_scores
-from PIL import Image
-from typer.testing import CliRunner, Result
-
-import hqm
-from hqm.benchmark.adapter import read_calibration
-from hqm.cli import program
-from hqm.decisions.item_choice import METHODS, Bank, ShortForm, choose_forms
-from hqm.decisions.short_form_folder import shorten_matrix
-from hqm.decisions.shortening import (
+from hqm_study.item_choice import METHODS, Bank, ShortForm, choose_forms
+from hqm_study.short_form_folder import shorten_matrix
+from hqm_study.shortening import (
     MIN_FAMILIES,
     MIN_RESPONDENTS,
     compare_methods,
@@ -31,7 +26,14 @@ from hqm.decisions.shortening import (
     resolve_item_count,
     shorten_answers,
 )
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+import hqm
+from hqm.benchmark.adapter import read_calibration
+from hqm.cli import program
 from hqm.psychometrics import error_factor, scaled_scores
+from tests.conftest import ROOT
 from tests.messages import pattern_of, tells, text_of
 from tests.perf.decisions_shorten import RESPONDENTS, f1, simulate, tau
 
@@ -319,7 +321,7 @@ def test_a_method_that_is_clearly_worse_is_not_chosen(monkeypatch: pytest.Monkey
         ]
         return {**chosen_forms, "difficulty": hard}
 
-    monkeypatch.setattr("hqm.decisions.shortening.choose_forms", spoilt)
+    monkeypatch.setattr("hqm_study.shortening.choose_forms", spoilt)
     after = compare_methods(bank, measure, 40, 1, ["difficulty", "regression"])
     assert after.best == "regression"
     assert after.errors["difficulty"] > 2 * after.errors["regression"]
@@ -459,7 +461,7 @@ def test_items_that_changed_since_the_audit_are_refused(
         (copy / name).write_text(text.replace("the number 7?", "the number seven?"))
     audit = world.place / "out" / "audit.json"
     with pytest.raises(hqm.DataError, match=pattern_of("shorten.other-items", benchmark="signs@1")):
-        hqm.shorten(copy, audit, out=tmp_path / "short")
+        hqm_study.shorten(copy, audit, out=tmp_path / "short")
     assert not (tmp_path / "short").exists()
 
 
@@ -522,11 +524,11 @@ def test_the_same_seed_gives_the_same_forms_and_another_seed_others(
     world: SimpleNamespace, tmp_path: Path
 ) -> None:
     audit = world.place / "out" / "audit.json"
-    same_seed = hqm.shorten(world.folder, audit, "25%", forms=2, out=tmp_path / "short")
+    same_seed = hqm_study.shorten(world.folder, audit, "25%", forms=2, out=tmp_path / "short")
     assert same_seed.folder == tmp_path / "short"
     for file in ("items.jsonl", "calibration.json", "forms/b.jsonl", "b/items.jsonl", "card.toml"):
         assert (same_seed.folder / file).read_bytes() == (world.short / file).read_bytes(), file
-    other_seed = hqm.shorten(world.folder, world.place / "out", "25%", forms=2, seed=1)
+    other_seed = hqm_study.shorten(world.folder, world.place / "out", "25%", forms=2, seed=1)
     assert other_seed.folder is None
     assert other_seed.calibrations[0].ids != same_seed.calibrations[0].ids
     assert other_seed.loss.respondents == len(NAMES)
@@ -662,7 +664,7 @@ def test_a_calibration_that_was_edited_is_refused(world: SimpleNamespace, tmp_pa
 
 
 def test_the_example_of_the_page_runs() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "shortening.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "shortening.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)

@@ -10,17 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hqm_study
 import numpy as np
 import pytest
+from hqm_study import StudyDesign
+from hqm_study.design_space import AXES, Space, parse_target
 from typer.testing import CliRunner
 
 import hqm
-from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
+from hqm import Audit, BenchmarkAudit, DataError, DesignError, UsageError
 from hqm.auditing.study_records import read_components
 from hqm.cli import program
 from hqm.comparison.compare import compare_audits
-from hqm.decisions.design_space import AXES, Space, parse_target
-from hqm.decisions.prices import UnitPrices, parse_prices, read_prices, unit_prices
+from hqm.comparison.prices import UnitPrices, parse_prices, read_prices, unit_prices
 from hqm.imports.recordings import Recording
 from hqm.psychometrics import (
     compare_studies,
@@ -393,12 +395,12 @@ def test_a_components_key_that_is_wrong_is_named(audit_path: Path, tmp_path: Pat
     data["audits"][0]["components"]["accuracy"]["pictures"] = -3
     (tmp_path / "audit.json").write_text(json.dumps(data))
     with pytest.raises(DataError, match=r"components\.accuracy\.pictures"):
-        hqm.design(tmp_path / "audit.json", targets=["mdd<=.2"])
+        hqm_study.design(tmp_path / "audit.json", targets=["mdd<=.2"])
     data = json.loads(audit_path.read_text())
     data["audits"][0]["components"]["accuracy"]["values"].pop()
     (tmp_path / "audit.json").write_text(json.dumps(data))
     with pytest.raises(DataError, match="do not fit together"):
-        hqm.design(tmp_path / "audit.json", targets=["mdd<=.2"])
+        hqm_study.design(tmp_path / "audit.json", targets=["mdd<=.2"])
 
 
 def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
@@ -428,7 +430,7 @@ def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
 
 def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyComponents) -> None:
     """Every study up to 300 pictures is tried by hand; none that reaches the target costs less."""
-    study_design = hqm.design(audit, targets=["mdd<=.15"])
+    study_design = hqm_study.design(audit, targets=["mdd<=.15"])
     assert study_design.cheapest.reaches_targets
     assert (
         study_design.cheapest.answers
@@ -476,16 +478,16 @@ def test_the_audited_study_is_forecast_as_it_was_tested(
 
 
 def test_several_targets_and_a_type(audit: Audit) -> None:
-    study_design = hqm.design(audit, targets=["g>=.8", "sem[counting]<=.05", "mdd<=.2"])
+    study_design = hqm_study.design(audit, targets=["g>=.8", "sem[counting]<=.05", "mdd<=.2"])
     assert study_design.cheapest.reaches_targets
     assert study_design.cheapest.extra["counting"] >= 0
     with pytest.raises(UsageError, match="no hallucination type 'countin'"):
-        hqm.design(audit, targets=["sem[countin]<=.05"])
+        hqm_study.design(audit, targets=["sem[countin]<=.05"])
 
 
 def test_prices_move_the_answer(audit: Audit) -> None:
-    cheap = hqm.design(audit, targets=["mdd<=.12"])
-    dear = hqm.design(
+    cheap = hqm_study.design(audit, targets=["mdd<=.12"])
+    dear = hqm_study.design(
         audit,
         targets=["mdd<=.12"],
         prices=parse_prices('currency="EUR"\n[answers]\n"*"=0.001\n[new]\npicture=5'),
@@ -493,7 +495,7 @@ def test_prices_move_the_answer(audit: Audit) -> None:
     assert dear.unit == "EUR"
     assert dear.cheapest.pictures < cheap.cheapest.pictures
     assert dear.cheapest.answers > cheap.cheapest.answers
-    capped = hqm.design(
+    capped = hqm_study.design(
         audit, targets=["mdd<=.12"], prices=parse_prices('[answers]\n"*"=1\n[most]\npictures=40')
     )
     assert capped.cheapest.pictures <= 40
@@ -501,7 +503,7 @@ def test_prices_move_the_answer(audit: Audit) -> None:
 
 def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
     prices = parse_prices('[answers]\n"*"=0.01\n[labels]\nhour=30')
-    study_design = hqm.design(audit, targets=["labelled_sem<=.06"], prices=prices)
+    study_design = hqm_study.design(audit, targets=["labelled_sem<=.06"], prices=prices)
     assert study_design.cheapest.reaches_targets
     assert study_design.cheapest.labels > 0
     seconds = audit.record["costs"]["mine"]["label_seconds"]
@@ -512,15 +514,17 @@ def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
     assert study_design.cheapest.cost == pytest.approx(paid)
     assert any("seconds of the labels" in note for note in study_design.notes)
     with pytest.raises(UsageError, match=pattern_of("design.unpriced")):
-        hqm.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
+        hqm_study.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
 
 
 def test_targets_for_other_respondents(audit: Audit) -> None:
-    study_design = hqm.design(
+    study_design = hqm_study.design(
         audit, targets=["rho_g_half_width<=.02"], free=["pictures", "runs", "respondents"]
     )
     assert study_design.cheapest.reaches_targets
-    mean_design = hqm.design(audit, targets=["mean_sem<=.05"], free=["respondents", "pictures"])
+    mean_design = hqm_study.design(
+        audit, targets=["mean_sem<=.05"], free=["respondents", "pictures"]
+    )
     assert mean_design.cheapest.reaches_targets
     assert mean_design.cheapest.respondents > RESPONDENTS
 
@@ -542,7 +546,7 @@ def test_what_is_out_of_reach_is_refused(
     audit: Audit, settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(DesignError, match=words):
-        hqm.design(audit, **settings)
+        hqm_study.design(audit, **settings)
 
 
 def test_what_was_not_measured_is_refused(audit: Audit) -> None:
@@ -551,24 +555,24 @@ def test_what_was_not_measured_is_refused(audit: Audit) -> None:
         float
     )
     with pytest.raises(DesignError, match="no second run was asked"):
-        hqm.design_of_scores(right, targets=["rho_g>=.9"])
+        hqm_study.design_of_scores(right, targets=["rho_g>=.9"])
     with pytest.raises(DesignError, match="no second wording"):
-        hqm.design_of_scores(right, targets=["mdd<=.2"], free=["forms"])
+        hqm_study.design_of_scores(right, targets=["mdd<=.2"], free=["forms"])
     with pytest.raises(DesignError, match="2 respondents"):
-        hqm.design_of_scores(right[:2], targets=["mdd<=.2"])
+        hqm_study.design_of_scores(right[:2], targets=["mdd<=.2"])
     with pytest.raises(DesignError, match=pattern_of("design.few-respondents")):
-        hqm.design_of_scores(right, targets=["mean_sem<=.05"])
+        hqm_study.design_of_scores(right, targets=["mean_sem<=.05"])
     with pytest.raises(DesignError, match=pattern_of("families.one")):
-        hqm.design_of_scores(
+        hqm_study.design_of_scores(
             np.tile(right, (2, 1, 1, 1)), targets=["mean_sem<=.05"], families=["llava"] * 16
         )
     types = np.array(["easy", "hard"])[np.arange(60) % 2]
     right[:, types == "easy"] = 1.0
     with pytest.raises(DesignError, match=pattern_of("design.same-scores", type="easy")):
-        hqm.design_of_scores(right, targets=["sem[easy]<=.05"], types=types)
+        hqm_study.design_of_scores(right, targets=["sem[easy]<=.05"], types=types)
     older = BenchmarkAudit.from_dict({**audit.audits[0].to_dict(), "components": {}})
     with pytest.raises(DesignError, match="holds no variance components"):
-        hqm.design(older, targets=["mdd<=.1"])
+        hqm_study.design(older, targets=["mdd<=.1"])
 
 
 @pytest.mark.parametrize(
@@ -638,7 +642,7 @@ def test_the_command_says_what_the_function_says(audit_path: Path, tmp_path: Pat
         ],
     )
     assert result.exit_code == 0, result.exception
-    expected = hqm.design(audit_path, targets=["mdd<=.15", "rho_g>=.8"])
+    expected = hqm_study.design(audit_path, targets=["mdd<=.15", "rho_g>=.8"])
     assert str(expected) in result.output
     assert StudyDesign.from_dict(json.loads(design_path.read_text())) == expected
     printed = CliRunner().invoke(

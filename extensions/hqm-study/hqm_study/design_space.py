@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from hqm.decisions.prices import UnitPrices
+from hqm.comparison.prices import UnitPrices
 from hqm.errors import UsageError
 from hqm.psychometrics.result import Array, ArrayLike, BoolArray
 from hqm.psychometrics.variance.study_forecast import (

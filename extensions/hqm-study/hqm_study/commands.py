@@ -1,4 +1,4 @@
-"""The command `hqm design`: the cheapest study that reaches all targets, from an audit."""
+"""The commands `hqm shorten` and `hqm design`: what is enough, from an audit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.comparing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
 from hqm.commands.shared import find_audit
@@ -19,7 +20,7 @@ from hqm.files.whole import write_text
 from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:
-    from hqm.decisions.short_form_folder import Shortened
+    from hqm_study.short_form_folder import Shortened
 
 
 # --- hqm shorten ---
@@ -97,7 +98,7 @@ def shorten(
     respondents that did not choose. The result is the folder of a benchmark whose report has the
     full benchmark's scale.
     """
-    from hqm.commands.rescoring import from_audit, shortened_data
+    from hqm_study.shorten_audit import from_audit, shortened_data
 
     options = replace(options, output=replace(options.output, store=store))
     with waiting(f"choosing items of {benchmark}"):
@@ -121,7 +122,7 @@ def _gain_sentence(gain: float, error: float) -> str:
 
 
 def _print_shortened(shortened: Shortened) -> None:
-    from hqm.decisions.item_choice import METHODS
+    from hqm_study.item_choice import METHODS
 
     shortening = shortened.shortening
     forms_text = "" if len(shortened.forms) == 1 else " in each of two forms without a common item"
@@ -174,20 +175,6 @@ def _print_shortened(shortened: Shortened) -> None:
         else "",
         f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{form_options}",
     )
-
-
-PricesFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--prices",
-        rich_help_panel=HOW_PANEL,
-        metavar="FILE",
-        help=(
-            "Prices, in a prices.toml; else those that the audit measured, else answers are"
-            " counted."
-        ),
-    ),
-]
 
 
 @with_options("as_json")
@@ -254,7 +241,7 @@ def design(
     It reads an audit and asks nobody. It answers in a sentence, with a table of what each further
     unit buys; a target that no study reaches is refused, with the component that is in the way.
     """
-    from hqm.decisions.cheapest_study import design as find_design
+    from hqm_study.cheapest_study import design as find_design
 
     free_facets = [name.strip() for name in free.split(",") if name.strip()]
     cheapest = find_design(

@@ -29,7 +29,7 @@ class TokenPrice(_Strict):
     """Money per million tokens read (`in`) and written (`out`)."""
 
     read: Money = Field(alias="in")
-    written: Money = Field(alias="out")
+    output: Money = Field(alias="out")
 
 
 class Labels(_Strict):
@@ -223,7 +223,7 @@ def _answer_price(
     rate = prices.tokens.get(name, prices.tokens.get("*"))
     if rate is not None and tokens is not None:
         return (
-            tokens[0] * rate.read + tokens[1] * rate.written
+            tokens[0] * rate.read + tokens[1] * rate.output
         ) / _MILLION, "tokens of the store, prices.toml"
     if measured.get("price_in") is not None and tokens is not None:
         paid = tokens[0] * float(measured["price_in"]) + tokens[1] * float(measured["price_out"])

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from hqm.decisions.item_choice import (
+from hqm.errors import DesignError, UsageError
+from hqm.psychometrics import Array, ArrayLike, IntArray, error_factor, scaled_scores, stream
+from hqm.psychometrics.inference.distributions import kendall_tau
+from hqm.psychometrics.reliability.short_forms import ScaledScores
+from hqm.psychometrics.result import finite_mean
+from hqm_study.item_choice import (
     METHODS,
     MIN_STRATUM_ITEMS,
     Bank,
@@ -18,11 +23,6 @@ from hqm.decisions.item_choice import (
     allocate_items,
     choose_forms,
 )
-from hqm.errors import DesignError, UsageError
-from hqm.psychometrics import Array, ArrayLike, IntArray, error_factor, scaled_scores, stream
-from hqm.psychometrics.inference.distributions import kendall_tau
-from hqm.psychometrics.reliability.short_forms import ScaledScores
-from hqm.psychometrics.result import finite_mean
 
 N_OUTER_FOLDS, N_INNER_FOLDS = 10, 4
 """The most parts that families are divided into to measure the loss, and to choose a method."""
@@ -318,7 +318,7 @@ class Shortening:
 
     - `forms`: The items and weights of each form; the k-th items of two forms belong together.
     - `method`: The method that held-out families chose,
-      a name of `hqm.decisions.item_choice.METHODS`.
+      a name of `hqm_study.item_choice.METHODS`.
     - `errors`: Method -> root mean square error on held-out families.
     - `held_out_scores`: The loss, score by score and form by form, and the agreement of two forms.
     - `full_items`: How many items there are in all.

@@ -28,13 +28,13 @@ from hqm.administration.stops import PictureOrder, identity_digest, picture_orde
 from hqm.administration.stops import Stop as StoppedAt
 from hqm.administration.stored_answers import Answers, respondents_of
 from hqm.benchmark.adapter import Benchmark
-from hqm.decisions.confidence_sequences import PairDecision, RunningInterval, RunningPairs
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.respondents.base import Respondent
 from hqm.respondents.server_limits import Budget
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, unit_scores
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
+from hqm_study.confidence_sequences import PairDecision, RunningInterval, RunningPairs
 
 _RULE = re.compile(
     r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?"

@@ -17,14 +17,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hqm_study.confidence_sequences import Wealth, confidence_sequence, separated_pairs
+from hqm_study.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 
 import hqm
 from hqm import Asks, DesignError, Request, Response, Store, UsageError
 from hqm.administration.asks import Administration
 from hqm.administration.stops import picture_order, stopped_in
 from hqm.administration.stored_answers import respondents_in
-from hqm.decisions.confidence_sequences import Wealth, confidence_sequence, separated_pairs
-from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.signature import digest
 from hqm.types import Cell
 from tests.conftest import Run, write_benchmark

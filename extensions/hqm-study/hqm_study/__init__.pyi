@@ -1,0 +1,14 @@
+from .cheapest_study import design as design
+from .cheapest_study import design_of_scores as design_of_scores
+from .confidence_sequences import ConfidenceSequence as ConfidenceSequence
+from .confidence_sequences import PairDecision as PairDecision
+from .confidence_sequences import confidence_sequence as confidence_sequence
+from .confidence_sequences import separated_pairs as separated_pairs
+from .design_space import PlannedStudy as PlannedStudy
+from .design_space import StudyDesign as StudyDesign
+from .short_form_folder import Shortened as Shortened
+from .shorten_audit import shorten as shorten
+from .shortening import Shortening as Shortening
+from .shortening import shorten_answers as shorten_answers
+from .stopping import StoppedRun as StoppedRun
+from .stopping import StoppingRule as StoppingRule
