@@ -20,7 +20,7 @@ Official and paper. `official`: a reply without "correct" means unclear, and one
 means different. Measures are percentages with four decimals. The easy and hard accuracies are those
 of pairs within the original figures and within the edited ones. Whether an answer said yes is
 inferred from its being counted right: an unclear answer counts as a no to a question whose answer
-is yes, and as a yes otherwise (the other way round where unclear is right). Only the questions in a
+is yes, and as a yes otherwise (reversed where unclear is right). Only the questions in a
 file count. `paper`: a reply that says none of the words is unscored; percentages are not rounded;
 easy and hard are per question; unclear answers are neither yes nor no; all 1,129 questions count.
 Both count an unclear answer to a text-only VS question as right. Where the release stops with an

@@ -120,9 +120,9 @@ CASES = {
         (
             (
                 r"With another seed, b repeats less well than a: rho_G 0\.800 against 0\.910, for"
-                r" these 10 respondents and for others like them\."
+                r" these 10 respondents and for other models like them\."
             ),
-            "With another seed, a is higher than b for these respondents and for others like them",
+            "With another seed, a is higher than b for these respondents and for other models like them",
             (
                 r"rho_G 0\.910 and 0\.800, difference 0\.110; 95% interval \[0\.020, 0\.200\] for"
                 r" these 10 on other items, \[0\.020, 0\.200\] for others"
@@ -137,7 +137,7 @@ CASES = {
             r"b repeats less well than a: .* for these 10 respondents\.",
             "a is higher than b for these respondents; for others like them that is not shown",
         ),
-        ("for these respondents and for others like them",),
+        ("for these respondents and for other models like them",),
     ),
     "the second is higher": (
         [difference(LOWER, LOWER, (0.01, 0.01))],
@@ -252,7 +252,7 @@ CASES = {
         ],
         (
             r"b repeats less well than a: r 0\.800 against 0\.950, for these 10 respondents\.",
-            r"By ICC\(A,1\) it is the other way round: 0\.800 against 0\.690\.",
+            r"By ICC\(A,1\) the order is reversed: 0\.800 against 0\.690\.",
         ),
         (),
     ),

@@ -119,7 +119,7 @@ def test_the_title_of_a_budget_is_of_its_picture(narrow: bool) -> None:
         drawn = [row for row in picture.rows if row.half is not None]
         widths = bar_widths(svg, 12)
         assert len(widths) == len(drawn)
-        named = re.search(r"move one model by ([\d.]+) points", title)
+        named = re.search(r"shift one model by ([\d.]+) points", title)
         if not bars:
             assert named is None
             continue

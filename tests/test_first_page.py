@@ -219,7 +219,7 @@ def test_two_targets_are_named_and_do_not_contradict(audits: list[BenchmarkAudit
         ):
             assert f"by {100 * (first - second):.1f}".removesuffix(".0") in title
         has_winner = any(e.indicator == "test_retest.same_winner" for e in audit.all_estimates)
-        assert ("same items are asked again" in title) <= has_winner
+        assert ("reruns of the same items" in title) <= has_winner
         outcomes = outcomes_of(audit)
         if "differ" in outcomes:
             assert "No two models" not in rendered.report
@@ -237,7 +237,7 @@ def test_pairs_use_what_both_answered(tmp_path: Path) -> None:
     """
     audit = audit_answers(tmp_path / "part.csv", ABILITIES, items=400, dropped=0.25)
     answers = {a.question: plain_text(a.sentences) for a in answer_questions(audit)}
-    match = re.search(r"A pair shares (\d+) to (\d+) of 399 items", answers["separate"])
+    match = re.search(r"Two models share (\d+) to (\d+) of 399 items", answers["separate"])
     assert match is not None
     low, high = map(int, match.groups())
     assert 190 < low < high < 260, "a quarter is missing of either, and not of all five"

@@ -909,4 +909,4 @@ def test_answers_to_different_numbers_of_items_are_said() -> None:
     )
     uneven = replace(benchmark_audit, respondents=(respondent, incomplete))
     assert tells(definitions.unequal_answers(uneven), "gate.unequal", least=1, most=3, items=12)
-    assert board_title(uneven).endswith("not over the same items")
+    assert board_title(uneven).endswith("answered different items")

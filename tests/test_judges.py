@@ -220,7 +220,7 @@ def test_asking_the_judge_again_gives_its_consistency(
         assert any(w.startswith("verifier: No") for w in words)
         page = (tmp_path / "out" / "evidence.html").read_text()
         assert "<blockquote>verifier: Yes ✓</blockquote>" in page
-        assert "Judge asked again" in page or "The judge asked again" in page
+        assert "Same judge, second time" in page or "The same judge, second time" in page
     finally:
         server.stop()
 

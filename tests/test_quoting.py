@@ -233,7 +233,7 @@ def test_the_seven_questions_have_their_answers(browser: Browser, tmp_path: Path
     assert shown_answers == expected
     assert len(shown_answers) == 7
     assert "Reliability .9970 [" in shown_answers["Do the scores repeat?"][1]
-    assert "44 of 45 differ" in shown_answers["Which models differ?"][1]
+    assert "44 of 45 pairs of models differ" in shown_answers["Which models differ?"][1]
     bottom = "document.querySelector('.verdict').getBoundingClientRect().bottom"
     assert browser.evaluate(bottom) < 165, "the verdict stands on top, in three lines"
     assert browser.errors == []

@@ -316,7 +316,7 @@ def test_the_seven_answers_are_in_numbers(audit: Audit) -> None:
     )
     assert answers["Do people agree?"].startswith("Not measured")
     n_separated = benchmark.estimate("discriminability.separable_pairs").detail["apart"]
-    assert f"{n_separated} of 15 differ" in answers["Which models differ?"]
+    assert f"{n_separated} of 15 pairs of models differ" in answers["Which models differ?"]
     assert not re.search(r"\b(grade|overall|average)\b", " ".join(answers.values()), re.IGNORECASE)
 
 

@@ -197,7 +197,7 @@ def test_the_order_of_the_page_is_the_readers(pages: dict[str, Rendered], kind: 
     parts = [
         r"Only this changes",
         r"Left: [\w ]+ with its 95% interval",
-        r"What to mend|Nothing",
+        r"What to correct|Nothing",
         r"Seven questions",
         r"Quote this",
         r"Run record and limits",

@@ -187,7 +187,7 @@ class Folds(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside, self.opened = (True, "") if tag == "details" else (self.inside, self.opened)
         self.summary = tag == "summary"
-        if tag == "tr" and "a tool scores otherwise" in self.opened:
+        if tag == "tr" and "a tool and HQM score differently" in self.opened:
             self.rows.append([])
 
     def handle_endtag(self, tag: str) -> None:
@@ -199,7 +199,10 @@ class Folds(HTMLParser):
             self.opened += data
             self.summary = False
         elif (
-            self.inside and self.rows and data.strip() and "a tool scores otherwise" in self.opened
+            self.inside
+            and self.rows
+            and data.strip()
+            and "a tool and HQM score differently" in self.opened
         ):
             self.rows[-1].append(data.strip())
 

@@ -1,4 +1,4 @@
-"""How many of Hal-Eval's captions are told apart by counting words: python
+"""How many of Hal-Eval's captions are separated by counting words: python
 docs/audits/hal_eval_words.py [FIGURE].
 """
 
@@ -48,7 +48,7 @@ if sys.argv[1:]:
         + "; ".join(f"{line.name} {line.marks[0][0]:.3f}" for line in lines),
         lines,
         (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-        axis="share of true and false captions told apart",
+        axis="share of true and false captions separated",
         key="dot and line: share and its interval, for all eight together; dashed: guessing",
         at=0.5,
     )

@@ -440,7 +440,7 @@ class BenchmarkAudit(frames.AsFrames):
     empty in audits of 0.1.0 and 0.2.0.
     """
     tools: tuple[Annotated[Mapping[str, Any], MappingOf(ScoreComparison)], ...] = ()
-    """Where the tools that recorded answers score them otherwise than HQM
+    """Where the tools that recorded answers score them differently from HQM
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[

@@ -298,7 +298,7 @@ class _Detail(TypedDict, total=False):
 
 @with_config(_GROWING)
 class StoredEstimate(TypedDict):
-    """What a file writes otherwise than an `Estimate` holds it."""
+    """What a file writes differently from an `Estimate` holds it."""
 
     intervals: dict[str, Ends]
     methods: dict[str, Method]

@@ -80,8 +80,8 @@ class BudgetRow:
     other
         The administrations, labels or metric that the reference is compared with.
     half
-        95 % of the moves of one respondent against the others are smaller, and a larger gap stands
-        clear of this source. There is none without the picture, where a drop is wanted.
+        95 % of the moves of one respondent against the others are smaller, and a larger gap lies
+        above this source. There is none without the picture, where a drop is wanted.
     any_wording
         95 % of the moves to a wording that nobody asked, shift included; of wordings alone.
     shift, low, high
@@ -374,7 +374,7 @@ def _seed(evidence: Evidence, reference_case: Case, estimates: Sequence[Estimate
         np.array([_number(sem_by_respondent.get(name)) for name in reference_case.respondents]) ** 2
     )
     n_scored = reference_case.units[0].scored.sum(axis=1).astype(np.float64)
-    # of answers that repeat by construction, no term stands in for reruns that happened to agree
+    # of answers that repeat by construction, no term replaces reruns that happened to agree
     items = n_scored if reference_case.metric.share and np.nansum(noise) > 0 else None
     shift = _shift_in(estimates, "test_retest.mean_shift")
     runs = tuple(str(c) for c in evidence.matrices if evidence.reference.differing(c) == ("run",))
@@ -451,7 +451,7 @@ def _single_facet_rows(
         shift = _shift_in(estimates, f"{family}.mean_shift", str(cell))
         shift = shift or _mean_move(band, n_effective)
         row = _row(source, facet_case.respondents, band, shift=shift, compared=(str(cell),))
-        # without the picture a drop is wanted, and no gap can be clear of it
+        # without the picture a drop is wanted, and no gap can be above it
         measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
     labelled = _people(evidence, metric, protocol, n_effective)
     if labelled is not None:
@@ -531,7 +531,7 @@ def _gaps(
 ) -> Iterator[Gap]:
     """Yield the neighbours of the leaderboard, with what each gap is larger than.
 
-    A gap is clear of other items where the two differ in their planned contrast, whose interval is
+    A gap is above other items where the two differ in their planned contrast, whose interval is
     that of the items which both answered.
     """
     scores, sign = reference_case.scores[0], reference_case.metric.sign

@@ -211,7 +211,7 @@ class Evidence:
     examples: tuple[Example, ...]
     margin: float | None = None
     tools: tuple[ScoreComparison, ...] = ()
-    """Where the tools that recorded answers score them otherwise than HQM."""
+    """Where the tools that recorded answers score them differently from HQM."""
     scored_by: str = ""
     """`recorded` where the matrices hold the tools' own scores, `people` where people's labels are
     the scores; empty where they hold the benchmark's."""
@@ -523,7 +523,7 @@ def _people_evidence(
     Raises
     ------
     DesignError
-        People cannot stand in for the judge of this benchmark, or there are no labels.
+        People cannot replace the judge of this benchmark, or there are no labels.
     """
     form = forms[ORIGINAL]
     names = [respondent.name for respondent in respondents]
@@ -580,7 +580,7 @@ def _people_matrix(
     Raises
     ------
     DesignError
-        People cannot stand in for the judge of this benchmark, or there are no labels.
+        People cannot replace the judge of this benchmark, or there are no labels.
     """
     builder = MatrixBuilder(
         Cell(judge=HUMAN), form, benchmark.verdict, benchmark.subsets, benchmark.groupings
@@ -599,7 +599,7 @@ def _people_matrix(
             raise DesignError(
                 (
                     f"the answers to {benchmark.name} are judged by a model, none is named, and no"
-                    " label of people stands in for it"
+                    " label of people replaces it"
                 ),
                 remedy="Name one with --judge, or bring judgements with --judgements.",
             )

@@ -1,8 +1,8 @@
-"""The gate: does an audit meet a policy? Thresholds are held against interval ends, and what was
+"""The gate: does an audit meet a policy? Thresholds are compared with interval ends, and what was
 not measured fails.
 
 By rule, an estimate without the interval that the policy names is NOT MEASURED; only counts
-(`exact`) are held against a threshold without one. Every test that does not pass ends with what to
+(`exact`) are compared with a threshold without one. Every test that does not pass ends with what to
 do.
 """
 
@@ -62,7 +62,7 @@ _INFERENCE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One requirement held against one audit."""
+    """One requirement compared with one audit."""
 
     __test__ = False
 
@@ -74,7 +74,7 @@ class Test:
     reason: str = ""
     """Why the policy asks for it."""
     end: float | None = None
-    """The number that was held against the threshold."""
+    """The number that was compared with the threshold."""
     remedy: str = ""
     """What to do; empty for what passed."""
     needed: float | None = None
@@ -415,7 +415,7 @@ def _search_tests(
     required: bool,
 ) -> Iterator[Test]:
     """Yield the test of the worst of these strata, and of each that is too small for any search."""
-    reason = "that no leak was shown means little unless one of this size would have been found"
+    reason = "finding no leak means little unless a leak of this size would have been found"
     small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
@@ -555,8 +555,8 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
 
 
 _PRECISION_REASON = (
-    "how exact a score is, in its own unit, holds whatever models answered; a coefficient of"
-    " reliability is small among models that are alike, on the best of benchmarks"
+    "a standard error in the unit of the score does not depend on how much the models differ; a"
+    " coefficient of reliability does"
 )
 
 

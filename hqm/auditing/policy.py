@@ -114,7 +114,7 @@ class Requirement(_Section):
     metric: str = ""
     """Only this metric; all audited ones unless given."""
     interval: Literal["", "fixed_models", "model_population"] = ""
-    """The interval of which an end is held against the threshold; without that interval an estimate
+    """The interval of which an end is compared with the threshold; without that interval an estimate
     is NOT MEASURED.
     """
     detail: str = ""
@@ -122,7 +122,7 @@ class Requirement(_Section):
     end: Literal["", "lower", "upper"] = ""
     """Which end; the unfavourable one unless given."""
     exact: bool = False
-    """The number is a count of the data and has no interval: it is held against the threshold
+    """The number is a count of the data and has no interval: it is compared with the threshold
     itself.
     """
     optional: bool = False
@@ -325,7 +325,7 @@ def precision_advice(subject: str, value: float, limit: float, n_items: int, key
     count = _round_up(n_items * (value / limit) ** 2)
     step = f"Raise the number of items from {n_items:,} to about {count:,}"
     if count is None or count > MAX_ITEM_FACTOR * n_items:
-        step = f"No practical number of items brings the {subject} there"
+        step = f"No practical number of items reaches the limit of the {subject}"
     return Advice(
         f"{step}; or publish scores for coarser comparisons and change the policy key `{key}`",
         None if count is None else float(count),
@@ -364,8 +364,8 @@ def threshold_advice(
     grows = _grows_with_items(statistic, family, units, requirement)
     if count is not None and count > _MAX_FACTOR * n and not grows:
         return Advice(
-            f"{value:.3f} lies too near to {requirement.bound:g} for any number of {units} to be"
-            f" named from these {n:,}; {alternative}"
+            f"{value:.3f} is too close to {requirement.bound:g} to estimate from these {n:,} how many"
+            f" {units} are needed; {alternative}"
         )
     if units == "respondents" and "DOMINANT_MODEL" in estimate.flags:
         return Advice(f"{_dominant_model_advice(estimate.detail)}; {alternative}")
@@ -373,7 +373,7 @@ def threshold_advice(
         is_minimum = requirement.at_least is not None
         misses = value < requirement.bound if is_minimum else value > requirement.bound
         if misses:
-            step = f"More {units or 'data'} will not do, for the number itself misses it"
+            step = f"More {units or 'data'} do not help: the estimate itself misses the threshold"
         else:
             step = f"Raise the number of {units or 'items'}"
         return Advice(f"{step}; {alternative}")
@@ -407,7 +407,7 @@ def _dominant_model_advice(detail: Mapping[str, Any]) -> str:
         "it is undefined" if correlation is None else f"it is {float(correlation):.3f}"
     )
     return (
-        f"Read it without {detail.get('strongest') or 'the respondent that carries it'}, where"
+        f"Read the coefficient without {detail.get('strongest') or 'the respondent that carries it'}, where"
         f" {correlation_text}; further respondents help only if their scores lie between that one"
         " and the rest"
     )
@@ -424,7 +424,7 @@ def wordings_advice(estimate: Estimate, requirement: Requirement) -> Advice:
         )
     if (reason := detail.get("why_none")) and requirement.bound >= goal:
         return Advice(
-            f"More wordings will not do ({reason}): {_ALTERNATIVES['parallel_forms']}; {key}"
+            f"More wordings do not help ({reason}): {_ALTERNATIVES['parallel_forms']}; {key}"
         )
     advised = detail.get("wordings_needed") if requirement.bound <= goal else None
     n_wordings = max(int(advised or 0), MIN_WORDINGS, forms + 1)
@@ -578,14 +578,14 @@ def leak_advice(leak: LeakShown) -> Advice:
     cues = ["words"] if "words" in leak.by and leak.by[0] not in CHANCE_CUES else leak.by[:1]
     steps = dict.fromkeys(_cue_step(cue) for cue in cues)
     return Advice(
-        f"{'; '.join(steps)}; or take {leak.name} out, or drop the claim on it; or change the"
+        f"{'; '.join(steps)}; or remove {leak.name}, or drop the claim on it; or change the"
         " policy key `limits.leak`"
     )
 
 
 def _cue_step(cue: str) -> str:
     if cue == "words":
-        return "Ask in the same words what has the other answer, until the words say nothing"
+        return "Add questions in the same words with the other answer, until words predict nothing"
     if cue in (FREQUENT_ANSWER, OPTION_TEXT):
         return "Take items whose right answers are equally frequent"
     if cue in OPTION_CUES:

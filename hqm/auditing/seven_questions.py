@@ -400,7 +400,7 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     """Return whether a wording moves the scores, in points: `fine` where the mean and each model
     are shown to move less than the policy's limits, `wrong` where the mean is shown to move more.
 
-    The mean over several wordings is also held against the goal of its agreement with others.
+    The mean over several wordings is also compared with the goal of its agreement with others.
     """
     budget = audit.budget.get(next(iter(audit.metrics), ""))
     rows = budget.rows if budget is not None else ()
@@ -464,7 +464,7 @@ def _separate(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
 def _examined(audit: BenchmarkAudit) -> AnswerCode:
     """Return `fine` where nothing was found and a search would have found wrong keys.
 
-    A caption has no key that answers could speak against: there nothing was searched.
+    A caption has no key that answers could contradict: there nothing was searched.
     """
     tested, listed = (
         find_estimate(audit, "items.label_errors"),

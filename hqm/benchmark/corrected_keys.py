@@ -86,7 +86,7 @@ def read_key(path: Path | str, benchmark: Benchmark, full_form: Form | None = No
     """
     if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
         raise UsageError(
-            f"the answers to {benchmark.name} are not held against a key of right answers",
+            f"the answers to {benchmark.name} are not compared with a key of right answers",
             remedy=(
                 "A corrected key is for yes/no and multiple-choice questions that a rule scores."
             ),

@@ -565,8 +565,32 @@ def finding(
             else:
                 examples.append(item)
                 rows.append({"what": item})
-        text = sentence.format(n=len(items))
+        text = agreeing(sentence.format(n=len(items)))
         yield Finding(name, text, len(items), tuple(examples[:show]), rows=tuple(rows))
+
+
+_PLURAL = re.compile(
+    r"^1 (?!of\b)((?:[\w-]+ )*?)([\w-]+?)s((?: of [\w ]+?)?)"
+    r" (have|are|cannot|carry|ask|begin|contain|end|give|lack|list|look|occur|open|repeat|say"
+    r"|share|show|speak|stand)\b(.*)$",
+    re.DOTALL,
+)
+_IRREGULAR_VERBS = {"have": "has", "are": "is", "carry": "carries", "cannot": "cannot"}
+
+
+def agreeing(sentence: str) -> str:
+    """Return a sentence in the singular where it counts one; any other as it is.
+
+    >>> agreeing("1 questions contain their answer"), agreeing("2 ids have spaces")
+    ('1 question contains its answer', '2 ids have spaces')
+    """
+    match = _PLURAL.match(sentence)
+    if match is None:
+        return sentence
+    adjectives, noun, qualifier, verb, rest = match.groups()
+    singular = _IRREGULAR_VERBS.get(verb, f"{verb}s")
+    rest = re.sub(r"^ their\b", " its", rest)
+    return f"1 {adjectives}{noun}{qualifier} {singular}{rest}"
 
 
 def row_of(*items: Item) -> dict[str, Any]:

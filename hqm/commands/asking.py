@@ -366,7 +366,7 @@ def _tell(
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
     """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
-    advice = "in" if budget.is_hopeless else "or go on with as much again by"
+    advice = "in" if budget.is_hopeless else "or continue with the same bound by"
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
         f"Raise the bound{'' if budget.is_hopeless else ','} {advice}\n  {command()}",

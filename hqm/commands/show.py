@@ -525,7 +525,7 @@ def errors(n_retried: int, n_final: int, reason_counts: Mapping[str, int]) -> li
         )
     if n_final:
         sentences.append(
-            f"{n_final} questions were turned away by the server for good, or replied to without an"
+            f"{n_final} questions were refused by the server for good, or replied to without an"
             " answer, and are not asked again; --retry-errors asks them."
         )
     if reason_counts:

@@ -117,7 +117,7 @@ scores captions of the same pictures, and its metric.
 def caption_scores(
     benchmark: Benchmark, recordings: Sequence[Recording], name: str
 ) -> dict[Answer, float]:
-    """Return the scores of the answers as captions, turned round where lower is better; 0 is the
+    """Return the scores of the answers as captions, reversed where lower is better; 0 is the
     score of an answer that mentions nothing, as in the released CHAIR.
 
     Raises

@@ -265,7 +265,7 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
 
 
 def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
-    """Return where tools score otherwise than HQM, each administration once for each scoring."""
+    """Return where tools score differently from HQM, each administration once for each scoring."""
     by_administration = {
         (audit.benchmark, tool["respondent"], tool["form"], tool["run"], tool["scoring"]): tool
         for audit in audits

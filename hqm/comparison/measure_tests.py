@@ -1,4 +1,4 @@
-"""How several measures order the same respondents: agreement, types, and who is told apart by
+"""How several measures order the same respondents: agreement, types, and who is separated by
 which.
 """
 
@@ -104,7 +104,7 @@ def _reliability(measure: Measure) -> float:
 def williams_comparisons(
     measures: Sequence[Measure], names: Sequence[str], n_effective: float | None = None
 ) -> list[WilliamsComparison]:
-    """Williams' tests: which of two measures goes more with a third, or with the same people's
+    """Williams' tests: which of two measures correlates more with a third, or with the same people's
     judgement of the answers.
 
     They are about other respondents, so relatives count as the independent respondents that they

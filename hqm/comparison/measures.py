@@ -307,10 +307,10 @@ class WilliamsComparison:
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Which pairs of respondents two measures tell apart, from the scores' intervals; Holm over
+    """Which pairs of respondents two measures separate, from the scores' intervals; Holm over
     pairs and measures.
 
-    `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure,
+    `opposed` names pairs that both separate, in opposite orders: (better by the first measure,
     better by the second).
     """
 
@@ -393,7 +393,7 @@ class Comparison:
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
-    """Where the tools that recorded answers score them otherwise than HQM, by respondent, form, run
+    """Where the tools that recorded answers score them differently from HQM, by respondent, form, run
     and scoring.
     """
     forecasts: tuple[ForecastPair, ...] = ()

@@ -152,7 +152,7 @@ def unit_prices(
         What the record of an audit says of its benchmark: `respondents` (tokens, seconds and prices
         of each), `verdict_tokens`, `label_seconds`.
     respondents
-        Who answers.
+        The respondent.
     judged
         Whether a judge has to score each answer.
     """

@@ -12,7 +12,7 @@ from itertools import islice
 
 DELIMITERS = "\t;|,"
 """What may stand between cells; of two that fit a heading alike, the earlier is taken: a comma may
-be a decimal point in a table with semicolons, hardly the other way round.
+be a decimal point in a table with semicolons, hardly the reverse.
 """
 _SAMPLE_CHARS = 1 << 16
 _SAMPLE_ROWS = 6

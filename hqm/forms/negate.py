@@ -257,7 +257,7 @@ def _finite_predicate(clause: Clause, end: int, body: str) -> str | None:
 #     Is the liquid in the glass water?              the predicate stands behind a place
 #     Is the lady behind the desk on the phone?      two places: one may belong to the lady
 #
-# Each case was met in a question that a reader took otherwise than the rules did. A question in
+# Each case was met in a question that a reader took differently from the rules. A question in
 # doubt is quoted as a whole.
 
 _MAX_AMBIGUOUS_SCORE = 0.5
@@ -273,8 +273,8 @@ _TITLES = frozenset(
 
 
 def is_ambiguous(clause: Clause) -> bool:
-    """Whether words that look like a part of the subject may be the predicate, or the other way
-    round.
+    """Whether words that look like a part of the subject may be the predicate, or vice
+    versa.
 
     >>> from hqm.forms.grammar import tag
     >>> is_ambiguous(tag("Is the liquid in the glass water"))
@@ -618,7 +618,7 @@ def _replace_token(question: Question, token: Token, text: str, rule: str) -> Re
 
 
 def _negate_truth(question: Question) -> Rewrite | None:
-    """ "Is it true that ...?" becomes "Is it false that ...?", and the other way round."""
+    """ "Is it true that ...?" becomes "Is it false that ...?", and vice versa."""
     words = [token.word for token in question.clause[:4]]
     if words[:2] != ["is", "it"] or words[3:] != ["that"] or words[2] not in {"true", "false"}:
         return None

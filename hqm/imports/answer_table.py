@@ -174,7 +174,7 @@ def read_table(
     """The rows of a table of answers or scores, whatever its columns are called.
 
     Every column of numbers that is no other field is a score of that name. A table without any
-    field of an answer has a row a respondent and a column an item, or the other way round.
+    field of an answer has a row a respondent and a column an item, or vice versa.
 
     Parameters
     ----------

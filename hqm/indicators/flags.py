@@ -51,12 +51,10 @@ FLAGS: Mapping[str, str] = {
         " the noise of the items: read the forms side by side"
     ),
     "CEILING": (
-        "respondents crowd where this benchmark does not tell them from a full score: add harder"
-        " items, or more"
+        "many respondents are not shown to differ from a full score: add harder items, or more"
     ),
     "FLOOR": (
-        "respondents crowd where this benchmark does not tell them from a score of 0: add easier"
-        " items, or more"
+        "many respondents are not shown to differ from a score of 0: add easier items, or more"
     ),
     "CHANCE": (
         "a respondent did not score above an answer that ignores what was asked: rank without it"
@@ -77,7 +75,7 @@ FLAGS: Mapping[str, str] = {
         "refused or empty answers are scored, as the release scores them: leave out --set"
         " withheld=... official to count answers only"
     ),
-    "REVERSED": "the two scores point opposite ways by definition; the other was turned round",
+    "REVERSED": "the two scores have opposite directions by definition; the second was reversed",
     "NEGATIVE_COMPONENT": (
         "a variance was estimated below zero and taken as zero; the raw value is kept"
     ),
@@ -93,7 +91,7 @@ FLAGS: Mapping[str, str] = {
         "the benchmark errs differently for different respondents: correct each by its own labels"
     ),
     "LABELS_NOT_RANDOM": (
-        "people labelled answers that score otherwise than the rest, and the labels do not say with"
+        "people labelled answers that score differently from the rest, and the labels do not say with"
         " which probability: what they say holds for these answers alone"
     ),
     "STALE_LABELS": (
@@ -112,7 +110,7 @@ FLAGS: Mapping[str, str] = {
     ),
     "FAVOURS_FAMILY": (
         "a part of the benchmark is much easier for one family of models than its other answers let"
-        " expect: report the parts apart"
+        " expect: report the parts separately"
     ),
     "REMEMBERED": (
         "a respondent gains more than the others where it may have met the questions: ask what it"

@@ -46,8 +46,8 @@ ORACLE = Family(
 )
 JUDGE_CONSISTENCY = Family(
     "judge_consistency",
-    "Judge asked again",
-    "the facet `judge` differs: the same judge asked again about the same answers",
+    "Same judge, second time",
+    "the facet `judge` differs: the same judge, a second time, about the same answers",
     "judge",
 )
 JUDGE_AGREEMENT = Family(
@@ -243,7 +243,7 @@ class Indicator:
         What its details are called, with the range of each, where a name of the table in
         `hqm.auditing.audit_rows` means something else here.
     on_page
-        Whether reports show it. One coefficient stands there for each question; `audit.json` and
+        Whether reports show it. One coefficient is there for each question; `audit.json` and
         Python have the others too.
     over_runs
         Whether it looks at the means of graded scores over all runs of the form, where there are

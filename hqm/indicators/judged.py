@@ -465,7 +465,7 @@ _OF_JUDGES = (
         ),
         explains=(flip_rate,),
         better="lower",
-        meaning="Share of answers whose verdict changes when the judge is asked again.",
+        meaning="Share of answers whose verdict changes when the same judge judges a second time.",
     ),
     Indicator(
         name="judge_share",

@@ -320,7 +320,7 @@ _LABELS = need(
 )
 
 _MIN_SATURATED_SHARE = 0.15
-"""The share of respondents in a range where nothing is told apart that changes what a leaderboard
+"""The share of respondents in a range where nothing is separated that changes what a leaderboard
 may be used for (Terwee and others 2007: 15 % at an end).
 """
 

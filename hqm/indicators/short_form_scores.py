@@ -80,7 +80,7 @@ def _full_scale(case: Case) -> Result:
     """The mean over respondents; each respondent's own score and 95% interval stand in the detail.
 
     The interval contains the choice of the items: its factor comes from families for which the
-    choice was made anew.
+    choice was made again.
     """
     study, calibration, loss = case.cached(_scaled), _calibration(case), _loss(case)
     scores = study.scores[np.isfinite(study.scores)]

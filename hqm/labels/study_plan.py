@@ -410,7 +410,7 @@ def estimate_errors(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> Er
     """Estimate the chance that each score is wrong from the first available source.
 
     They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other
-    judges, or with the same judge asked again; disagreement of rule and judge; disagreement of
+    judges, or with the same judge asked a second time; disagreement of rule and judge; disagreement of
     runs.
     """
     reference_matrix = matrices[reference]
@@ -428,7 +428,7 @@ def estimate_errors(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> Er
     other_judge_cells = [cell for cell in judge_cells if cell not in rule_cells]
     run_cells = [cell for cell in matrices if reference.differing(cell) == ("run",)]
     for cells, name in (
-        (other_judge_cells, "disagreement of judges or of a judge asked again"),
+        (other_judge_cells, "disagreement of judges or of a judge asked a second time"),
         (rule_cells, "disagreement of rule and judge"),
         (run_cells, "disagreement of runs"),
     ):

@@ -453,7 +453,7 @@ def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterato
         return _standardise(_shades_in(looks[name].grey, np.array([[left, top, right, bottom]]))[0])
 
     for i, j in _near_pairs(hashes):
-        # a part of the first may be the second, and the other way round
+        # a part of the first may be the second, and vice versa
         for k, m in ((i, j), (j, i)):
             bits = np.bitwise_count(hashes[k] ^ hashes[m, 0])
             full, crop, nearest = names[k], names[m], int(bits.argmin())

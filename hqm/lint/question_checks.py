@@ -104,7 +104,7 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
     yield from _paraphrase_findings(form, copies)
     yield from finding(
         "answer-in-question",
-        sentence="{n} questions hold their right answer",
+        sentence="{n} questions contain their answer",
         items=[item for item in form.items if _holds_answer(item)],
     )
     yield from _reference_findings(form)

@@ -4,7 +4,7 @@ package.
 A batch costs half at OpenAI and is answered within a day. Each request is a line of a file under the
 hash of its body, so that its answer finds it again in whatever order the lines come back. A record
 beside the store says which batch holds which requests: a command that ended is run again, after
-minutes or days, takes the answers that are there, and sends no request twice. Who answers and what
+minutes or days, takes the answers that are there, and sends no request twice. The respondent and what
 is asked are those of single requests, so that their answers are filed in the same place.
 """
 

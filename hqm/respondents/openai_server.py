@@ -236,7 +236,7 @@ _FIRST_ANSWER_SECONDS = 0.05
 """Seconds without a first answer after which more requests are sent."""
 
 OPERATION = frozenset((*SERVER, "key_env"))
-"""Settings that say how a server is reached, not who answers; they are no part of a respondent's
+"""Settings that say how a server is reached, not the respondent; they are no part of a respondent's
 name in the store.
 """
 

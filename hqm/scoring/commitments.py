@@ -113,7 +113,7 @@ _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 def plain(text: str) -> str:
     """The text as it would be read aloud: without thinking, tags, LaTeX and Markdown.
 
-    What stands in a box, and what is bold, is marked, because an answer may stand there.
+    What stands in a box, and what is bold, is marked, because an answer may be there.
     """
     if text.isascii() and text.isalnum():
         return text
@@ -606,7 +606,7 @@ _DENIAL_AFTER = re.compile(
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is denied: "not 7", "7 is wrong"."""
+    """Whether what is there is denied: "not 7", "7 is wrong"."""
     return (
         _DENIAL.search(text[max(0, start - 40) : start]) is not None
         or _DENIAL_AFTER.match(text[end : end + 40]) is not None

@@ -213,7 +213,7 @@ class Drawing:
             self.line([(x, y - 3.5), (x, y + 3.5)], colour, 1.4)
 
     def diamond(self, x: float, y: float, r: float, colour: str, *, filled: bool = True) -> None:
-        """A diamond, hollow unless `filled`."""
+        """A diamond, open unless `filled`."""
         corners = [(x - r, y), (x, y - r), (x + r, y), (x, y + r)]
         self.area(corners, colour if filled else "var(--paper)", 1, edge=colour)
 

@@ -1,5 +1,5 @@
 """Figures for papers as objects of matplotlib: a column wide, with fonts as text, in colours that
-people with any colour vision tell apart; the same audit gives the same bytes.
+people with any colour vision separate; the same audit gives the same bytes.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def _rank_flips(figure: Figure, audits: Sequence[BenchmarkAudit]) -> None:
     """The order of the respondents in each administration; who moves far is drawn thick."""
     columns_by_audit = [(audit, orders(audit)) for audit in audits]
     shown = [(audit, columns) for audit, columns in columns_by_audit if len(columns) > 1]
-    _require(shown, "no audit has a second order: nothing was asked again or in other words")
+    _require(shown, "no audit has a second order: it needs a second run or wording")
     panels = _panels(figure, [0.6 + 0.16 * len(columns[0].names) for _, columns in shown])
     for axes, (audit, columns) in zip(panels, shown, strict=True):
         names = columns[0].names
@@ -332,7 +332,7 @@ def _measures(figure: Figure, measures: Sequence[Measure]) -> None:
         axes.set_ylim(len(measures) - 0.4, -0.6)
         axes.set_xlim(left=0)
         axes.set_title(SOURCES[source][0], loc="left")
-    # one scale for all panels, so that bars of two sources can be held against each other
+    # one scale for all panels, so that bars of two sources can be compared with each other
     end = max(axes.get_xlim()[1] for axes in panels)
     for axes in panels:
         axes.set_xlim(0, end)

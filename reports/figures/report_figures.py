@@ -288,7 +288,7 @@ def _draw_source(drawing: Drawing, axis: Scale, row: BudgetRow, top: float, poin
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
             left, right = (_position_of(axis, sign * row.any_wording, points) for sign in (-1, 1))
             drawing.boxes([(left, bar + 3, right - left, 6)], EMPTY)
-        hover = f"{name}: 95% of the moves of one model are below {points.format(row.half)} points"
+        hover = f"{name}: 95% of the shifts of one model are below {points.format(row.half)} points"
         _draw_bar(drawing, axis, row.half, points, bar, 12, hover)
     _draw_moves(drawing, axis, row, bar + 6, points)
     _draw_shift(drawing, axis, row, bar, points)
@@ -302,7 +302,7 @@ def _draw_moves(drawing: Drawing, axis: Scale, row: BudgetRow, y: float, points:
     if row.source in ("seed", "items") and moves:
         low = _position_of(axis, min(moves), points)
         high = _position_of(axis, max(moves), points)
-        hover = f"{SOURCES[row.source][0]}: steadiest to least steady model"
+        hover = f"{SOURCES[row.source][0]}: range across models"
         drawing.whisker(low, high, y, QUIET, title=hover)
     elif row.source != "blind":
         for model, move in row.moves.items():
@@ -318,7 +318,7 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
     elif row.source != "blind":
         drawing.text(842, y, f"{row.respondents} models", size=12, colour=QUIET)
     if row.source == "metric":
-        drawing.text(934, y, "set equal", size=12, colour=QUIET)
+        drawing.text(934, y, "made equal", size=12, colour=QUIET)
     elif row.source == "items":
         drawing.text(934, y, f"±{points.format(row.high)}", size=13)
     elif row.shift is not None:

@@ -49,7 +49,7 @@ def paper_tables(audits: Sequence[Audit], *, include_all: bool = False) -> tuple
     `include_all`, Table 2 has the yes-ratios of
     each yes/no benchmark, Table 3 length and hallucination of each captioning benchmark, Table 4
     the types covered, and Table 5 the scores by type of each benchmark with type labels; the tables
-    on reliability and on the judge asked again follow.
+    on reliability and on the judge asked a second time follow.
     """
     benchmark_audits = [benchmark for audit in audits for benchmark in audit.audits]
     measures = measures_of(benchmark_audits)
@@ -654,7 +654,7 @@ def _drop_empty_columns(table: Table) -> Table:
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
-    """The judge asked again about the same answers: how much of the noise between runs comes from
+    """The judge asked a second time about the same answers: how much of the noise between runs comes from
     the judge.
     """
     statistics = (
@@ -682,7 +682,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> Table | None:
     return _drop_empty_columns(
         Table(
             "judge",
-            "The judge asked again about the same answers.",
+            "The judge asked a second time about the same answers.",
             columns=(
                 Column("Benchmark", "text"),
                 Column("Metric", "text"),

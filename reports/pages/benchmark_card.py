@@ -64,15 +64,22 @@ def brief(audit: BenchmarkAudit, width: int = 110) -> str:
     ]
     for answer in answer_questions(audit):
         beginning = f"{STATUS_SYMBOLS[answer.code]} {QUESTION_SHORT_NAMES[answer.question]:10} "
-        sentence = textwrap.shorten(
-            plain_text(answer.sentences),
-            max(width - len(beginning), 20),
-            placeholder=" ...",
-            break_on_hyphens=False,
-        )
-        lines.append(beginning + sentence)
+        sentences = [plain_text([sentence]) for sentence in answer.sentences]
+        lines.append(_whole_sentences(beginning, sentences, width))
     line = textwrap.fill(f"statement  {audit.statement}", width, subsequent_indent="  ")
     return "\n".join([*lines, line])
+
+
+def _whole_sentences(beginning: str, sentences: Sequence[str], width: int) -> str:
+    """The first sentence, and the next ones as far as they fit into its line; none is cut."""
+    text = beginning + "".join(sentences[:1])
+    for sentence in sentences[1:]:
+        if len(f"{text} {sentence}") > width:
+            break
+        text = f"{text} {sentence}"
+    return textwrap.fill(
+        text, width, subsequent_indent=" " * len(beginning), break_on_hyphens=False
+    )
 
 
 # --- sentences to quote ---
@@ -114,7 +121,7 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             version,
             "Repeatability",
             rho,
-            f"When {benchmark_name} is asked again with another seed, the reliability of {metric}"
+            f"When {benchmark_name} is run again with another seed, the reliability of {metric}"
             " from one"
             " run (rho_G) is {value}",
         )
@@ -360,10 +367,10 @@ def gate_sentence(gate: Gate) -> str:
     """Whether an audit passes a policy, with the number of tests by outcome, in a sentence.
 
     >>> gate_sentence(Gate("default", ()))
-    'Policy “default”: not passed; nothing was tested.'
+    'Policy “default”: not passed, because nothing was tested.'
     """
     if not gate.tests:
-        return f"Policy “{gate.policy}”: not passed; nothing was tested."
+        return f"Policy “{gate.policy}”: not passed, because nothing was tested."
     outcomes = [test.outcome for test in gate.tests]
     counts = (
         f"{outcomes.count('PASS')} of {pluralise(len(outcomes), 'test')} passed,"
@@ -442,7 +449,7 @@ def gate_table(gate: Gate) -> Table:
     order = tuple(_OUTCOMES)
     return Table.for_page(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
-        ("Outcome", "Test", "What was held against what", "What to do"),
+        ("Outcome", "Test", "Comparison", "What to do"),
         rows=tuple(
             (
                 Text(
@@ -461,7 +468,7 @@ def gate_table(gate: Gate) -> Table:
         right=(),
         notes=(
             (
-                "Thresholds are held against the unfavourable end of an interval. What was not"
+                "Each threshold is compared with the unfavourable end of an interval. What was not"
                 " measured is not passed. The gate on the command line prints the same."
             ),
         ),

@@ -36,7 +36,7 @@ _ALPHA = 0.05
 _REPEATED = {
     "test_retest": "With another seed",
     "parallel_forms": "With another wording",
-    "judge_consistency": "With the judge asked again",
+    "judge_consistency": "When the same judge judges a second time",
 }
 """Families that ask whether a score repeats: where what varies stands in a sentence."""
 _STATISTIC_SYMBOLS = {"rho_g": "rho_G", "icc_a1": "ICC(A,1)", "pearson": "r"}
@@ -134,7 +134,9 @@ def largest_difference(comparison: Comparison) -> Difference | None:
 def strongest_claim(comparison: Comparison) -> str:
     """The largest difference that a test shows, in one line."""
     if not comparison.respondents:
-        return "These measures have different respondents: they stand side by side, untested."
+        return (
+            "These measures have different respondents, so that their differences are not tested."
+        )
     d = largest_difference(comparison)
     if d is None:
         return "It is not shown that any of these measures repeats better than another."
@@ -151,7 +153,7 @@ def strongest_claim(comparison: Comparison) -> str:
     if fixed_outcome not in _SHOWN_OUTCOMES:
         population = "for other respondents"
     elif fixed_outcome == random_outcome:
-        population += " and for others like them"
+        population += " and for other models like them"
     name = _STATISTIC_SYMBOLS.get(statistic, statistic)
     sentence = f"{claim}: {name} {number(low)} against {number(high)}, {population}."
     return " ".join([sentence, *_opposite_coefficients(comparison, d, lower_label)])
@@ -170,7 +172,7 @@ def _opposite_coefficients(
             statistic = difference.indicator.partition(".")[2]
             high, low = sorted((difference.others.first, difference.others.second), reverse=True)
             name = _STATISTIC_SYMBOLS.get(statistic, statistic)
-            yield f"By {name} it is the other way round: {number(high)} against {number(low)}."
+            yield f"By {name} the order is reversed: {number(high)} against {number(low)}."
 
 
 _SHOWN_OUTCOMES: tuple[Outcome, ...] = ("first", "second")
@@ -204,7 +206,7 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
             "not shown": f"; for others like them {_why_not_shown(d.others)}",
             "not tested": "; for others it was not tested",
         }
-        qualifier = qualifiers.get(random_outcome, " and for others like them")
+        qualifier = qualifiers.get(random_outcome, " and for other models like them")
         claim = (
             f"{name[fixed_outcome]} is higher than {lower_label[fixed_outcome]} for these"
             f" respondents{qualifier}"
@@ -294,7 +296,7 @@ def measure_to_report(comparison: Comparison) -> Answer:
         words = {
             "criterion": "agrees more with people's labels",
             "parallel_forms": "withstands another wording better",
-            "judge_consistency": "repeats better when the judge is asked again",
+            "judge_consistency": "repeats better when the same judge judges a second time",
         }
         claims = join_names([f"{label} {words[family]}" for family, label in rivals])
         verdict = join_names([best, *dict.fromkeys(label for _, label in rivals)])

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from hqm.reports.pages.phrases import Points, number_word, pluralise_in_words, verb_form
+from hqm.reports.pages.phrases import (
+    Points,
+    join_names,
+    number_word,
+    pluralise_in_words,
+    verb_form,
+)
 from hqm.reports.tables.score_tables import shift_target
 from hqm.reports.tables.table import capital
 
@@ -22,15 +28,15 @@ if TYPE_CHECKING:
     from hqm.comparison.measures import Measure
 
 SOURCES: Mapping[str, tuple[str, str]] = {
-    "seed": ("Another seed", "same questions, asked again"),
-    "items": ("Other items", "as many new ones"),
+    "seed": ("Another seed", "same questions, second run"),
+    "items": ("Other items", "a new sample of the same size"),
     "wording": ("Another wording", "the same questions in other words"),
     "negation": ("Negated questions", "the same questions negated"),
-    "judge": ("Another judge", "the same answers, judged again"),
+    "judge": ("Another judge", "the same answers, second judgement"),
     "people": ("People instead of the scorer", "labels for the same answers"),
     "resolution": ("Smaller pictures", "the same questions"),
     "blind": ("Without the picture", "the drop should be large"),
-    "metric": ("Another metric", "scaled alike"),
+    "metric": ("Another metric", "on the same scale"),
 }
 """str -> what a row of the error budget is called, and what changes."""
 SOURCE_SHORT_NAMES: Mapping[str, str] = {
@@ -46,7 +52,7 @@ SOURCE_SHORT_NAMES: Mapping[str, str] = {
 }
 _CHANGES: Mapping[str, str] = {"negation": "Negating the questions", "people": "Scoring by people"}
 """Sources of error that are called otherwise where they move something."""
-NOTHING_MEASURED = "What could move the scores was not measured"
+NOTHING_MEASURED = "No source of error was measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class ErrorBar:
         """What the bar says, in words."""
         change = _CHANGES.get(self.source, SOURCES[self.source][0])
         model = f"one model of {self.measure}" if self.measure else "one model"
-        return f"{change} can move {model} by {self.text} points"
+        return f"{change} can shift {model} by {self.text} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,8 @@ class GapMark:
         if not self.smaller_errors:
             return "above no measured error"
         if len(self.larger_errors) <= len(self.smaller_errors):
-            return f"not above {', '.join(short_source_names(self.larger_errors))}"
-        return f"above {', '.join(short_source_names(self.smaller_errors))}"
+            return f"not above the error of {join_names(short_source_names(self.larger_errors))}"
+        return f"above only the error of {join_names(short_source_names(self.smaller_errors))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +157,19 @@ class ErrorPicture:
         """What the picture shows, in one line: its longest bar, and the gaps above every bar."""
         if self.largest is None:
             return NOTHING_MEASURED
-        claim = f"{self.largest.claim} against the others"
+        claim = f"{self.largest.claim} relative to the others"
         if not self.gaps:
             return claim
         n_above = sum(mark.code == "fine" for mark in self.gaps)
-        claim = f"{claim[0].lower()}{claim[1:]}"
         if n_above == len(self.gaps):
             subject = "The only gap is" if n_above == 1 else "Every gap is"
-            return f"{subject} above every measured error; {claim}"
-        if not n_above:
+        elif not n_above:
             subject = "The only gap is not" if len(self.gaps) == 1 else "No gap is"
-            return f"{subject} above every measured error; {claim}"
-        subject = capital(pluralise_in_words(n_above, "gap"))
-        verb = verb_form(n_above, "is", "are")
-        total = number_word(len(self.gaps))
-        return f"{subject} of {total} {verb} above every measured error; {claim}"
+        else:
+            count = capital(pluralise_in_words(n_above, "gap"))
+            verb = verb_form(n_above, "is", "are")
+            subject = f"{count} of {number_word(len(self.gaps))} {verb}"
+        return f"{claim}. {subject} above every measured error"
 
 
 def _is_seen(row: BudgetRow, points: Points) -> bool:

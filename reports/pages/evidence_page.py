@@ -241,7 +241,7 @@ def _section(
         "reasons": _distinct(item["why"] for item in items),
         "read_types": _distinct(item["type"] for item in items),
         "failing": _with_short_names(failing),
-        # whether the answers are held against a key that a reader can correct
+        # whether the answers are compared with a key that a reader can correct
         "can_be_marked": audit.task in ("yes_no", "choice"),
         "lists": finding_lists(audit, f"b{i}"),
         # a hash of what the scores were made of: marks on other data are other marks
@@ -385,7 +385,7 @@ def _judges(audit: BenchmarkAudit) -> Subsection:
     judge_table = evidence_tables.family_table(
         audit,
         ["judge_consistency", "judge_agreement"],
-        "The judge asked again, and another judge",
+        "The judge asked a second time, and another judge",
     )
     return Subsection("Judges", [judge_table, evidence_tables.stages_table(audit)])
 

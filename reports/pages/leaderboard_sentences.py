@@ -1,7 +1,7 @@
 """Sentences about the order of the models: who differs, who is equal, and what is not known.
 
 Neighbours on the leaderboard are the planned contrasts of an audit. They are about these models on
-new items, and reruns are about the same items asked again: each sentence names which.
+new items, and reruns are about the same items asked a second time: each sentence names which.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OUTCOME_SYMBOLS: dict[ContrastOutcome, str] = {"differ": "≠", "equal": "=", "n
 OUTCOME_WORDS: dict[ContrastOutcome, str] = {
     "differ": "differ",
     "equal": "are equal within the policy's difference",
-    "not_known": "not known to differ",
+    "not_known": "may or may not differ",
 }
 _MAX_NAMED_PAIRS = 6
 
@@ -116,7 +116,7 @@ def board_title(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     first, second = (short_name(name) for name in names[:2])
     claim = f"Whether {first} leads {second} on new items was not tested"
     if answered_in_part(audit):
-        claim += "; not over the same items"
+        claim += "; they answered different items"
     if contrasts:
         top = contrasts[0]
         shared = ""
@@ -139,7 +139,7 @@ def _rerun_clause(audit: BenchmarkAudit) -> str:
     winner = find_estimate(audit, "test_retest.same_winner")
     if winner is None or winner.value is None:
         return ""
-    return f"; when the same items are asked again, one model wins both times in {percent(winner.value)}"
+    return f"; {percent(winner.value)} of reruns of the same items have the same winner"
 
 
 def _outcome_counts(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _outcome_counts(audit: BenchmarkAudit, contrasts: Sequence[Neighbours]) -> I
         verb = verb_form(n_equal, "is", "are")
         yield f"{n_equal} {verb} equal within {_margin(audit, contrasts)}"
     if n_unknown := outcomes.count("not_known"):
-        yield f"{n_unknown} {verb_form(n_unknown, 'is', 'are')} not known"
+        yield f"{n_unknown} {verb_form(n_unknown, 'is', 'are')} undecided"
 
 
 def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
@@ -160,7 +160,7 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
     estimate = find_estimate(audit, "discriminability.separable_pairs")
     if estimate is None or not n_pairs:
         needed = "two models" if len(audit.respondents) < 2 else "scores of two models"
-        return (compose("Not measured: it takes {needed}.", needed=needed),)
+        return (compose("Not measured: it needs {needed}.", needed=needed),)
     pair_count = replace(estimate_text(estimate), text=f"{n_separated} of {n_pairs}", muted=False)
     sentences = []
     contrasts = contrasts_of(audit, policy)
@@ -169,16 +169,16 @@ def separate_answer(audit: BenchmarkAudit, policy: Policy | None = None) -> tupl
         subject = pluralise_in_words(len(contrasts), "pair")
         sentences.append(
             compose(
-                "Of {subject} of neighbours {counts} (new items).", subject=subject, counts=counts
+                "Of {subject} of neighbours, {counts} (new items).", subject=subject, counts=counts
             )
         )
-    sentences.append(compose("Of all pairs {shown} differ (Holm).", shown=pair_count))
+    sentences.append(compose("{shown} pairs of models differ (Holm).", shown=pair_count))
     shared = shared_items(audit)
     notes = partial_answers_note(audit)
     if shared is not None and shared[0] < audit.items_used:
         low, high = shared
         span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        notes += f" A pair shares {span} of {audit.items_used:,} items."
+        notes += f" Two models share {span} of {audit.items_used:,} items."
     notes += ceiling_note(audit)
     if notes:
         sentences.append(as_sentence(notes.strip()))

@@ -141,7 +141,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
         r"[Rr]eliabilit",
         (
             "how much of the differences between scores would return if the named source of error"
-            " (seed, wording, items, judge) were drawn anew: 1 is all of it, 0 is nothing"
+            " (seed, wording, items, judge) were sampled again: 1 is all of it, 0 is nothing"
         ),
     ),
     "noise floor": (

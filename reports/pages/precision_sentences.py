@@ -29,13 +29,13 @@ def imprecision_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
     if "error" in exceeded_limits(precision, policy):
         limit = policy.precision.error * (precision.scale or 1.0)
         return (
-            f"standard errors of up to {points.format(precision.error_high)} points,"
-            f" {points.format_limit(limit)} allowed."
+            f"standard errors are up to {points.format(precision.error_high)} points,"
+            f" the limit is {points.format_limit(limit)}."
         )
     limit = policy.precision.difference * (precision.scale or 1.0)
     return (
         f"differences below {points.format(precision.difference_high)} points are missed,"
-        f" {points.format_limit(limit)} allowed."
+        f" the limit is {points.format_limit(limit)}."
     )
 
 
@@ -45,17 +45,17 @@ def alike_sentence(audit: BenchmarkAudit) -> str:
     count = number_word(len(audit.respondents))
     shown = ""
     if precision.difference is not None:
-        shown = f"; a difference of {points.format(precision.difference)} points would be shown"
+        shown = f"; a difference of {points.format(precision.difference)} points would be found"
     return f"these {count} differ by {points.format(precision.spread)} points (sd){shown}."
 
 
 def search_sentence(audit: BenchmarkAudit) -> str:
     """What was looked at where no fault was found, and what was not."""
     if audit.task == "caption":
-        return "Searched: data and scores; there are no keys to search."
+        return "Data and scores were searched; there are no keys."
     if was_seen_by_people(audit):
-        return "Searched: data, answers, people's labels."
-    return "Searched: data and answers; no person looked."
+        return "Data, answers and people's labels were searched."
+    return "Data and answers were searched; no person read them."
 
 
 def was_seen_by_people(audit: BenchmarkAudit) -> bool:
@@ -63,23 +63,26 @@ def was_seen_by_people(audit: BenchmarkAudit) -> bool:
     return audit.scoring == "people" or bool(who_labelled(audit).by_people)
 
 
-def run_error_sentence(audit: BenchmarkAudit, code: str, policy: Policy) -> Sentence:
+def run_error_sentences(audit: BenchmarkAudit, code: str, policy: Policy) -> Iterator[Sentence]:
     """The error that another seed makes, beside the policy's limit, and how many runs keep it."""
     precision, points = total_precision(audit), Points.for_metric(audit)
     limit = policy.precision.error
     if code == "not_measured" or precision.run_error is None:
-        return compose("This audit does not say.")
+        yield compose("Not known: this audit has no error of a run.")
+        return
     error = f"the standard error of one run is {points.format(precision.run_error)} points"
     if precision.scale is None or limit >= 1:
-        return as_sentence(f"{capital(error)}.")
-    allowed = f"{points.format_limit(limit * precision.scale)} allowed"
-    error += f", at most {points.format(precision.run_error_high)} (95%)"
-    if code == "fine":
-        return as_sentence(f"Yes: {error}, {allowed}.")
+        yield as_sentence(f"{capital(error)}.")
+        return
+    opening = {"fine": "Yes", "not_shown": "Not shown"}.get(code, "No")
+    yield as_sentence(f"{opening}: {error}.")
+    yield as_sentence(
+        f"Its 95% upper limit is {points.format(precision.run_error_high)} points, and the policy"
+        f" allows {points.format_limit(limit * precision.scale)}."
+    )
     runs = more_items(audit, policy).runs
-    mean = f"; the mean of {runs} runs keeps it" if runs else ""
-    opening = "Not shown to be" if code == "not_shown" else "Not"
-    return as_sentence(f"{opening} within the limit: {error}, {allowed}{mean}.")
+    if runs and code != "fine":
+        yield as_sentence(f"The mean of {runs} runs keeps this limit.")
 
 
 def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
@@ -89,7 +92,7 @@ def without_far_respondents(estimate: Estimate) -> Iterator[Sentence]:
     names = " and ".join(map(short_name, str(estimate.detail.get("strongest")).split(" and ")))
     value = finite_number(estimate.detail.get("without_strongest"))
     number_text = "undefined" if value is None else without_zero(number(value))
-    yield as_sentence(f"It rests on {names}: without, it is {number_text}.")
+    yield as_sentence(f"Without {names} it is {number_text}.")
 
 
 def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
@@ -101,20 +104,22 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
     parts = []
     for need in forecast.needs:
         purpose = {
-            "difference": f"differences of {points.format_limit(need.size)} points (80% power)",
-            "top": f"the top two ({points.format(need.size)} points apart)",
-            "neighbours": "all neighbours",
+            "difference": (
+                f"to show a difference of {points.format_limit(need.size)} points (80% power)"
+            ),
+            "top": f"to separate the top two ({points.format(need.size)} points apart)",
+            "neighbours": "to separate all neighbours",
         }[need.purpose]
-        parts.append(f"for {purpose}: {_item_count(need.items)}")
+        parts.append(f"{_item_count(need.items)} {purpose}")
     if forecast.types:
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
         limit = points.format_limit(policy.coverage.error)
-        most = f", most in {hardest} ({capped_count(forecast.types[hardest])})"
-        count = f"for types (errors of {limit} points allowed): "
-        count += f"{capped_count(forecast.for_types)} more"
+        most = f", most of them in {hardest} ({capped_count(forecast.types[hardest])})"
+        count = f"{capped_count(forecast.for_types)} more for scores by type with errors of at most"
+        count += f" {limit} points"
         parts.append(count + (most if len(forecast.types) > 1 else ""))
     if forecast.unhelped:
-        parts.append(f"not by more items: {join_names(forecast.unhelped)}")
+        parts.append(f"more items do not help in {join_names(forecast.unhelped)}")
     return tuple(as_sentence(f"{capital(part)}.") for part in parts)
 
 

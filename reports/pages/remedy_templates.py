@@ -7,19 +7,18 @@ from collections.abc import Mapping
 REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
     "keys": (
         "{keys} to check",
-        "The answers speak against them{of_one_type}; a weakness that strong models share looks"
-        " alike.{cost}",
+        "Strong models disagree with these keys{of_one_type}; the key or the models may be"
+        " wrong.{cost}",
         "{to_read} to read",
         "read",
-        "Read them, and correct only the keys that you find wrong.",
+        "Read them, and correct only the keys that are wrong.",
     ),
     "reversed": (
         "{reversed_items} to check",
-        "They run against the other items{of_one_type}: who scores high elsewhere scores low on"
-        " {all_named}.",
+        "Models that score high on the other items score low on {all_named}{of_one_type}.",
         "{to_read} to read",
         "read",
-        "Read how they are scored, and reverse the scale of those that run the wrong way.",
+        "Read how they are scored, and reverse the scale where it is wrong.",
     ),
     "two_keys": (
         "{questions} with two keys",
@@ -33,18 +32,18 @@ REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
         "{leak}",
         "all leaks",
         "blind",
-        "Balance right answers over wordings, texts, lengths and places of options.",
+        "Balance the right answers over wordings, texts, lengths and positions of options.",
     ),
     "pictures": (
         "{pictures} broken or missing",
-        "{found}: nobody who looks can answer what is asked about {named}.{cost}",
+        "{found} Nobody can answer what is asked about {named}.{cost}",
         "{counted_pictures}",
         "lists",
-        "Put the files back, or take their items out.",
+        "Restore the files, or remove their items.",
     ),
     "repeats": (
-        "{items} asked again",
-        "Their questions weigh more than once: {named}.",
+        "{duplicates}",
+        "They count twice: {named}.",
         "{counted_items}",
         "lists",
         "Keep one of each.",
@@ -54,15 +53,15 @@ REMEDY_TEMPLATES: Mapping[str, tuple[str, str, str, str, str]] = {
         "{answers} could not be read, or were not given.",
         "states",
         "states",
-        "Read them; then make the parser accept them, or ask again.",
+        "Read them; then extend the parser, or ask again.",
     ),
     "empty_types": (
         "No items of {named}",
-        "The card claims them.",
+        "The card names a type that no item has.",
         "types",
         "types",
-        "Add items, or take the claim back.",
+        "Add items, or remove the claim.",
     ),
 }
-"""What is to be mended -> title, sentence, link, the part of the evidence behind it, and remedy."""
+"""What is to be corrected -> title, sentence, link, the part of the evidence behind it, and remedy."""
 FINDING_TEMPLATE = ("{finding}", "{found}", "the check", "fix", "")

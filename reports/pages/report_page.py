@@ -51,7 +51,7 @@ from hqm.reports.pages.sentences import (
     headline,
     how_to_measure,
     joint_sentence,
-    reading_note,
+    reading_notes,
     remedy_lines,
     statement,
 )
@@ -178,7 +178,7 @@ def _page(
         sizes.append(pluralise(audit.images, "picture"))
     sizes += [pluralise(len(audit.respondents), "model"), metric]
     faulty = any(line.code == "wrong" for line in remedies) or head.code == "look"
-    sound_title = "Nothing found to mend"
+    sound_title = "Nothing found to correct"
     return {
         "audit": audit,
         "anchor": anchor,
@@ -201,14 +201,14 @@ def _page(
         "margin": lead_margin(audit, policy),
         "slopes": len(orders(audit)) > 1,
         "remedies": remedies[:_MAX_LINES],
-        "remedies_title": "What to mend" if faulty else sound_title,
+        "remedies_title": "What to correct" if faulty else sound_title,
         "examined": "" if faulty else _examined(audit, len(remedies)),
         "n_more_remedies": max(0, len(remedies) - _MAX_LINES),
         "cards": [
             {**item, "why": _reason_to_read(audit, item)} for item in items_to_read[:n_cards]
         ],
         "to_read": len(items_to_read),
-        "reading_note": reading_note(audit),
+        "reading_note": " ".join(reading_notes(audit)),
         "grid": _grid(audit, share, policy.coverage.error),
         "type_limit": Points.for_metric(audit).format_limit(policy.coverage.error),
         "types_title": types_title(audit, policy.coverage.error),
@@ -255,11 +255,8 @@ def _examined(audit: BenchmarkAudit, notes: int) -> str:
     if notes:
         verb = verb_form(notes, "makes", "make")
         notes_clause = f" {pluralise(notes, 'note')} that {verb} no score wrong:"
-    key = "" if audit.task == "caption" else "speaks against a key, "
-    return (
-        f"The data of {size} were examined: nothing that was looked for {key}gives an answer away"
-        f" or stands there twice.{notes_clause}"
-    )
+    key = "" if audit.task == "caption" else "suspicious key, "
+    return f"{size} examined: no {key}leaked answer or duplicate was found.{notes_clause}"
 
 
 def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
@@ -276,8 +273,8 @@ def _reason_to_read(audit: BenchmarkAudit, item: Mapping[str, Any]) -> str:
     if item["reversed"]:
         verb = verb_form(len(item["fails"]), "scores", "score")
         return f"{len(item['fails'])} of {len(ordered)} models {verb} below its mean{among}"
-    verb = verb_form(len(item["fails"]), "says", "say")
-    return f"{len(item['fails'])} of {len(ordered)} models {verb} otherwise than the key{among}"
+    verb = verb_form(len(item["fails"]), "disagrees", "disagree")
+    return f"{len(item['fails'])} of {len(ordered)} models {verb} with the key{among}"
 
 
 def _cut_note(n_further_types: int, n_further_models: int) -> str:
@@ -287,7 +284,7 @@ def _cut_note(n_further_types: int, n_further_models: int) -> str:
         notes.append(f"{n_further_types} further types")
     if n_further_models > 0:
         notes.append(f"{n_further_models} further models")
-    return f"{join_names(notes)} stand in the evidence." if notes else ""
+    return f"The evidence has {join_names(notes)}." if notes else ""
 
 
 def _guesses_by_type(audit: BenchmarkAudit) -> Mapping[str, float]:

@@ -36,7 +36,7 @@ from hqm.reports.pages.precision_sentences import (
     alike_sentence,
     imprecision_sentence,
     more_items_answer,
-    run_error_sentence,
+    run_error_sentences,
     search_sentence,
     without_far_respondents,
 )
@@ -120,6 +120,19 @@ _RECORDING_HINTS: Mapping[str, str] = {
     "blind": "record such answers",
 }
 """What measures a source of error where nobody can be asked: all answers are recorded."""
+_FINDING_NAMES: Mapping[str, str] = {
+    "encoding": "wrong text encoding",
+    "form-option-reference": "options that refer to moved options",
+    "form-same-words": "a wording with the words of the original",
+    "id-odd": "item ids with spaces or control characters",
+    "id-twice": "item ids used twice",
+    "image-unusual": "pictures that programs show differently",
+    "image-twice": "pictures under several names",
+    "mojibake": "garbled text",
+    "template-monotony": "few question templates",
+    "options-misplaced": "options out of order",
+}
+"""Names of findings whose code says too little."""
 _MAX_ITEMS = 12
 """Reversed items that a sentence names."""
 _MIN_LABELS = 200
@@ -176,10 +189,10 @@ def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
 def _too_little_sentence(audit: BenchmarkAudit) -> str:
     if len(audit.respondents) < 10:
         count = pluralise_in_words(len(audit.respondents), "model")
-        return f"{capital(count)}: read items, not ranks."
+        return f"{capital(count)}, too few for ranks."
     if audit.task == "caption":
-        return "The data were checked; captions have no keys, and no search for faulty items."
-    return "A search for wrong keys would have missed most."
+        return "The data were checked. Captions have no keys, so answers cannot show faulty items."
+    return "A search for wrong keys would miss most of them."
 
 
 def _fault_list(remedies: Sequence[Remedy]) -> str:
@@ -189,7 +202,7 @@ def _fault_list(remedies: Sequence[Remedy]) -> str:
     urgent = faults or [remedy for remedy in remedies if remedy.severity == "doubt"]
     key_checks = [remedy for remedy in remedies if remedy.what == "keys" and remedy not in urgent]
     listed = unread or (key_checks + urgent)[:3]
-    return ", ".join(map(_fault_words, listed))
+    return ", ".join(dict.fromkeys(map(_fault_words, listed)))
 
 
 def _fault_words(remedy: Remedy) -> str:
@@ -204,7 +217,7 @@ def _fault_words(remedy: Remedy) -> str:
         "reversed": _reversed_items(remedy),
         "leaks": f"answers leak in {leaks}",
         "pictures": f"{pluralise_in_words(count, 'picture')} missing or broken",
-        "repeats": f"{pluralise_in_words(count, 'item')} asked again",
+        "repeats": f"{pluralise_in_words(count, 'duplicate item')}",
         "unscored": "no answer could be read"
         if is_unread(remedy)
         else f"{percent(remedy.cost, 1)} of the answers unscored",
@@ -217,12 +230,12 @@ def _reversed_items(remedy: Remedy) -> str:
     """Reversed items, by name as far as a line has room."""
     if not remedy.count:
         return "a list of items to check"
-    return f"{pluralise_in_words(remedy.count, 'item')} against the scale"
+    return f"{pluralise_in_words(remedy.count, 'possibly reversed item')}"
 
 
 def _finding(name: str) -> str:
     """The name of a finding in words."""
-    return {"mojibake": "garbled text"}.get(name, name.replace("-", " "))
+    return _FINDING_NAMES.get(name, name.replace("-", " "))
 
 
 def budget_rows(audit: BenchmarkAudit) -> tuple[BudgetRow, ...]:
@@ -250,10 +263,10 @@ def _wording_sentence(audit: BenchmarkAudit) -> str:
         order = " and reorders models" if n_changed > 1 else ""
         return f"{change} {verb} scores by {points.format(abs(row.shift or 0))} points{order}."
     if not row.half and row.status == "ok":
-        return f"{change} moves no score."
+        return f"{change} changes no score."
     if row.half is None:
-        return f"That {change[0].lower()}{change[1:]} shifts the scores is not shown."
-    return f"{change} can move one model by {points.format(row.half)} points."
+        return f"No effect of {change[0].lower()}{change[1:]} on the scores is shown."
+    return f"{change} can shift one model by {points.format(row.half)} points."
 
 
 def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
@@ -262,12 +275,12 @@ def _types_sentence(audit: BenchmarkAudit, policy: Policy) -> str:
         return reason
     n_alone = sum(row.stands_alone for row in measured)
     if not n_alone:
-        return "No type is shown to say more than the total."
+        return "No type adds information to the total score."
     subject = f"{capital(number_word(n_alone))} of {number_word(len(measured))} types"
     if n_alone == len(measured):
         subject = "Every type"
-    verb = verb_form(n_alone if n_alone < len(measured) else 1, "says", "say")
-    return f"{subject} {verb} more than the total."
+    verb = verb_form(n_alone if n_alone < len(measured) else 1, "adds", "add")
+    return f"{subject} {verb} information to the total score."
 
 
 # --- the error budget ---
@@ -289,26 +302,24 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
             other_moves = [move or 0.0 for name, move in row.moves.items() if name != outlying[0]]
             band = change_band(other_moves).half
             yield (
-                f"Without {short_name(outlying[0])}, the bar of {SOURCES[row.source][0].lower()}"
-                " would end at"
-                f" {points.format(band)} points."
+                f"Without {short_name(outlying[0])}, the bar “{SOURCES[row.source][0]}” would end"
+                f" at {points.format(band)} points."
             )
     labels = budget.row("people")
     if labels.half is not None and labels.answers < _MIN_LABELS * labels.respondents:
         labels_per_model = round(labels.answers / max(labels.respondents, 1))
         if labels == largest_row(budget.rows):
             yield (
-                f"The bar of people is wide because each model has about {labels_per_model:,}"
-                " labels; four"
-                " times as many would halve it."
+                "The bar “People instead of the scorer” is long because each model has only about"
+                f" {labels_per_model:,} labels. Four times as many labels would halve it."
             )
     wording = budget.row("wording")
     # a band that is wider by less than 30% is not worth a sentence
     wide = 1.3 * (wording.half or 0.0)
     if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
         yield (
-            "The bar of wording is about these two wordings; from two alone, any other could move"
-            f" a model by up to {points.format(wording.any_wording)} points."
+            "The bar “Another wording” compares the two wordings that were asked. A wording that was"
+            f" not asked could shift a model by up to {points.format(wording.any_wording)} points."
         )
 
 
@@ -338,7 +349,7 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
         replace(
             similar[0],
             sentence=(
-                f"{similar[0].sentence} {capital(number_word(len(similar) - 1))} more like it."
+                f"{similar[0].sentence} {capital(number_word(len(similar) - 1))} more of this kind."
             ),
         )
         if len(similar) > 1
@@ -351,7 +362,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     points, count = Points.for_metric(audit), remedy.count
     cost = ""
     if remedy.cost is not None and remedy.cost >= 0.0005 and points.factor == 100:
-        cost = f" That costs a model that answers right up to {points.format(remedy.cost)} points."
+        cost = f" A model that is always right can lose {points.format(remedy.cost)} points."
     keys = {0: "Keys", 1: "One key"}.get(count, f"About {count:,} keys")
     words = {
         "cost": cost,
@@ -368,7 +379,7 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
         "named": join_names([*remedy.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])]),
         "pictures": pluralise_in_words(count, "picture"),
         "counted_pictures": pluralise(count, "picture"),
-        "items": pluralise_in_words(count, "item"),
+        "duplicates": pluralise_in_words(count, "duplicate item"),
         "counted_items": pluralise(count, "item"),
         "share": percent(remedy.cost, 1),
         "answers": pluralise(count, "answer"),
@@ -389,14 +400,14 @@ def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
 def _leak_sentence(audit: BenchmarkAudit, remedy: Remedy) -> str:
     """The cue that gives answers away, and how many it gives away alone."""
     if remedy.accuracy is None:
-        return f"{capital(remedy.by)} gives the answers away."
+        return f"{capital(remedy.by)} predicts the right answers."
     cue = remedy.by.partition(", ")[0]
     subject = "Words and options" if cue == "words" else f"The {cue.removeprefix('the ')}"
     accuracy = f"{percent(remedy.accuracy)} right in {remedy.names[0]}"
-    reference = "the most frequent answer has"
+    reference = "the most frequent answer"
     if compares_with_chance(cue, audit.task):
-        reference = "chance is"
-    return f"{subject} alone: {accuracy}; {reference} {percent(remedy.baseline)}."
+        reference = "chance"
+    return f"{subject} alone: {accuracy}; {reference}: {percent(remedy.baseline)}."
 
 
 def _type_note(audit: BenchmarkAudit) -> str:
@@ -411,20 +422,19 @@ def _type_note(audit: BenchmarkAudit) -> str:
     return f", the first {number_word(len(first))} all in {name}"
 
 
-def reading_note(audit: BenchmarkAudit) -> str:
+def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     """How many of the items to read are expected to be faulty, by planted faults."""
     power = detail_of(audit, "items.reading_list", "power")
     if not isinstance(power, Mapping) or finite_number(power.get("true_among_first")) is None:
-        return "Contradictory keys first, then what strong models fail and weak ones pass."
+        return ("Contradictory keys come first, then what strong models fail and weak ones pass.",)
     planted = int(power.get("planted") or 0)
-    trial = f"{pluralise_in_words(planted, 'key')} turned in a copy of these answers"
+    faults = f"flipped {pluralise_in_words(planted, 'key')} in a copy of these answers"
     if has_graded_items(audit):
-        trial = f"{pluralise_in_words(planted, 'item')} reversed in a copy of these scores"
+        faults = f"reversed {pluralise_in_words(planted, 'item')} in a copy of these scores"
+    share = percent(finite_number(power["true_among_first"]))
     return (
-        f"A trial of this list: of {trial},"
-        f" {percent(finite_number(power['true_among_first']))} stood among the first"
-        f" {number_word(planted)}."
-        " A sound benchmark has such a list too."
+        f"Test of this list: we {faults}; {share} ranked among the first {number_word(planted)}.",
+        "Being listed does not mean that an item is wrong.",
     )
 
 
@@ -499,35 +509,36 @@ def _repeat_answer(
         is_single = len(audit.respondents) == 1
         return (as_sentence(f"Not known: {'one model answered' if is_single else rho.reason}."),)
     precision, points = total_precision(audit), Points.for_metric(audit)
-    sentences = [run_error_sentence(audit, answers.codes["repeat"], policy)]
+    sentences = [*run_error_sentences(audit, answers.codes["repeat"], policy)]
     half = budget_row(audit, "seed").half
     if half is not None:
-        moved = f"A rerun moves a typical model by less than {points.format(half)} points (95%)."
+        moved = (
+            f"In 95% of reruns a model's score changes by less than {points.format(half)} points."
+        )
         sentences.append(as_sentence(moved if half else "Reruns gave the same answers."))
     _, inference = goal("test_retest.rho_g", policy)
     spread = ""
     if precision.spread is not None:
         count = number_word(len(audit.respondents))
-        spread = f", which differ by {points.format(precision.spread)} points (sd)"
-        spread = f" among these {count} models{spread}"
+        spread = f" among these {count} models (sd {points.format(precision.spread)} points)"
     reliability = coefficient(rho, inference)
     sentences.append(compose("Reliability {rho}{spread}.", rho=reliability, spread=spread))
     sentences += without_far_respondents(rho)
     return tuple(sentences)
 
 
-def _limit_words(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> str:
-    """On which side of the policy's limit the interval of a shift lies."""
+def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:
+    """On which side of the policy's limit the interval of a shift lies; nothing without a limit."""
     scale = total_precision(audit).scale
     if scale is None or row.low is None or row.high is None:
-        return "against no limit"
+        return
     limit = shift_margin(policy) * scale
-    allowed = f"{Points.for_metric(audit).format_limit(limit)} allowed"
+    side = "not shown to be within"
     if -limit <= row.low and row.high <= limit:
-        return f"within the {allowed}"
-    if row.low > limit or row.high < -limit:
-        return f"beyond the {allowed}"
-    return f"not shown to be within the {allowed}"
+        side = "within"
+    elif row.low > limit or row.high < -limit:
+        side = "beyond"
+    yield f"This is {side} the limit of {Points.for_metric(audit).format_limit(limit)} points."
 
 
 def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
@@ -543,32 +554,22 @@ def _wording_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ..
     shift_value: Text | str = shift_text
     if shift is not None and len(row.other) == 1:
         shift_value = replace(estimate_text(shift), text=shift_text, muted=False)
-    change = "Negated questions" if row.source == "negation" else "Another wording"
-    n_changed, n_pairs = (
-        count_reordered_pairs(audit, row.other[0]),
-        math.comb(len(audit.respondents), 2),
-    )
-    side = _limit_words(audit, row, policy)
-    order = (
-        f"; {n_changed} of {n_pairs} pairs change places"
-        if n_changed
-        else "; the order does not change"
-    )
+    change = "Negated" if row.source == "negation" else "Reworded"
+    sentences = [compose("{change}: {shift}.", change=change, shift=shift_value)]
+    sentences += map(as_sentence, _limit_sentence(audit, row, policy))
+    n_changed = count_reordered_pairs(audit, row.other[0])
+    n_pairs = math.comb(len(audit.respondents), 2)
+    order = "The order of the models does not change."
+    if n_changed:
+        verb = verb_form(n_changed, "changes", "change")
+        order = f"{n_changed} of {n_pairs} pairs of models {verb} places."
+    sentences.append(as_sentence(order))
     # the move against the others: the shift of all models is taken off
     farthest = max(row.moves, key=lambda name: abs((row.moves[name] or 0.0) - (row.shift or 0.0)))
     moved = points.format(row.moves[farthest], sign=True)
-    largest_move = f", {short_name(farthest)} moves most ({moved})" if row.moves[farthest] else ""
-    return (
-        compose(
-            "{change}: {shift}, {side}{order}{largest_move}.",
-            change=change,
-            shift=shift_value,
-            side=side,
-            order=order,
-            largest_move=largest_move,
-        ),
-        *wordings_to_average(audit),
-    )
+    if row.moves[farthest]:
+        sentences.append(as_sentence(f"{short_name(farthest)} changes most: {moved} points."))
+    return (*sentences, *wordings_to_average(audit))
 
 
 def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
@@ -583,9 +584,9 @@ def wordings_to_average(audit: BenchmarkAudit) -> Iterator[Sentence]:
         return
     n_wordings = mean.detail.get("wordings_needed")
     yield compose(
-        "Scores that stand for other wordings take a mean over {n} of them (now {phi})."
+        "To generalise to other wordings, average over {n} of them (Phi is now {phi})."
         if n_wordings
-        else "No number of wordings up to 20 is shown to give scores that stand for others (now"
+        else "Averaging over up to 20 wordings is not shown to generalise to others (Phi is now"
         " {phi}).",
         n=n_wordings,
         phi=mean,
@@ -606,32 +607,37 @@ def _people_answer(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         share = replace(estimate_text(accuracy), text=percent(accuracy.value), muted=False)
         agreement: dict[str, Text | int] = {"alike": share, "n": row.answers}
         if kappa is None or kappa.value is None:
-            sentences.append(compose("In {alike} of {n} labelled answers.", **agreement))
+            sentences.append(
+                compose("Scorer and people agree on {alike} of {n} labelled answers.", **agreement)
+            )
         else:
             sentences.append(
                 compose(
-                    "In {alike} of {n} labelled answers; kappa {kappa}.",
+                    "Scorer and people agree on {alike} of {n} labelled answers. Kappa is {kappa}.",
                     kappa=coefficient(kappa),
                     **agreement,
                 )
             )
-        # agreement below chance means that the labels are probably coded the other way round
+        # agreement below chance means that the labels are probably coded in reverse
         if accuracy.value < 0.5 and kappa is not None and (kappa.value or 0.0) < 0:
             sentences.append(
-                compose("Are the labels turned round? 1 says that an answer is right.")
+                compose("The labels may be reversed: 1 must mean that an answer is right.")
             )
     if r is not None and r.value is not None:
         sentences.append(
-            compose("Models' scores correlate {r}.", r=coefficient(r, "model_population"))
+            compose(
+                "Scores of models by scorer and by people correlate {r}.",
+                r=coefficient(r, "model_population"),
+            )
         )
         sentences += without_far_respondents(r)
     elif r is not None and not sentences:
-        sentences.append(as_sentence(f"Not told: {r.reason}."))
+        sentences.append(as_sentence(f"Not known: {r.reason}."))
     if row.shift is not None:
         interval = points.format_interval(row.low, row.high)
         moved = f"{points.format(row.shift, sign=True)} points {interval}".rstrip()
         moved += target_clause(shift_target(audit, row)) if interval else ""
-        sentences.append(as_sentence(f"By people, scores move {moved}."))
+        sentences.append(as_sentence(f"Scoring by people changes the mean by {moved}."))
     return tuple(sentences)
 
 
@@ -640,31 +646,36 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
     if remedies:
         names = [name for remedy in remedies if remedy.what == "reversed" for name in remedy.names]
         named = [compose("Read {items} first.", items=join_names(names[:_MAX_ITEMS]))]
-        words = ", ".join(map(_fault_words, remedies))
+        words = ", ".join(dict.fromkeys(map(_fault_words, remedies)))
         return (as_sentence(f"{capital(words)}."), *(named if names else ()))
     if audit.task == "caption" and not has_graded_items(audit):
-        return (compose("The check of the data finds none; there are no keys to hold answers to."),)
+        return (compose("None in the data. There are no keys to check answers against."),)
     if answers.codes["faulty"] == "fine":
-        return (as_sentence(f"None shown. {reading_note(audit)}"),)
+        return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
     explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
-    return (as_sentence(f"The check of the data finds none; the answers do not say{explanation}."),)
+    return (
+        as_sentence(
+            f"None in the data. The answers do not show whether keys are wrong{explanation}."
+        ),
+    )
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     if gate.passed:
-        return (compose("Yes, the total with its interval and wording."),)
+        return (compose("Yes: the total with its interval and the wording."),)
     outcomes = [test.outcome for test in gate.tests]
     failed = outcomes.count("FAIL")
     missing = outcomes.count("NOT MEASURED")
     opening = (
-        "Not before the items are mended"
+        "Not before the items are corrected."
         if answers.state == "not_ready"
-        else "With intervals and the wording named"
+        else "Yes, if you also give the interval and the wording."
     )
     fail = verb_form(failed, "fails", "fail")
-    failures = f"{failed} of {len(gate.tests)} tests of the policy “{gate.policy}” {fail}"
-    return (as_sentence(f"{opening}: {failures}, {missing} are not measured."),)
+    be = verb_form(missing, "is", "are")
+    failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
+    return (as_sentence(opening), as_sentence(f"{failures} and {missing} {be} not measured."))
 
 
 def statement(audit: BenchmarkAudit) -> Statement:
@@ -705,14 +716,13 @@ def joint_sentence(audits: Sequence[BenchmarkAudit], heads: Sequence[Headline]) 
     sources = [
         row.source for audit in audits if (row := largest_row(budget_rows(audit))) is not None
     ]
-    n_words = capital(number_word(sound)) if sound else "None"
-    verb = "have" if sound > 1 else "has"
-    sentence = f"{n_words} of {number_word(len(audits))} {verb} no fault found in the items."
+    n_words = number_word(sound) if sound else "none"
+    sentence = f"Of {number_word(len(audits))} benchmarks, {n_words} passed the search for faults."
     if sources:
         commonest = max(dict.fromkeys(sources), key=sources.count)
         sentence += (
             f" The largest error is most often {SOURCES[commonest][0].lower()}"
-            f" ({sources.count(commonest)} of {len(sources)}); a first model is shown in"
-            f" {number_word(n_first) if n_first else 'none'}."
+            f" ({sources.count(commonest)} of {len(sources)}). The lead of the first model is shown"
+            f" in {number_word(n_first) if n_first else 'none'}."
         )
     return sentence

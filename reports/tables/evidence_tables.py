@@ -63,7 +63,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
         "this audit holds no estimate of it",
     ),
     "judge_consistency": (
-        "The judge asked again",
+        "The same judge, second time",
         "pearson",
         ("icc_a1",),
         "ask the judge twice: --judge NAME --set rejudge=2",
@@ -477,7 +477,7 @@ def _labelling_note(count: Estimate) -> str:
     detail = count.detail
     raters = [f"{rater} ({labels:,})" for rater, labels in (detail.get("raters") or {}).items()]
     raters_note = (
-        f"Labels are by {join_names(raters)}. " if raters else "Who labelled is not said. "
+        f"Labels are by {join_names(raters)}. " if raters else "Who labelled is not recorded. "
     )
     pooling_note = (
         f"Several labels of an answer are pooled ({detail['pool']}): {detail['adjudicated']:,} were"

@@ -159,7 +159,7 @@ def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
     """The order when asked, asked again, in other words, by another judge and by people."""
     columns = [Order("asked", tuple(names_in_order(audit, audit.reference)))]
     titles: Mapping[str, str] = {
-        "seed": "asked again",
+        "seed": "second run",
         "wording": "other wording",
         "negation": "negated",
         "judge": "other judge",
@@ -595,9 +595,9 @@ def reason_against_total(audit: BenchmarkAudit) -> str:
     """Why the parts should not be summed up in one total; empty where no flag says so."""
     raised = {str(flag["flag"]) for flag in audit.flags}
     if "NOT_ONE_THING" in raised:
-        return "The types do not make one score: report them apart."
+        return "The types do not make one score: report them separately."
     if "FAVOURS_FAMILY" in raised:
-        return "A part favours one family: report the parts apart."
+        return "A part favours one family: report the parts separately."
     return ""
 
 
@@ -609,9 +609,7 @@ def ceiling_note(audit: BenchmarkAudit) -> str:
     if top is None or "CEILING" not in top.flags:
         return ""
     count = len(top.detail.get("in_top") or ())
-    return (
-        f" {count} lie at {number(top.value, 2)} or better, where none is told from a full score."
-    )
+    return f" {count} lie at {number(top.value, 2)} or better, where none is shown to differ from a full score."
 
 
 def people_scores_note(audit: BenchmarkAudit) -> str:

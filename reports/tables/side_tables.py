@@ -93,7 +93,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
     )
     total = Table(
         "harness",
-        f"{TOOLS_TITLE}: answers that both scored, and how many they score otherwise.",
+        f"{TOOLS_TITLE}: answers that both scored, and how many get different scores.",
         columns=(
             Column("Respondent", "text"),
             Column("Administration", "text"),
@@ -112,7 +112,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[Table, ...]:
             " that HQM scores.",
         ),
     )
-    fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
+    fold = f"Every answer that a tool and HQM score differently: {len(rows):,}"
     return (
         total,
         Table("harness_rows", f"{TOOLS_TITLE}, answer by answer.", columns, rows, (), fold),

@@ -80,25 +80,25 @@ TASKS = {
 
 FLAG_WORDS = {
     "FEW_MODELS": "few respondents",
-    "FAMILY_DEPENDENCE": "relatives score alike",
-    "DOMINANT_MODEL": "one respondent decides this",
-    "RANGE_INFLATED": "the best lie too close together for this reliability",
-    "NOISE_FLOOR": "single answers repeat little better than coin flips",
-    "MEAN_SHIFT": "the mean moved",
-    "DRIFT": "scores moved between runs",
+    "FAMILY_DEPENDENCE": "models of one family score alike",
+    "DOMINANT_MODEL": "one or two respondents determine this",
+    "RANGE_INFLATED": "the best are too close together for this reliability",
+    "NOISE_FLOOR": "single answers repeat little better than chance",
+    "MEAN_SHIFT": "the mean shifted",
+    "DRIFT": "scores changed between runs",
     "DETERMINISTIC": "answers were drawn without chance",
     "PARAMETERS_REFUSED": "a server refused a parameter",
     "EXPECTED": "computed from probabilities, not observed",
     "NON_PARALLEL": "below chance on the other form",
-    "CEILING": "the best are not told apart",
-    "FLOOR": "the weakest are not told apart",
+    "CEILING": "the best models are not shown to differ",
+    "FLOOR": "the weakest models are not shown to differ",
     "CHANCE": "no better than a blind answer",
     "ATTENUATION": "the judged sample is short",
     "LENGTH_CONFOUND": "benchmarks of different length",
     "AVERAGED_COEFFICIENTS": "coefficients that must not be averaged",
     "UNPARSED": "answers without a score",
     "WITHHELD": "refused or empty answers are scored",
-    "REVERSED": "one score was turned round",
+    "REVERSED": "the direction of one score was reversed",
     "NEGATIVE_COMPONENT": "a variance below zero was taken as zero",
     "MISSING": "items without a score",
     "REDUNDANT": "more items than the order of these respondents needs",
@@ -121,7 +121,7 @@ def flag_words(flag: str) -> str:
     """A flag in words.
 
     >>> flag_words("DOMINANT_MODEL"), flag_words("NEW_FLAG")
-    ('one respondent decides this', 'new flag')
+    ('one or two respondents determine this', 'new flag')
     """
     return FLAG_WORDS.get(flag, flag.replace("_", " ").lower())
 

@@ -35,7 +35,7 @@ STEPS = 7
 STANDING_LABELS: Mapping[str, tuple[str, str]] = {
     "alone": ("alone", "fine"),
     "imprecise": ("too imprecise", "look"),
-    "as_total": ("the total says as much", "not_measured"),
+    "as_total": ("adds nothing to the total", "not_measured"),
     "open": ("not shown", "not_measured"),
     "chance": ("at chance", "wrong"),
     "leaks": ("leaks", "wrong"),
@@ -56,15 +56,15 @@ def types_title(audit: BenchmarkAudit, limit: float = MEASURABLE) -> str:
     if leaking:
         tail += f"; answers leak in {_type_names(leaking)}"
     if not alone:
-        return f"No type is shown to say more than the total{tail}"
+        return f"No type adds information to the total score{tail}"
     if len(alone) == len(measured):
-        return "Every type says more than the total"
+        return "Every type adds information to the total score"
     subject = (
         join_names(alone)
         if len(alone) <= 2
         else f"{number_word(len(alone))} of {number_word(len(measured))} types"
     )
-    return f"{capital(subject)} {verb_form(len(alone), 'says', 'say')} more than the total{tail}"
+    return f"{capital(subject)} {verb_form(len(alone), 'adds', 'add')} information to the total score{tail}"
 
 
 def _type_names(types: Sequence[str]) -> str:
@@ -297,8 +297,8 @@ def _precision_note(estimate: Estimate) -> str:
     return (
         "The standard error of a score where the score is: over other items of the same kind"
         " (Lord), and over these items, as differences between models have it (Rasch). From"
-        f" {number(estimate.value)} on (or better), a model is not told from a full score with 80%"
-        f" power.{models_note}"
+        f" {number(estimate.value)} on (or better), the power to show that a model differs from a full"
+        f" score is below 80%.{models_note}"
     )
 
 
@@ -437,10 +437,10 @@ def structure_tables(audit: BenchmarkAudit) -> tuple[list[Table], list[Figure]]:
 
 
 _CAPTIONS = {
-    "types": "What models have of their own in each type; to the right of the broken line it would"
-    " hardly have been missed.",
+    "types": "Strength of models in a type beyond their overall ability; to the right of the broken"
+    " line it would hardly have been missed.",
     "parts": "Beyond the broken lines a difference is called large.",
-    "errors": "Models in the shaded range are not told from a full score; each stroke is a model.",
+    "errors": "Models in the shaded range are not shown to differ from a full score; each stroke is a model.",
     "by_respondent": "Each model's difference with its 95% interval.",
 }
 

@@ -85,7 +85,7 @@ class Published:
     name
         The file's name without its ending.
     label_names, labels
-        The headings of the columns that name a row, and what stands there: one text for each such
+        The headings of the columns that name a row, and what is there: one text for each such
         column.
     respondents
         The name of each row: its labels joined.

@@ -319,7 +319,7 @@ _LIMITS = (
 
 
 _NO_ITEMS = (
-    "the noise floor and the pairs told apart need the number of items: give it with --items"
+    "the noise floor and the pairs that differ need the number of items: give it with --items"
 )
 _ONE_FAMILY = (
     "all respondents are of one family, so that no interval over others can be had; name families"
@@ -380,7 +380,7 @@ def two_column_estimates(
     oriented = [table.oriented_scores(table.columns[j]) for j in indices]
     scored = np.isfinite(oriented[0]) & np.isfinite(oriented[1])
     x, y = oriented[0][scored], oriented[1][scored]
-    # differences are told as printed, unless one column must be turned round
+    # differences are told as printed, unless one column must be reversed
     a, b = (
         (x, y)
         if reversed_

@@ -96,7 +96,7 @@ class Checked:
     contradictions
         In the order of the checks.
     checks
-        What was held against what, with the number of printed numbers that each check could have
+        What was compared with what, with the number of printed numbers that each check could have
         refuted.
     notes
         What was supposed on the way.

@@ -24,7 +24,7 @@ def is_log(file: LogFile) -> bool:
 def read_log(file: LogFile) -> Log:
     """The rows of a samples file.
 
-    An answer that counts for several results of the aggregate stands there once for each of them;
+    An answer that counts for several results of the aggregate is there once for each of them;
     it is read once.
     """
     rows: dict[tuple[Any, ...], Row] = {}

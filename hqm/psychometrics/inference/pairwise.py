@@ -612,7 +612,7 @@ def rank_contrasts(
 
 
 def _equality_p(pair: NeighbourPair, margin: float, width: float | None) -> float:
-    """Return the p-value of two one-sided tests, for as many pairs as could stand there."""
+    """Return the p-value of two one-sided tests, for as many pairs as there could be."""
     if pair.clusters < 2:
         return math.nan
     floor = 0.0 if width is None else margin * max(0.0, width - margin) / pair.clusters

@@ -524,7 +524,7 @@ def _clearness(stratum: Stratum) -> tuple[bool, float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A prediction by one cue, and what it is held against in some strata."""
+    """A prediction by one cue, and what it is compared with in some strata."""
 
     view: View
     predict: Predict

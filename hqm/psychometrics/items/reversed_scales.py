@@ -105,7 +105,7 @@ def reversed_items(
     discrimination, heavy tails, families, missing answers and others; 100 studies each). Of ten
     reversed items, 7.6, 8.1 and 8.8 are among the first ten of the list, 2.4, 4.0 and 5.7 are named,
     and .02 to .03 of the named are sound (`python -m tests.perf.graded_items 100 6,8,10`). Means
-    over two runs name half as many again. Where items do not discriminate, fewer are found and .17
+    over two runs name half as many more. Where items do not discriminate, fewer are found and .17
     of the few that are named are sound.
 
     References

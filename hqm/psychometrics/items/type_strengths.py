@@ -102,7 +102,7 @@ class Dimensionality(Outcome):
     ----------
     type_sd
         The standard deviation of what is a type's own, over types and respondents; 0 where the
-        halves of the types speak against any.
+        halves of the types contradict any.
     shared
         The correlation of two types' true scores: the variance of ability divided by that of
         ability and `type_sd` together.

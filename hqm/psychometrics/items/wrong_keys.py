@@ -719,7 +719,7 @@ def contradicted_items(
     Contradictions
         The items, and how many labels an item needs. The status is `insufficient` where no item has
         labels enough to be listed, and none is. It is `degenerate`, and nothing is listed, where
-        more than half of all labels contradict: then the labels are turned round, or about
+        more than half of all labels contradict: then the labels are reversed, or about
         something else.
 
     Raises

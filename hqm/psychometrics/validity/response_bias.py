@@ -337,7 +337,7 @@ def signal_detection(
 ) -> SignalDetection:
     """Compute sensitivity d' and criterion c from the four counts of yes/no answers.
 
-    Accuracy mixes what a respondent can tell apart with how readily it says yes. Under the
+    Accuracy mixes what a respondent can separate with how readily it says yes. Under the
     equal-variance normal model d' is the first alone and c the second. Half an answer is added to
     every cell (log-linear rule), so that rates of 0 and 1 have a finite place. Not valid when items
     are not independent (several about a picture): the interval is then too narrow.

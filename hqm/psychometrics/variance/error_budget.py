@@ -152,7 +152,7 @@ def metric_band(scores: ArrayLike, second_scores: ArrayLike) -> ErrorBand:
     """Return the band of another metric, after it is given the mean and the spread of the first.
 
     Two parameters are taken from the data, so the residual's variance has n - 2 degrees of freedom:
-    t(n - 2) s sqrt(1 + 2 / n). There is no shift: the means are set equal.
+    t(n - 2) s sqrt(1 + 2 / n). There is no shift: the means are made equal.
 
     - `scores, second_scores`: (respondents,): both metrics, higher being better.
     """

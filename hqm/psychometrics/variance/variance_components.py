@@ -40,7 +40,7 @@ class Moments:
     levels
         (effects,): how many combinations of levels each effect has that were observed.
     singular
-        Whether the filled cells leave effects that cannot be told apart; the values are then NaN.
+        Whether the filled cells leave effects that cannot be separated; the values are then NaN.
     observations, mean
         How many cells are filled, and their mean.
     """
@@ -173,7 +173,7 @@ def crossed_components(
     nested : Mapping[str, tuple[str, array_like]], optional
         Facet -> the facet that its levels lie in, and the label of each level.
     effects : sequence of Sequence[str], optional
-        Those to tell apart; the rest goes into that of single observations.
+        Those to separate; the rest goes into that of single observations.
     design : Design, optional
         The margins of these scores, where they are at hand.
 
@@ -426,7 +426,7 @@ MAX_HALF_WIDTH = 20.0
 
 @dataclass(frozen=True, slots=True)
 class MeanVariance:
-    """The sampling variance of a mean over respondents, by what is drawn anew.
+    """The sampling variance of a mean over respondents, by what is sampled again.
 
     - `respondents`: Respondents alone, each with the luck of its own answers.
     - `items`: Items alone, the respondents kept; NaN where there are too few clusters.
@@ -534,7 +534,7 @@ def agreement_interval(
 
     What a coefficient lacks to 1 is a sum of squared differences between the administrations. Of a
     square that is noise throughout the jackknife finds twice the variance (Efron and Stein 1981:
-    its bias is upward, here by as much again), so the noise's own part is taken off once; log(1 -
+    its bias is upward, here by the same amount again), so the noise's own part is taken off once; log(1 -
     r) is nearly normal.
 
     Parameters

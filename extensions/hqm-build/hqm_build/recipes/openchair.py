@@ -1,4 +1,4 @@
-"""`openchair`: captions held against an inventory of objects with an open vocabulary.
+"""`openchair`: captions compared with an inventory of objects with an open vocabulary.
 
 As OpenCHAIR (Ben-Kish et al. 2024, arXiv 2312.03631) without a list of 80 classes: the vocabulary
 is every name that the source has, and the inventory of a picture every name of its objects, with
@@ -127,7 +127,7 @@ RECIPE = Recipe(
     name="openchair",
     title="OpenCHAIR from annotations",
     summary=(
-        "Captions held against an inventory of objects whose vocabulary is that of the annotations."
+        "Captions compared with an inventory of objects whose vocabulary is that of the annotations."
     ),
     task="caption",
     must_not="a picture without an inventory",
