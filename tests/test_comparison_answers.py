@@ -124,7 +124,7 @@ CASES = {
             ),
             "With another seed, a is higher than b for these respondents and for other models like them",
             (
-                r"rho_G 0\.910 and 0\.800, difference 0\.110; 95% interval \[0\.020, 0\.200\] for"
+                r"rho_G 0\.910 and 0\.800: difference 0\.110, 95% interval \[0\.020, 0\.200\] for"
                 r" these 10 on other items, \[0\.020, 0\.200\] for others"
             ),
             r"Which \w+ to report\? a\.",
@@ -399,7 +399,7 @@ def with_budgets(compared: Comparison) -> Comparison:
     return replace(compared, measures=measures)
 
 
-def test_the_page_answers_before_it_shows() -> None:
+def test_the_page_begins_with_the_finding_and_its_picture() -> None:
     compared = comparison(
         [
             difference(HIGHER, WIDE, (0.01, 0.3)),
@@ -409,8 +409,8 @@ def test_the_page_answers_before_it_shows() -> None:
     page = render(with_budgets(compared))
     assert (
         page.index(text_of("compare.less-well", less="b", more="a"))
-        < page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<svg")
+        < page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<table")
     )
     for table in comparison_tables(compared):

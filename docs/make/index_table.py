@@ -11,9 +11,10 @@ from typing import Any
 MARKER = "<!-- the index -->"
 ROWS = Path(__file__).with_name("index.json")
 _LEGEND = (
-    "Error budget: how far one model moves against the others when only this changes (bar, 95%)."
-    " Dots are gaps between neighbours of the board, green where above all measured errors. Pale"
-    " bars were not measured. Each row opens to its statement and the command that makes it again."
+    "Error budget, on one axis for all rows: by how many points one model shifts relative to the"
+    " others when only this changes (bar, 95%). Dots are gaps between neighbours of the leaderboard,"
+    " green where above all measured errors. Pale bars were not measured. Each row opens to its"
+    " statement and the command that makes it again."
 )
 
 

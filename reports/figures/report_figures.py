@@ -318,7 +318,7 @@ def _write_source_numbers(drawing: Drawing, row: BudgetRow, y: float, points: Po
     elif row.source != "blind":
         drawing.text(842, y, f"{row.respondents} models", size=12, colour=QUIET)
     if row.source == "metric":
-        drawing.text(934, y, "made equal", size=12, colour=QUIET)
+        drawing.text(934, y, "means aligned", size=12, colour=QUIET)
     elif row.source == "items":
         drawing.text(934, y, f"±{points.format(row.high)}", size=13)
     elif row.shift is not None:
@@ -588,6 +588,9 @@ def _draw_slopes(
 
 # --- several benchmarks ---
 
+_STRIP_WIDTH = 340.0
+"""Pages show a strip at this width, so that its letters have their 12 pixels."""
+
 
 def shared_axis(audits: Sequence[BenchmarkAudit]) -> float:
     """The end of one axis in points for the error budgets of several benchmarks."""
@@ -605,9 +608,9 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
     rows = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
     seldom = (row for row in budget.rows if row.source in ("resolution", "judge"))
     rows.extend(row for row in seldom if row.half is not None)
-    axis = Scale(-end, end, 70, 400)
-    drawing = Drawing(460, 20 + 17 * (len(rows) + 1))
-    _draw_grid(drawing, axis, 6, (16, drawing.height), middle=7, size=11)
+    axis = Scale(-end, end, 76, _STRIP_WIDTH - 44)
+    drawing = Drawing(_STRIP_WIDTH, 20 + 17 * (len(rows) + 1))
+    _draw_grid(drawing, axis, 5, (16, drawing.height), middle=7)
     for i, row in enumerate(rows):
         y = 26 + 17 * i
         drawing.text(0, y, SOURCE_SHORT_NAMES[row.source], size=12, colour=QUIET)
@@ -615,7 +618,8 @@ def budget_strip(title: str, budget: ErrorBudget, points: Points, end: float) ->
             drawing.boxes([(axis.start, y - 4, axis.room, 8)], EMPTY)
             continue
         _draw_small_bar(drawing, axis, row, y - 5, points)
-        drawing.text(460, y, f"±{points.format(row.half)}", size=12, side="end", colour=QUIET)
+        half = f"±{points.format(row.half)}"
+        drawing.text(_STRIP_WIDTH, y, half, size=12, side="end", colour=QUIET)
     y = 26 + 17 * len(rows)
     drawing.text(0, y, "gaps", size=12, colour=QUIET)
     for mark in ErrorPicture.of_budget(budget, points).gaps:

@@ -238,10 +238,10 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         )
         if math.isfinite(test.low)
     ]
-    interval = f"; 95% interval {', '.join(intervals)}" if intervals else "; no interval"
+    interval = f"95% interval {', '.join(intervals)}" if intervals else "no interval"
     return (
-        f"{varied}{length_note}, {claim} ({numbers}, difference"
-        f" {number(d.others.difference, digits)}{interval})."
+        f"{varied}{length_note}, {claim}. {numbers}: difference"
+        f" {number(d.others.difference, digits)}, {interval}."
     )
 
 
@@ -249,7 +249,7 @@ def _why_not_shown(test: ReliabilityDifference) -> str:
     # an interval without 0 beside "not shown" would read like a contradiction
     if test.low <= 0 <= test.high:
         return "that is not shown"
-    return "it is not, once all tests are adjusted for (Holm)"
+    return "it is not after adjusting for all tests (Holm)"
 
 
 def _digits(test: ReliabilityDifference) -> int:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from hqm.reports.pages.phrases import (
     Points,
-    join_names,
     number_word,
     pluralise_in_words,
     verb_form,
@@ -100,8 +99,8 @@ class GapMark:
         if not self.smaller_errors:
             return "above no measured error"
         if len(self.larger_errors) <= len(self.smaller_errors):
-            return f"not above the error of {join_names(short_source_names(self.larger_errors))}"
-        return f"above only the error of {join_names(short_source_names(self.smaller_errors))}"
+            return f"not above {', '.join(short_source_names(self.larger_errors))}"
+        return f"above only {', '.join(short_source_names(self.smaller_errors))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -414,7 +414,7 @@ class Terms:
     """Remembers which terms a page has explained so far, from its top."""
 
     def __init__(self) -> None:
-        self._explained: set[str] = set()
+        self._explained: dict[str, str] = {}
 
     def explain(self, text: str) -> str:
         """A text with every term that appears for the first time marked with its meaning.
@@ -428,13 +428,18 @@ class Terms:
         marked, remaining = "", text
         while hit := self._first_term(remaining):
             match, term = hit
-            self._explained.add(term)
-            meaning = escape(f"{term}: {TERMS[term][1]}.")
+            self._explained[term] = f"{term}: {TERMS[term][1]}."
+            meaning = escape(self._explained[term])
             word = escape(match[0])
             before = escape(remaining[: match.start()])
             marked += f'{before}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
             remaining = remaining[match.end() :]
         return f"{marked}{escape(remaining)}"
+
+    @property
+    def meanings(self) -> tuple[str, ...]:
+        """The terms that were explained, each with its meaning, for a page on paper."""
+        return tuple(self._explained.values())
 
     def _first_term(self, text: str) -> tuple[re.Match[str], str] | None:
         hits = [

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from hqm.reports.figures.drawings import width_of
 from hqm.reports.figures.report_figures import (
-    axis_end,
     board_figure,
     budget_figure,
     budget_strip,
@@ -319,8 +318,7 @@ def _grid(audit: BenchmarkAudit, share: bool, limit: float) -> dict[str, Any] | 
         rows.append({"name": short_name(name), "cells": cells})
     if guesses and share:
         cells = [_cell(guesses.get(kind), low, high, share) for kind in displayed]
-        guesser = "Guessing, no picture" if audit.images else "Guessing"
-        rows.append({"name": guesser, "cells": cells})
+        rows.append({"name": "Guessing", "cells": cells})
     text = _cut_note(len(names) - len(displayed), len(ordered) - _MAX_ROWS)
     kinds = [_type_heading(name, measured.get(name)) for name in displayed]
     return {"kinds": kinds, "rows": rows, "cut": text}
@@ -413,6 +411,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
         if isinstance(entry.audit, Audit):
             audits += entry.audit.audits
     titles = [audit.title for audit in audits]
+    end = shared_axis(audits)
     for entry in dated:
         source = entry.audit
         if isinstance(source, OtherAudit):
@@ -433,7 +432,7 @@ def index_files(dated: Sequence[Dated], policy: Policy | None = None) -> dict[st
                 f"{folder}/evidence.html": rendered.evidence,
                 f"{folder}/audit.json": benchmark.to_json(),
             }
-            rows.append(_row(audit, folder, entry.date, source.command, policy))
+            rows.append(_row(audit, folder, entry.date, source.command, end, policy))
     heads = [headline(audit, policy) for audit in audits]
     first = "No answers stand behind these audits."
     measured = ""
@@ -468,7 +467,12 @@ def _unused_folder(name: str, used_names: Sequence[str]) -> str:
 
 
 def _row(
-    audit: BenchmarkAudit, folder: str, date: str, command: str, policy: Policy | None
+    audit: BenchmarkAudit,
+    folder: str,
+    date: str,
+    command: str,
+    end: float,
+    policy: Policy | None,
 ) -> dict[str, Any]:
     head = headline(audit, policy)
     points = Points.for_metric(audit)
@@ -479,7 +483,7 @@ def _row(
     strip = ""
     error = None
     if budget is not None:
-        strip = budget_strip(audit.title, budget, points, axis_end(budget, points.factor))
+        strip = budget_strip(audit.title, budget, points, end)
     if widest is not None and widest.half is not None:
         error = widest.half * points.factor
     return {
