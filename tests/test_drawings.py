@@ -210,11 +210,11 @@ def test_one_pair_for_each_type(benchmark: BenchmarkAudit) -> None:
     evidence = render(Audit((benchmark,))).evidence
     pairs = evidence.partition('<figure class="pairs">')[2].partition("</figure>")[0]
     assert pairs.count("<strong>") == len([k for k in benchmark.coverage.values() if k["items"]])
-    for row in benchmark.pairs:
+    for row in benchmark.shown_items:
         assert f"<strong>{row['type']}</strong>" in pairs
         assert row["prompt"].split()[0] in pairs
         assert row["thumbnail"] in pairs
-    pictures = [row["image"] for row in benchmark.pairs if row["thumbnail"]]
+    pictures = [row["image"] for row in benchmark.shown_items if row["thumbnail"]]
     assert len(set(pictures)) == len(pictures), "each type shows a picture of its own"
 
 
@@ -261,7 +261,7 @@ def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
                 },
             )
         old.append(e)
-    earlier = replace(benchmark, all_estimates=tuple(old), pairs=())
+    earlier = replace(benchmark, all_estimates=tuple(old), shown_items=())
     caption = "What each type asks"
     assert caption not in render(Audit((earlier,))).evidence
     assert caption in render(Audit((benchmark,))).evidence

@@ -546,3 +546,29 @@ def test_a_frame_that_lacks_a_column_is_refused_with_what_it_takes(
         hqm.AnswerError, match=pattern_of("frame.lacks", fields="model, item, score")
     ):
         hqm.audit(pandas.DataFrame())
+
+
+def test_an_audit_offers_what_a_person_asks_and_keeps_the_rest_behind_evidence(
+    audit: hqm.BenchmarkAudit,
+) -> None:
+    offered = dir(audit)
+    assert len(offered) < 20
+    assert {"verdict", "reliability", "wording", "pairs", "types", "mend", "plot"} <= {*offered}
+    for name in offered:
+        assert getattr(audit, name) is not None
+    assert audit.evidence.to_read == audit.to_read
+    assert "left_out" in dir(audit.evidence)
+    with pytest.raises(AttributeError, match="left_out"):
+        _ = audit.evidence.to_frame
+    columns = list(audit.estimates.columns)
+    assert columns[:6] == ["indicator", "metric", "group", "value", "low", "high"]
+    assert set(audit.reliability["indicator"].str.partition(".")[0]) == {
+        "test_retest",
+        "consistency",
+    }
+    assert set(audit.wording["indicator"].str.partition(".")[0]) == {"parallel_forms"}
+    assert list(audit.pairs["first"])[1:] == list(audit.pairs["second"])[:-1], "a chain"
+    assert set(audit.pairs["outcome"]) <= {"differ", "equal", "not_known"}
+    lines = repr(audit).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "..." not in repr(audit)

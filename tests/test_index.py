@@ -194,7 +194,9 @@ def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(
         sizes = map(float, re.findall(r'font-size="([\d.]+)"', strip))
         assert min(sizes) >= 12, "in pixels, where the page shows the whole width"
         for style in ("docs/look/hqm.css", "reports/templates/index.html"):
-            assert f"svg {{ width: {width:g}px; min-width: {width:g}px" in (ROOT / style).read_text()
+            assert (
+                f"svg {{ width: {width:g}px; min-width: {width:g}px" in (ROOT / style).read_text()
+            )
     boards = [row["lead"]["about"] for row in index["rows"] if row["lead"]["number"] is not None]
     undecided = sum(about != "shown on new items" for about in boards)
     finding = index["finding"]

@@ -7,8 +7,10 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -194,3 +196,41 @@ def test_tmux_shows_bars_and_table(
     assert "─────" in text, "the table has its lines"
     assert "\x1b" not in text
     assert "[?25" not in text, "what tmux does not know would be shown as text"
+
+
+class _Kernel:
+    """The part of IPython that bars need: a shell with a kernel, and outputs that are updated."""
+
+    kernel = True
+
+    def __init__(self) -> None:
+        self.states: list[str] = []
+
+    def get_ipython(self) -> "_Kernel":
+        return self
+
+    def display(self, state: str, display_id: bool) -> "_Kernel":
+        assert display_id
+        return self
+
+    def update(self, state: str) -> None:
+        self.states.append(state)
+
+
+def test_a_notebook_shows_bars_and_a_script_shows_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def run_once(store: str) -> None:
+        respondent = "hf/shapes:dim"
+        hqm.run("shapes_yesno", store=tmp_path / store, respondents=[respondent], limit=4)
+
+    run_once("script.sqlite")
+    assert "progress" not in capsys.readouterr().err
+    kernel = _Kernel()
+    kernel_display = SimpleNamespace(HTML=str, display=kernel.display)
+    monkeypatch.setitem(sys.modules, "IPython", kernel)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython.display", kernel_display)  # type: ignore[arg-type]
+    run_once("notebook.sqlite")
+    last = kernel.states[-1]
+    assert re.search(r'^<progress value="(\d+)" max="\1"></progress> all: \1 of \1<br>', last)
+    assert last.endswith("></progress> hf/shapes:dim · parallel: 4 of 4")

@@ -415,7 +415,9 @@ class BenchmarkAudit(frames.AsFrames):
     """The items that a person should read first, with picture, question, key, who fails them, and
     the chance of a fault.
     """
-    pairs: tuple[Annotated[Mapping[str, Any], MappingOf(PairRow)], ...] = ()
+    shown_items: Annotated[
+        tuple[Annotated[Mapping[str, Any], MappingOf(PairRow)], ...], Field(alias="pairs")
+    ] = ()
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
@@ -552,8 +554,16 @@ class BenchmarkAudit(frames.AsFrames):
         return text
 
     def __repr__(self) -> str:
-        text: str = import_module("hqm.reports.pages.benchmark_card").brief(self)
+        text: str = import_module("hqm.reports.pages.benchmark_card").brief(self, 80)
         return text
+
+    def __dir__(self) -> Iterable[str]:
+        return frames.ASKED_NAMES
+
+    @property
+    def evidence(self) -> frames.AuditEvidence:
+        """All that the audit holds, by the names that `audit.json` has."""
+        return frames.AuditEvidence(self)
 
     def _repr_html_(self) -> str:
         """Return the report, as a notebook shows it."""
@@ -570,7 +580,10 @@ class BenchmarkAudit(frames.AsFrames):
             where the estimate has a value for each. `scores`: one row a respondent, administration
             and metric. `states`: one row a respondent, administration and state, with the number of
             answers. `items`: one row an item whose answers vary, and one that a person should
-            read, with the reason (`why`).
+            read, with the reason (`why`). `reliability` and `wording`: the estimates of reruns and
+            internal consistency, and of other wordings. `pairs`: one row a pair of neighbours on
+            the leaderboard, with whether they differ on new items. `types`: one row a respondent
+            and type, with its score.
 
         Numbers are as they were computed, never rounded; one that does not exist is NaN, and
         `status` and `reason` say why.
@@ -585,6 +598,14 @@ class BenchmarkAudit(frames.AsFrames):
             rows = (r for e in self.all_estimates for r in frames.estimate_rows(self.benchmark, e))
         elif table == "items":
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
+        elif table in frames.ESTIMATE_GROUPS:
+            prefixes = frames.ESTIMATE_GROUPS[table]
+            chosen = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
+            rows = (r for e in chosen for r in frames.estimate_rows(self.benchmark, e))
+        elif table == "pairs":
+            rows = frames.pair_rows(self.benchmark, self.metrics, self.all_estimates)
+        elif table == "types":
+            rows = frames.type_rows(self.benchmark, self.respondents)
         elif table == "scores":
             rows = frames.score_rows(
                 self.benchmark, self.reference, self.families, self.respondents

@@ -379,7 +379,7 @@ def _assemble(
         to_read=tuple(
             items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)
         ),
-        pairs=tuple(pair_of_each_type(form, evidence.thumbnail)),
+        shown_items=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
         verdicts={
             str(matrix.cell): pack_verdicts(matrix, evidence.first.respondents, numbering)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from hqm.benchmark.adapter import Adapter, Benchmark
 from hqm.benchmark.analyses import Analysis, ScoredAnswer
+from hqm.indicators.separation import contrasts_in
 from hqm.labels.people_labels import Labels
 from hqm.psychometrics.items.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Table = Literal["estimates", "scores", "states", "items"]
+Table = Literal[
+    "estimates", "scores", "states", "items", "reliability", "wording", "pairs", "types"
+]
 Kind = Literal["text", "number", "count", "truth"]
 
 _FACETS: Mapping[str, Kind] = {
@@ -32,16 +36,37 @@ _FACETS: Mapping[str, Kind] = {
     "until": "text",
     "resolution": "text",
 }
+# what a reader asks first stands first
+_ESTIMATES: Mapping[str, Kind] = {
+    **dict.fromkeys(("indicator", "metric", "group"), "text"),
+    **dict.fromkeys(("value", "low", "high"), "number"),
+    **dict.fromkeys(("inference", "status", "reason", "flags"), "text"),
+    **dict.fromkeys(("benchmark", "facet", "first", "other"), "text"),
+    "level": "number",
+    "method": "text",
+    **dict.fromkeys(("n_items", "n_respondents", "unscored"), "count"),
+    "signature": "text",
+}
+ESTIMATE_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "reliability": ("test_retest.", "consistency."),
+    "wording": ("parallel_forms.",),
+}
+"""Table -> the families of its estimates."""
 TABLES: Mapping[Table, Mapping[str, Kind]] = {
-    "estimates": {
-        **dict.fromkeys(
-            ("benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference"),
-            "text",
-        ),
-        **dict.fromkeys(("value", "low", "high", "level"), "number"),
-        "method": "text",
-        **dict.fromkeys(("n_items", "n_respondents", "unscored"), "count"),
-        **dict.fromkeys(("status", "reason", "flags", "signature"), "text"),
+    "estimates": _ESTIMATES,
+    "reliability": _ESTIMATES,
+    "wording": _ESTIMATES,
+    "pairs": {
+        **dict.fromkeys(("first", "second"), "text"),
+        **dict.fromkeys(("difference", "low", "high"), "number"),
+        "outcome": "text",
+        "n_items": "count",
+        "benchmark": "text",
+    },
+    "types": {
+        **dict.fromkeys(("respondent", "type"), "text"),
+        "score": "number",
+        "benchmark": "text",
     },
     "scores": {
         **dict.fromkeys(("benchmark", "respondent", "family"), "text"),
@@ -81,6 +106,44 @@ class AsFrames(ABC):
     @property
     def items(self) -> pd.DataFrame:
         return self.to_frame("items")
+
+    @property
+    def reliability(self) -> pd.DataFrame:
+        return self.to_frame("reliability")
+
+    @property
+    def wording(self) -> pd.DataFrame:
+        return self.to_frame("wording")
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        return self.to_frame("pairs")
+
+    @property
+    def types(self) -> pd.DataFrame:
+        return self.to_frame("types")
+
+
+ASKED_NAMES = (
+    *("verdict", "statement", "scores", "reliability", "wording", "pairs", "types", "mend"),
+    *("items", "estimates", "estimate", "error_budget", "to_frame", "to_dict", "plot", "evidence"),
+)
+"""What a person asks of an audit: the names that `dir` and completion show."""
+
+
+class AuditEvidence:
+    """The fields of an audit, by name."""
+
+    def __init__(self, audit: Any) -> None:
+        self._audit = audit
+
+    def __dir__(self) -> Iterable[str]:
+        return [field.name for field in fields(self._audit)]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in dir(self):
+            raise AttributeError(f"an audit has no {name!r}: it has {', '.join(dir(self))}")
+        return getattr(self._audit, name)
 
 
 ANSWERS: Mapping[str, Kind] = {
@@ -242,6 +305,36 @@ def state_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str,
             for state, answers in states.items():
                 row = {"benchmark": benchmark, "respondent": respondent.name, **facets(cell)}
                 yield {**row, "state": state, "answers": answers}
+
+
+def pair_rows(
+    benchmark: str, metrics: Mapping[str, Any], estimates: Iterable[Estimate]
+) -> Iterator[dict[str, Any]]:
+    """The neighbours of the leaderboard by the first metric, with their difference on new items."""
+    metric = next(iter(metrics))
+    low, high = metrics[metric].get("scale") or (None, None)
+    width = None if low is None or high is None else high - low
+    chosen = (estimate for estimate in estimates if estimate.metric == metric)
+    for neighbours in contrasts_in(chosen, width=width):
+        contrast = neighbours.contrast
+        yield {
+            "first": neighbours.first,
+            "second": neighbours.second,
+            "difference": contrast.difference,
+            "low": contrast.low,
+            "high": contrast.high,
+            "outcome": neighbours.outcome,
+            "n_items": neighbours.items,
+            "benchmark": benchmark,
+        }
+
+
+def type_rows(benchmark: str, respondents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """The score of each respondent on each type, by the leading metric."""
+    for respondent in respondents:
+        for kind, score in respondent.by_type.items():
+            name = respondent.name
+            yield {"respondent": name, "type": kind, "score": score, "benchmark": benchmark}
 
 
 def item_map_rows(

@@ -25,6 +25,7 @@ from hqm.commands.options import RunOptions
 from hqm.commands.run_plan import Plan, plan_run
 from hqm.commands.session import ASKING, Session
 from hqm.commands.shared import find_audit, readable, report_files, writable
+from hqm.commands.terminal import bars, is_notebook
 from hqm.comparison.measures import Comparison
 from hqm.errors import AnswerError, UsageError
 from hqm.extensions import load_extension
@@ -150,11 +151,20 @@ def _gather_evidence(
         session.check()
         if has_answers:
             session.fetch_images()
-            administer(opened, session.jobs(), engine=session.engine(), budget=session.budget)
+            _administer(session)
         if judging.judges:
             session.judging.ask()
         (member,) = session.benchmarks
         return session.by_corrected_key(member) or session.evidence(member)
+
+
+def _administer(session: Session) -> Outcome:
+    """Ask what is missing; a notebook shows bars."""
+    jobs = session.jobs()
+    with bars(jobs, quiet=not is_notebook()) as progress:
+        return administer(
+            session.store, jobs, progress, engine=session.engine(), budget=session.budget
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,11 +221,7 @@ def run(
         session = Session([_benchmark_or_name(benchmark)], opened, options)
         session.fetch_images()
         if not options.asking.until:
-            return RunResult(
-                outcome=administer(
-                    opened, session.jobs(), engine=session.engine(), budget=session.budget
-                )
-            )
+            return RunResult(outcome=_administer(session))
         extension = load_extension(ASKING, "--until", "an option")
         stopped = tuple(extension.run_until(session))
         return RunResult(outcome=sum_outcomes([run.outcome for run in stopped]), stopped=stopped)

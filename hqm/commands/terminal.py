@@ -12,6 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hqm.text import visible
@@ -48,6 +50,13 @@ def width(stream: TextIO | None = None) -> int:
 def can_redraw(stream: TextIO) -> bool:
     """Return whether a stream is a terminal that can redraw a progress bar."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN_TERMINALS
+
+
+def is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook, which shows HTML."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 def print_table(
@@ -176,6 +185,10 @@ _LINE_INTERVAL = 30.0
 """Seconds between two lines of progress where there are no bars."""
 
 
+_NOTEBOOK_INTERVAL = 0.2
+"""Seconds between two states of the bars of a notebook."""
+
+
 Counted = Callable[[str, int, int], None]
 """A callback with a name, what is done, and the total (0 if it is unknown)."""
 
@@ -197,7 +210,7 @@ def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
         yield lambda _name, _n_done, _total: None
         return
     # a log of a scheduler would hold a line for each step of a bar
-    if not can_redraw(sys.stderr):
+    if not is_notebook() and not can_redraw(sys.stderr):
         lines: dict[str, _ProgressLines] = {}
 
         def say(name: str, n_done: int, total: int) -> None:
@@ -207,7 +220,7 @@ def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
 
         yield say
         return
-    with _open_bars(unit) as progress_bars:
+    with _NotebookBars.shown() if is_notebook() else _open_bars(unit) as progress_bars:
         tasks: dict[str, Any] = {}
         totals: Counter[str] = Counter()
 
@@ -227,7 +240,7 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
     for job in jobs:
         sizes[_name(job)] += len(job.todo)
     n_done = Counter[str]()
-    redraws = can_redraw(sys.stderr)
+    redraws = is_notebook() or can_redraw(sys.stderr)
     with _counting("{}", "answers", "answers", quiet or not sizes.total()) as show_progress:
         show_progress("all", 0, sizes.total())
 
@@ -319,6 +332,49 @@ class _ProgressLines:
         remaining = f", about {_duration((total - n_done) / rate)} left" if total > n_done else ""
         total_text = f" of {total:,}" if total else ""
         tell(f"{n_done:,}{total_text} {self.activity}, {rate:,.1f}/s{remaining}")
+
+
+# --- bars in a notebook ---
+
+
+class _NotebookBars:
+    """Bars below a cell of a notebook, which the next state replaces."""
+
+    def __init__(self) -> None:
+        notebook = import_module("IPython.display")  # there where a notebook runs
+        self._html = notebook.HTML
+        self._rows: list[tuple[str, int, int | None]] = []
+        self._drawn = 0.0
+        self._output = notebook.display(notebook.HTML(""), display_id=True)
+
+    @classmethod
+    @contextmanager
+    def shown(cls) -> Iterator[_NotebookBars]:
+        """Show the bars while the block runs; the last state stays."""
+        notebook_bars = cls()
+        try:
+            yield notebook_bars
+        finally:
+            notebook_bars.draw()
+
+    def add_task(self, description: str, total: int | None) -> int:
+        self._rows.append((description, 0, total))
+        return len(self._rows) - 1
+
+    def update(self, task: int, *, completed: int, total: int | None) -> None:
+        self._rows[task] = (self._rows[task][0], completed, total)
+        if time.monotonic() - self._drawn > _NOTEBOOK_INTERVAL:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show the state of all bars."""
+        self._drawn = time.monotonic()
+        lines = []
+        for description, completed, total in self._rows:
+            ends = f' value="{completed}" max="{total}"' if total else ""
+            counted = f"{completed:,} of {total:,}" if total else f"{completed:,}"
+            lines.append(f"<progress{ends}></progress> {escape(description)}: {counted}")
+        self._output.update(self._html("<br>".join(lines)))
 
 
 # --- bars, as many columns as the terminal has room for ---

@@ -287,7 +287,7 @@ def _subsections(audit: BenchmarkAudit) -> list[Subsection]:
                 type_tables.added_value(audit),
             ],
             anchor="types",
-            pairs=audit.pairs,
+            pairs=audit.shown_items,
         ),
         Subsection(
             "What a total rests on", *type_tables.structure_tables(audit), anchor="structure"
