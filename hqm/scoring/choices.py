@@ -12,6 +12,7 @@ from hqm.scoring.commitments import (
     answering_clause,
     compact_formula,
     is_denied,
+    is_tentative,
     longest_spans,
     normalize,
     parse_answer,
@@ -29,7 +30,8 @@ from hqm.types import LETTERS
 _HEAD = re.compile(
     r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
     r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
-    r"|therefore|thus|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite|rather"
+    r"|therefore|thus|then|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite"
+    r"|rather"
     r"|должно"
     r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct"
     r"|will go)\b[\s,:;.—–-]*)*",
@@ -57,6 +59,8 @@ _CORRECT = re.compile(
     r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
     r"|(?<![\w'])([A-Z])\s+(?:(?:fits|works|matches|suits)(?: it)? (?:best|better)"
     r"|makes (?:the )?most sense)\b"
+    r"|\bmakes (?:option |choice )?[(\[]?([A-Z])[)\]]?"
+    r" (?:the )?(?:more|most|best|better|correct|right)\b"
     r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice"
     r"|answer)"
     r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
@@ -67,7 +71,7 @@ _CORRECT = re.compile(
 # where that may begin: a capital alone, perhaps in brackets, or one of its first words
 _CORRECT_START = re.compile(
     r"[(\[]?\b(?:[A-Z]\b|(?:option|choice|answer|letter)s?\b|corresponds?\b|matches\b|belongs\b"
-    r"|equals\b|refers\b|points\b|best\b|closest\b|correct\b|right\b)"
+    r"|equals\b|makes\b|refers\b|points\b|best\b|closest\b|correct\b|right\b)"
 )
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
@@ -272,6 +276,8 @@ def _named_choice(
     last = answer.sentences[-1]
     if says_unable(last):
         return _undecided_choice(last, options)
+    if is_tentative(last) and not answer.concluding:
+        return ()
     conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion

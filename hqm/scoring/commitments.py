@@ -190,6 +190,7 @@ _SPACED_CUES = (
     r"\b(?:respuesta|opción)\b(?:\s+(?:correcta|final))?(?:\s+(?:es|sería))?\s*:?",
     r"\b(?:resposta|opção)\b(?:\s+(?:correta|final))?(?:\s+(?:é|seria))?\s*:?",
     r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
+    r"\b(?:bonne|correcta|correta|corretta) (?:est|es|é|è)\b|\b(?:richtig|korrekt) (?:ist|wäre)\b",
     r"\b(?:antwoord)\b(?:\s+is)?\s*:?",
     r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?",
     r"\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b"
@@ -233,7 +234,7 @@ _CUE = CueSearch(
         " choice solution letter conclusion result ans verdict judgement judgment response prediction"
         " selection i we let one if that leaves leaving between change changing answering choosing selecting"
         " going antwort lösung ergebnis bonne réponse respuesta opción resposta opção risposta opzione"
-        " antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
+        " correcta correta corretta richtig korrekt antwoord prawidłowa odpowiedź cevap đáp câu jawaban jawabannya".split()
     ),
     unspaced=re.compile("|".join(_UNSPACED_CUES), re.IGNORECASE),
 )
@@ -254,7 +255,7 @@ def _correction_starts(text: str, offset: int) -> tuple[int, ...]:
     return (mark.start(), offset) if mark and is_no else (offset,)
 
 
-_MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!]|—|–|\s-)\s*$")
+_MARK_BEFORE = re.compile(r"(?:\.\.\.|…|[?!,]|—|–|\s-)\s*$")
 _HESITATIONS = tuple("h" + "m" * length for length in range(2, 9))
 _CORRECTION = CueSearch(
     re.compile(
@@ -264,7 +265,7 @@ _CORRECTION = CueSearch(
         r"|\bon (?:a )?closer (?:inspection|look)\b"
         r"|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
         r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–"
-        r"|\s-)\s*no\b(?=[,:]))"
+        r"|\s-)\s*no\b(?=[,:])|,\s*no\b(?=,\s+\d))"
         r"(?:[\s,:;!—–]|[-.](?!\d))*",
         re.IGNORECASE,
     ),
@@ -296,10 +297,15 @@ _FIRST_THOUGHT = CueSearch(
 _RETRACTION = CueSearch(
     re.compile(
         r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
-        r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
+        r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)"
+        # an answer that ends in two cases leaves open which holds
+        r"|\bif\b[^.!?\n]{3,120}?[,:][^.!?\n]{1,80}?(?:[;,.]| but| and)\s*"
+        r"(?:otherwise|else|if (?!so\b|not\b))[^.!?\n]+[.!\s]*$"
+        r"|\bif (?:you|we|one|the question|by) [^.!?\n]{0,20}?\b(?:mean|refer|ask|count|take)s?\b"
+        r"[^.!?\n]{2,80}(?:;| but\b)[^.!?\n]+[.!\s]*$",
         re.IGNORECASE,
     ),
-    first_words=frozenset((*_HESITATIONS, "wait", "actually", "no", "but")),
+    first_words=frozenset((*_HESITATIONS, "wait", "actually", "no", "but", "if")),
 )
 
 
@@ -374,6 +380,26 @@ _UNABLE = re.compile(
     r"|weiß nicht|ne (?:peux|sais) pas|no (?:puedo|sé)\b|não (?:posso|sei)\b|نمی‌توان",
     re.IGNORECASE,
 )
+
+
+_TENTATIVE = re.compile(
+    r"\b(?:possibly|perhaps|maybe|it(?:'s| is) (?:also )?possible(?! to\b)"
+    r"|(?:there|it|this|that|they|he|she) (?:might|may|could) (?:well |also )?(?:be|have))\b",
+    re.IGNORECASE,
+)
+
+
+def is_tentative(text: str) -> bool:
+    """Whether a sentence only says what is possible, and so commits itself to nothing; "Maybe C"
+    is a guess.
+
+    >>> is_tentative("It's possible that it is a dog."), is_tentative("It is probably a dog.")
+    (True, False)
+    """
+    return len(text.split()) > _MAX_GUESS_WORDS and _TENTATIVE.search(text) is not None
+
+
+_MAX_GUESS_WORDS = 3
 
 
 def says_unable(text: str) -> bool:
@@ -558,12 +584,22 @@ def answering_clause(text: str, question: str) -> str:
         text,
     )
     overlaps = [shared_words(clause, question) for clause in clauses]
+    superlatives = _SUPERLATIVE.findall(question)
+    if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
+        # "Cairo had the lowest rainfall, while Oslo had the highest"
+        word = superlatives[0].lower()
+        overlaps = [
+            n + (word in clause.lower()) for n, clause in zip(overlaps, clauses, strict=True)
+        ]
     max_overlap = max(overlaps)
     return (
         clauses[overlaps.index(max_overlap)]
         if max_overlap and overlaps.count(max_overlap) == 1
         else ""
     )
+
+
+_SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
 
 
 def shared_words(text: str, question: str) -> int:
@@ -588,10 +624,15 @@ _QUESTION_WORDS = frozenset(
 _DENIAL = re.compile(
     r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
     r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
-    r"|nicht|kein|keine|pas|non|нет|не)\b|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
+    r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
+    r"|in the (?:style|manner)) of"
+    r"|similar to|(?:inspired|influenced) by"
+    r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
+    r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
     r"|不是|并非|而不是)"
     r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
-    r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from))*[\s\"'(\[]*$",
+    r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
+    r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$",
     re.IGNORECASE,
 )
 _DENIAL_AFTER = re.compile(

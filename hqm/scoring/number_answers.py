@@ -257,11 +257,27 @@ def _counted_number(text: str, question: str) -> Number | None:
     return counted[0] if len(counted) == 1 < len(numbers) else None
 
 
+_ASKED_UNIT = re.compile(r"\bin ([a-z]+(?:/[a-z]+)?)\W*$", re.IGNORECASE)
+
+
+def _number_in_asked_unit(text: str, question: str) -> Number | None:
+    """The number in the unit that a question asks for, where others have another: "31 mph (50
+    km/h)".
+    """
+    unit = _ASKED_UNIT.search(question)
+    numbers = undenied_numbers(text)
+    if unit is None or len(numbers) < 2 or not all(number.unit for number in numbers):
+        return None
+    names = (unit[1].lower(), unit[1].lower().removesuffix("s"))
+    fitting = [number for number in numbers if number.unit in names]
+    return fitting[0] if len(fitting) == 1 else None
+
+
 def _passage_number(text: str, counts: bool, question: str = "") -> Number | None:
     """The number that a passage states: alone, behind "is" or "=", or at its beginning."""
     text = _STEP.sub("", (sentences(text) or [""])[0])
     text = _result_clause(text, question)
-    number = _counted_number(text, question) if counts else None
+    number = _counted_number(text, question) if counts else _number_in_asked_unit(text, question)
     number = number or _labelled_number(text, question) or _number_behind_colon(text)
     if number is not None:
         return number
@@ -296,6 +312,15 @@ _RESULT = re.compile(
 )
 
 
+# "The original price was €20, but it has been reduced to €15"
+_FORMER_VALUE = re.compile(
+    r"(?:\b(?:original(?:ly)?|previous(?:ly)?|former(?:ly)?|used to|regular|old)\b[^.;]*?[,;] "
+    r"(?:but|and) [^.;]*?|\b(?:was|were|cost)\b[^.;]*?[,;] (?:but |and )?)"
+    r"\b(?:now|currently|reduced|increased|lowered|raised|discounted)\b",
+    re.IGNORECASE,
+)
+
+
 def _result_clause(text: str, question: str) -> str:
     """The clause with the result of a correction or a subtraction: "6" of "one more, so 6"; the
     text where there is none.
@@ -303,6 +328,9 @@ def _result_clause(text: str, question: str) -> str:
     result = _INCREMENT.search(text) and _RESULT.search(text)
     if _REMAINDER_QUESTION.search(question):
         result = _REMAINDER_RESULT.search(text) or result
+    former = _FORMER_VALUE.search(text)
+    if former and not re.search(r"\b(?:original|previous|former|regular|old)", question, re.I):
+        result = former
     clause = text[result.end() :] if result else ""
     return clause if undenied_numbers(clause) else text
 

@@ -128,7 +128,9 @@ _VERDICT = re.compile(
 _FINAL_POLARITY = re.compile(
     r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear"
     r"|as|say"
-    r"|with))\s*[\"']?(yes|no)\b[\"']?[.!]?$|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
+    r"|with|así que|por (?:lo )?tanto|donc|also|daher|quindi|portanto|поэтому|так что))"
+    r"\s*[\"']?(yes|no|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
+    r"|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
     re.IGNORECASE,
 )
 
@@ -185,7 +187,7 @@ _NOT_UNIVERSAL = re.compile(
 )
 # a clause with one of these commits itself to nothing
 DOUBT = re.compile(
-    r"\b(?:might|may|maybe|could|possibly|possible that|perhaps|or|unclear|unsure|whether|if)\b",
+    r"\b(?:might|may|maybe|could|possibly|possible(?! to)|perhaps|or|unclear|unsure|whether|if)\b",
     re.IGNORECASE,
 )
 
@@ -250,6 +252,9 @@ def _commented_polarity(answer: ParsedAnswer, question: str, negated: bool) -> P
     "The statement is false"; or quotes what is written.
     """
     last = answer.sentences[-1]
+    statement = _STATEMENT_VERDICT.search(last)
+    if question and statement:
+        return _clause_polarity(_spell_verdict(statement), question, negated)
     case = _CASE.search(last)
     if case:
         is_denied = case[1] is not None or case[2] is not None or "n't" in case[0]
@@ -298,6 +303,20 @@ _DENIED_CLAUSE = re.compile(
     r"(?:(true|correct|right|the case)|(false|wrong|untrue|incorrect)) that\s+",
     re.IGNORECASE,
 )
+# "The statement that both are red does not hold"
+_STATEMENT_VERDICT = re.compile(
+    r"\b(?:statement|claim|assertion|idea) that ([^.;,]{3,80}?) (?:is|was|does)(?P<not> not|n't)?"
+    r"(?P<false> (?:false|wrong|incorrect|untrue))?(?: (?:true|correct|right|hold))?\W*$",
+    re.IGNORECASE,
+)
+
+
+def _spell_verdict(match: re.Match[str]) -> str:
+    """A verdict on a quoted statement as `_DENIED_CLAUSE` has it."""
+    is_denied = (match["not"] is None) != (match["false"] is None)
+    return f"it is {'not ' if is_denied else ''}true that {match[1]}"
+
+
 _CASE = re.compile(
     r"^\W*(?:no,? |but )?(?:that|this|it) (?:is|was)(?: (not)|n't)?"
     r" (?:indeed |really |actually )?the case\W*$"
@@ -365,7 +384,8 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
     # of a long answer only the ends are read
     ends = answer.sentences if len(answer.sentences) < 5 else (last,)
     first_appearance: Polar | None = None
-    for text in (*answer.concluding, answer.sentences[0], *reversed(ends)):
+    called = (passage.text for passage in answer.explicit)
+    for text in (*called, *answer.concluding, answer.sentences[0], *reversed(ends)):
         for is_appearance, polarity in _clause_polarities(text, question, negated):
             if not is_appearance:
                 return polarity

@@ -19,7 +19,9 @@ from typing import NamedTuple
 from hqm.scoring.clock_times import ClockTime, sole_time, times_in
 from hqm.scoring.commitments import (
     ParsedAnswer,
+    answering_clause,
     is_denied,
+    is_tentative,
     longest_spans,
     normalize,
     parse_answer,
@@ -40,7 +42,15 @@ from hqm.scoring.number_answers import (
     without_parentheses,
 )
 from hqm.scoring.polar_answers import DOUBT, read_polar
-from hqm.scoring.written_numbers import LATIN, SCALES, Number, is_unit, sole_number
+from hqm.scoring.written_numbers import (
+    LATIN,
+    SCALES,
+    Number,
+    is_unit,
+    numbers_in,
+    sole_number,
+    without_pointed_thousands,
+)
 from hqm.types import Item
 
 # --- a text ---
@@ -151,7 +161,7 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
         return _match_rivals(text, targets[0], rivals)
     asked_time = sole_time(targets[0])
     if asked_time is not None and _TIME_QUESTION.search(item.prompt):
-        return _match_time(text, asked_time)
+        return _match_time(text, asked_time, item.prompt)
     if normalize(targets[0]) in ("yes", "no", "true", "false"):
         polarity = read_polar(text, item.prompt)
         is_right = polarity == ("yes" if normalize(targets[0]) in ("yes", "true") else "no")
@@ -162,11 +172,14 @@ def match_short(text: str, item: Item) -> ShortMatch | None:
 _TIME_QUESTION = re.compile(r"\b(?:time|clock|watch|when|hours?)\b", re.IGNORECASE)
 
 
-def _match_time(text: str, key: ClockTime) -> ShortMatch | None:
+def _match_time(text: str, key: ClockTime, question: str) -> ShortMatch | None:
     """The match of an answer to an item whose key is a time of day."""
     answer = parse_answer(text)
     passages = [passage.text for passage in answer.explicit]
     for passage in (*passages, *answer.emphasised, *answer.concluding, *answer.sentences[::-1]):
+        clause = answering_clause(re.sub(r" and (?=[a-z]+s\b)", "; ", passage), question)
+        if numbers_in(clause):
+            passage = clause  # "It opens at 9:30 and closes at 18:00"
         times = [
             time for time, start, end in times_in(passage) if not is_denied(passage, start, end)
         ]
@@ -191,6 +204,8 @@ def _match_number(text: str, key: Number, item: Item, rivals: Sequence[str]) -> 
     counts = bool(item.meta.get("none")) or (
         not rivals and item.prompt.lower().startswith("how many")
     )
+    if key.decimals != 3:  # the key may have a point before three digits as well
+        text = without_pointed_thousands(text)
     number = read_number(text, counts, item.prompt)
     if number is None:
         return None
@@ -249,6 +264,8 @@ def _match_list(
     for members in readings:
         names = _member_targets(members, targets)
         if set(names) == set(targets):
+            if any(map(DOUBT.match, members)):
+                return None
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
     if readings:
@@ -334,7 +351,11 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
     clauses = re.split(r";|,? but\b", answer.text, maxsplit=1)
     is_contrast = len(clauses) > 1
     if not is_contrast:
-        clauses = re.split(r",? (?:and|while|whereas)\b", answer.text, maxsplit=1)
+        clauses = re.split(
+            r",? (?:and|while|whereas)\b|, (?=the \w+ (?:is|are|was|were)\b)",
+            answer.text,
+            maxsplit=1,
+        )
     if len(clauses) < 2:
         return None if says_unable(answer.text) else False
     first_names, second_names = (_phrases_in(clause, (target,)) for clause in clauses)
@@ -402,10 +423,15 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
         return ShortMatch(is_right, read) if answer.text else None
     if names_phrase(text, [target]):
         is_overridden = _is_overridden(answer, target, question)
-        if is_overridden is None or hedges(text, target):
+        if is_overridden is None or hedges(text, target) or _is_tentative(answer):
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+def _is_tentative(answer: ParsedAnswer) -> bool:
+    """Whether an answer is one tentative sentence, and nothing is called the answer."""
+    return len(answer.sentences) == 1 and not answer.explicit and is_tentative(answer.text)
 
 
 def _without_question_words(target: str, question: str) -> str:

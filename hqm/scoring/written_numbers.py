@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from hqm.scoring.commitments import with_plain_digits
+from hqm.scoring.foreign_statements import language_of
 
 SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -261,6 +262,28 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
     return Fraction(digits if digits[0] != "." else f"0{digits}"), len(decimals)
 
 
+_POINTED_THOUSANDS = re.compile(
+    r"(?<![\d.,])([1-9]\d{0,2})\.(\d{3})(?![\d.,]*\d|e\d|\s?[×x*])(?=(\s?(?:€|EUR\b|euros?\b))?)",
+    re.IGNORECASE,
+)
+_POINTED_LANGUAGES = ("de", "it", "pt")
+
+
+def without_pointed_thousands(text: str) -> str:
+    """A text whose thousands are not set off by a point, where its language or currency says so.
+
+    >>> without_pointed_thousands("1.750 €"), without_pointed_thousands("1.750 m")
+    ('1750 €', '1.750 m')
+    """
+    if _POINTED_THOUSANDS.search(text) is None:
+        return text
+    language = language_of(text)
+    is_pointed = language is not None and language.name in _POINTED_LANGUAGES
+    return _POINTED_THOUSANDS.sub(
+        lambda match: match[1] + match[2] if is_pointed or match[3] else match[0], text
+    )
+
+
 @lru_cache(maxsize=4096)
 def numbers_in(text: str) -> tuple[Number, ...]:
     """The numbers that a text names, in order; dates and times of day are none."""
@@ -383,7 +406,9 @@ def _with_fraction(number: Number, text: str) -> Number:
     if fraction is None or number.value.denominator != 1 or number.percent or number.unit:
         return number
     added = Fraction(1, _FRACTION_WORDS[fraction[1].lower()]) if fraction[1] else Fraction(3, 4)
-    return replace(number, value=number.value + added, decimals=2, end=fraction.end())
+    unit = (fraction[2] or "").lower().removesuffix("s")
+    unit = unit if unit in _UNITS else ""  # "an hour and a half long"
+    return replace(number, value=number.value + added, decimals=2, unit=unit, end=fraction.end())
 
 
 def _merge(first: Number, second: Number, text: str) -> Number | None:
