@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 
 from hqm.scoring import choices, commitments, written_numbers
-from hqm.scoring.cue_search import CueIndex, CueSearch
+from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch
 from tests.answer_corpus import corpus
 
 N_TEXTS = 1500
@@ -109,3 +111,14 @@ def test_the_rest_of_a_line_is_that_of_the_whole_remainder() -> None:
         lines = filter(commitments._LETTER_OR_DIGIT.search, joined.split("\n"))
         expected = commitments._rest_of_line(next(lines, ""), 0)
         assert commitments._rest_of_line(text, start) == expected, (text, start)
+
+
+@pytest.mark.parametrize("search", [commitments._UNABLE, commitments._DENIAL])
+def test_a_word_search_tells_whether_its_pattern_is_in_a_text(search: WordSearch) -> None:
+    table = Path(__file__).parent / "tables" / "asked_answers.jsonl"
+    answers = [json.loads(line)["text"] for line in table.read_text("utf-8").splitlines()]
+    beginnings = [text[:end] for text in answers for end in range(0, len(text), 7)]
+    texts = [*TEXTS, *answers, *beginnings]
+    expected = [search.pattern.search(text) is not None for text in texts]
+    assert [search.is_in(text) for text in texts] == expected
+    assert sum(expected) > 200

@@ -73,6 +73,7 @@ _CORRECT_START = re.compile(
     r"[(\[]?\b(?:[A-Z]\b|(?:option|choice|answer|letter)s?\b|corresponds?\b|matches\b|belongs\b"
     r"|equals\b|makes\b|refers\b|points\b|best\b|closest\b|correct\b|right\b)"
 )
+_CAPITAL = re.compile(r"[A-Z](?!\w)")
 _MENTION_ONLY = re.compile(
     r"\s+(?:would|could|might|may|lacks?|needs?|requires?|are|were|do|does|did|have|cannot|can't"
     r"|also|both|all)\b|\s+(?:is|was)\s+(?:also|too|a|an|the(?! (?:correct|right|best|only|most"
@@ -159,6 +160,8 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
 def _called_correct(text: str) -> Iterator[re.Match[str]]:
     """Yield what calls a letter the correct one, as `_CORRECT.finditer` does, only faster."""
     end = 0
+    if _CAPITAL.search(text) is None:
+        return
     for first in _CORRECT_START.finditer(text):
         starts = [first.start()]
         if first[0][0] in "([":

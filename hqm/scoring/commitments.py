@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from hqm.scoring.cue_search import CueIndex, CueSearch
+from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
 
 # reasoning between tags names options that the answer then rejects
 _THINKING = re.compile(
@@ -49,7 +49,7 @@ _TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGN
 # code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 # an answer that is a program is unread: what it prints is not known
-_CODE_WORDS = re.compile(r"import |def |print\(|#include")
+_CODE_WORDS = ("import ", "def ", "print(", "#include")
 _CODE = re.compile(
     r"^\s*(?:import \w+(?: as \w+)?\s*$|from [\w.]+ import |def \w+\(|print\(|#include)",
     re.MULTILINE,
@@ -139,7 +139,9 @@ def plain(text: str) -> str:
         text = _MARKDOWN.sub("", text)
     if "$" in text:
         text = _DOLLARS.sub("", text)
-    return _SPACES.sub(" ", text).strip()
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
+    return text.strip()
 
 
 def with_plain_digits(text: str) -> str:
@@ -157,6 +159,8 @@ def with_plain_digits(text: str) -> str:
 
 def _boxed(text: str) -> str:
     """The text with the boxes of LaTeX marked; braces may stand in a box."""
+    if "box" not in text:
+        return text
     while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
         depth = 1
         end = match.end()
@@ -170,7 +174,9 @@ def _boxed(text: str) -> str:
 
 def without_marks(text: str) -> str:
     """The text without the marks of boxes and bold letters."""
-    return _MARKS.sub("", text).strip()
+    if not text.isascii():
+        text = _MARKS.sub("", text)
+    return text.strip()
 
 
 # --- what announces an answer ---
@@ -354,31 +360,38 @@ _END = re.compile(
     r"(?P<gap>[\"')\]]*\s+)(?=[^a-z\s])|[。！？](?P<wide>)|(?P<lines>\n+)"
 )
 """The end of a sentence: its mark, and what follows up to the next one."""
-_UNABLE = re.compile(
-    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
-    r"|possible) to"
-    r"|impossible to)\s+"
-    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif"
-    r"|provid"
-    r"|calculat"
-    r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
-    r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"
-    r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
-    r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
-    r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
-    r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot"
-    r"|n't|\bto) load\b"
-    r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
-    r"|specif|match)\w*"
-    r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
-    r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
-    r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)"
-    r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
-    r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
-    r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
-    r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
-    r"|weiß nicht|ne (?:peux|sais) pas|no (?:puedo|sé)\b|não (?:posso|sei)\b|نمی‌توان",
-    re.IGNORECASE,
+_UNABLE = WordSearch(
+    re.compile(
+        r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
+        r"|possible) to"
+        r"|impossible to)\s+"
+        r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|told|answer|see|say|said|identif"
+        r"|provid"
+        r"|calculat"
+        r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
+        r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"
+        r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
+        r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
+        r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
+        r"|readable|evident|apparent|discernible|stated|indicated|loaded|attached|supplied)\b|(?:\bnot"
+        r"|n't|\bto) load\b"
+        r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
+        r"|specif|match)\w*"
+        r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear|illegible|unreadable)\b"
+        r"|\bn/a\b|\btoo (?:blurry|small|dark|faint|far|low)\b"
+        r"|\bi (?:do not|don't) (?:know|have|make|provide|identify|speculate|recogni[sz]e)"
+        r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+        r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
+        r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
+        r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
+        r"|weiß nicht|ne (?:peux|sais) pas|no (?:puedo|sé)\b|não (?:posso|sei)\b|نمی‌توان",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "can cannot could couldn isn unable not impossible insufficient more n to too does doesn do"
+        " don did didn is are aren was wasn i no it none neither ne unknown undetermined"
+        " indeterminate unanswerable unclear illegible unreadable please without hard kann".split()
+    ),
 )
 
 
@@ -408,7 +421,7 @@ def says_unable(text: str) -> bool:
     >>> says_unable("It cannot be determined from the picture."), says_unable("B")
     (True, False)
     """
-    return _UNABLE.search(text) is not None
+    return _UNABLE.is_in(text)
 
 
 def sentences(text: str) -> list[str]:
@@ -483,7 +496,7 @@ def parse_answer(text: str) -> ParsedAnswer:
     ['no: it is B', 'A. Wait, no: it is B']
     """
     spoken = _without_listing(_first_question(plain(text)))
-    if _CODE_WORDS.search(spoken) and _CODE.search(spoken):
+    if any(word in spoken for word in _CODE_WORDS) and _CODE.search(spoken):
         spoken = ""
     offsets = _CUES.offsets(spoken)
     considered = _FIRST_THOUGHT.remove(spoken, offsets["first_thought"])
@@ -497,7 +510,7 @@ def parse_answer(text: str) -> ParsedAnswer:
         for passage in _explicit_passages(spoken, offsets)
         if passage.text and passage.start > retraction_end
     ]
-    prose = _FENCE.sub("\n", spoken)
+    prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
     emphasised = re.findall(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
     conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"])
@@ -621,19 +634,27 @@ _QUESTION_WORDS = frozenset(
 # --- what is denied, and texts as they are compared ---
 
 # a denial reaches over articles and verbs up to what it denies
-_DENIAL = re.compile(
-    r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
-    r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
-    r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
-    r"|in the (?:style|manner)) of"
-    r"|similar to|(?:inspired|influenced) by"
-    r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
-    r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
-    r"|不是|并非|而不是)"
-    r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
-    r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
-    r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$",
-    re.IGNORECASE,
+_DENIAL = WordSearch(
+    re.compile(
+        r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than"
+        r"|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
+        r"|(?:reminiscent|neighbou?r|friend|pupil|student|follower|rival|imitat(?:ion|or)"
+        r"|in the (?:style|manner)) of"
+        r"|similar to|(?:inspired|influenced) by"
+        r"|nicht|kein|keine|pas|non|não|ni|nem|нет|не)\b"
+        r"|n't(?:\s+(?!only\b)[a-z]+)?(?:\s+(?:his|her|its|their))?"
+        r"|不是|并非|而不是)"
+        r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer|say|show|contain|include"
+        r"|read|mention|see|have|\w+ing|made|of|depict|look like|on|in|at|by|from"
+        r"|es|est|ist|é|è|la|le|el|il|die|der|das|letra|opción|opção))*[\s\"'(\[]*$",
+        re.IGNORECASE,
+    ),
+    first_words=frozenset(
+        "not no never more less fewer greater larger higher smaller lower rather instead neither nor"
+        " except unlike excluding besides cannot reminiscent neighbor neighbour friend pupil student"
+        " follower rival imitation imitator in similar inspired influenced nicht kein keine pas non"
+        " ni nem".split()
+    ),
 )
 _DENIAL_AFTER = re.compile(
     r"^[\"')\]]*\s*[:–-]\s*(?:no|not|false|incorrect|wrong)\b"
@@ -649,7 +670,7 @@ _DENIAL_AFTER = re.compile(
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what is there is denied: "not 7", "7 is wrong"."""
     return (
-        _DENIAL.search(text[max(0, start - 40) : start]) is not None
+        _DENIAL.is_in(text[max(0, start - 40) : start])
         or _DENIAL_AFTER.match(text[end : end + 40]) is not None
     )
 
@@ -661,9 +682,11 @@ _CALENDAR = (
 ).split()
 _MONTHS = [name.split("-")[0] for name in _CALENDAR[:12]]
 _CALENDAR_NAME = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(name.replace('-', '(?:') + 's?)' for name in _CALENDAR)})(?![a-z])",
-    re.IGNORECASE,
+    rf"(?<![a-z]){words_pattern(name.replace('-', '') for name in _CALENDAR)}s?(?![a-z])"
 )
+# in every name of a month or day
+_CALENDAR_ENDINGS = ("uary", "march", "april", "may", "june", "july", "august", "ber", "day")
+_YEAR = re.compile(r"\d{4}")
 _MONTH = rf"({'|'.join(_MONTHS)})\.?"
 _DATE = re.compile(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?),?"
@@ -679,7 +702,7 @@ def _iso_date(match: re.Match[str]) -> str:
 
 
 # articles are left out of comparisons, for options seldom have them
-_ARTICLE = re.compile(r"\b(?:an?|the)\s+(?=\w)")
+_ARTICLE = re.compile(r"(?:a(?<!\wa)n?|t(?<!\wt)he)\s+(?=\w)")
 
 
 @lru_cache(maxsize=8192)
@@ -690,14 +713,19 @@ def normalize(text: str) -> str:
     >>> normalize("**The  Café.**")
     'cafe'
     """
-    text = re.sub(r"[\ue000-\ue003$]", "", plain(text)).casefold()
+    text = _MARKS.sub("", plain(text)).replace("$", "").casefold()
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text)
         letters = (letter for letter in decomposed if unicodedata.category(letter) != "Mn")
         text = unicodedata.normalize("NFC", "".join(letters))
-    text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'*")
-    text = _DATE.sub(_iso_date, _CALENDAR_NAME.sub(lambda name: name[0][:3], text))
-    text = re.sub(r"\bgrey\b", "gray", text).replace("colour", "color")
+    text = " ".join(text.split()).strip(" .,;:!?\"'*")
+    if any(ending in text for ending in _CALENDAR_ENDINGS):
+        text = _CALENDAR_NAME.sub(lambda name: name[0][:3], text)
+    if _YEAR.search(text):
+        text = _DATE.sub(_iso_date, text)
+    if "grey" in text:
+        text = re.sub(r"\bgrey\b", "gray", text)
+    text = text.replace("colour", "color")
     return _ARTICLE.sub("", text) or text
 
 

@@ -9,11 +9,37 @@ with the pattern's own `finditer`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
-_WORD = re.compile(r"\w+")
+
+def words_pattern(words: Iterable[str]) -> str:
+    """Return a pattern of words in which those with the same beginning share it, so that a word
+    that is none of them is left at its first other letter.
+
+    >>> words_pattern(["so", "son", "then"])
+    '(?:so(?:n)?|then)'
+    """
+    tree: dict[str, dict[str, Any]] = {}
+    for word in words:
+        branch = tree
+        for letter in word:
+            branch = branch.setdefault(letter, {})
+        branch[""] = {}
+    return _tree_pattern(tree)
+
+
+def _tree_pattern(tree: Mapping[str, Mapping[str, Any]]) -> str:
+    branches = [
+        re.escape(letter) + _tree_pattern(branch)
+        for letter, branch in sorted(tree.items())
+        if letter
+    ]
+    if len(branches) > 1 or (branches and "" in tree):
+        return f"(?:{'|'.join(branches)}){'?' if '' in tree else ''}"
+    return "".join(branches)
 
 
 def at_word(text: str, offset: int) -> tuple[int, ...]:
@@ -74,6 +100,30 @@ class CueSearch:
         return "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
+class WordSearch:
+    """A pattern that is only asked whether a text has it, and the words at which it can match.
+
+    Parameters
+    ----------
+    pattern
+        What is searched for; it may begin with "n't" as well.
+    first_words
+        The words that a match in an ASCII text may begin with, in lower case.
+    """
+
+    def __init__(self, pattern: re.Pattern[str], first_words: frozenset[str]) -> None:
+        self.pattern = pattern
+        self._start = re.compile(rf"\b(?={words_pattern(first_words)}\b)|(?=n't)")
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a match."""
+        if not text.isascii():
+            return self.pattern.search(text) is not None
+        lowered = text.lower()
+        match = self.pattern.match
+        return any(match(lowered, first.start()) for first in self._start.finditer(lowered))
+
+
 class CueIndex:
     """Several searches that share one pass over the words of a text.
 
@@ -89,14 +139,17 @@ class CueIndex:
             for word in search.first_words:
                 names_by_word.setdefault(word, []).append(name)
         self._names_by_word = names_by_word
+        self._first_word = re.compile(rf"\b{words_pattern(names_by_word)}\b")
 
     def offsets(self, text: str) -> dict[str, list[int]]:
         """Return, for each search, where a text has one of its first words."""
         offsets: dict[str, list[int]] = {name: [] for name in self.searches}
         names_by_word = self._names_by_word
-        for match in _WORD.finditer(text):
-            word = match[0].lower()
-            if word in names_by_word:
-                for name in names_by_word[word]:
-                    offsets[name].append(match.start())
+        lowered = text.lower()
+        if len(lowered) != len(text):  # a letter such as İ is two in lower case
+            lowered = "".join(letter.lower()[0] for letter in text)
+        for match in self._first_word.finditer(lowered):
+            start = match.start()
+            for name in names_by_word[match[0]]:
+                offsets[name].append(start)
         return offsets

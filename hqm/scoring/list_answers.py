@@ -64,7 +64,8 @@ def read_list(text: str) -> tuple[str, ...]:
         members = split_members(passage.text)
         if is_list(members):
             return members
-    shapes = _BRACKETS.findall(answer.text)
+    has_brackets = any(bracket in answer.text for bracket in "[{(")
+    shapes = _BRACKETS.findall(answer.text) if has_brackets else []
     if sum(bool(pair) for _, _, pair in shapes) > 1:  # two points are no list
         return ()
     if shapes:
@@ -94,8 +95,13 @@ def line_members(answer: ParsedAnswer, column: int) -> tuple[str, ...]:
         lines = [re.split(r"\s[–—-]\s|:\s", _BULLET.sub("", line))[column] for line in bullets]
     if len(rows) > 2:
         lines = [row[0] for row in rows[1:]]
+    if any(line.count(" ") > _MAX_MEMBER_SPACES and "(" not in line for line in lines):
+        return ()  # prose
     members = tuple(filter(None, map(clean_member, lines)))
     return members if is_list(members) and not says_unable(answer.text) else ()
+
+
+_MAX_MEMBER_SPACES = 40
 
 
 def clean_member(text: str) -> str:

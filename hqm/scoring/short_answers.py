@@ -117,7 +117,10 @@ def hedges(text: str, phrase: str) -> bool:
         return True
     return any(
         _ALTERNATIVE.match(text[match.end() :])
-        or re.search(r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$", text[: match.start()])
+        or re.search(
+            r"\w\s*(?:,? ?\bor\b|/)\s*(?:an?\s)?(?:\w+\s)?$",
+            text[max(0, match.start() - 80) : match.start()],
+        )
         for match in _phrase_pattern(phrase).finditer(text)
     )
 

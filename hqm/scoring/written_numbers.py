@@ -266,6 +266,7 @@ _POINTED_THOUSANDS = re.compile(
     r"(?<![\d.,])([1-9]\d{0,2})\.(\d{3})(?![\d.,]*\d|e\d|\s?[×x*])(?=(\s?(?:€|EUR\b|euros?\b))?)",
     re.IGNORECASE,
 )
+_POINT = re.compile(r"\.\d{3}(?!\d)")
 _POINTED_LANGUAGES = ("de", "it", "pt")
 
 
@@ -275,7 +276,7 @@ def without_pointed_thousands(text: str) -> str:
     >>> without_pointed_thousands("1.750 €"), without_pointed_thousands("1.750 m")
     ('1750 €', '1.750 m')
     """
-    if _POINTED_THOUSANDS.search(text) is None:
+    if _POINT.search(text) is None:
         return text
     language = language_of(text)
     is_pointed = language is not None and language.name in _POINTED_LANGUAGES
