@@ -769,6 +769,12 @@ def _check_file(data: Any, location: str) -> None:
             location=location,
             remedy="Its own report is made by `hqm table FILE --out FOLDER`.",
         )
+    if any(isinstance(audit, dict) and "preferences" in audit for audit in audits):
+        raise DataError(
+            "it is the audit of pairwise preferences, which holds no answers",
+            location=location,
+            remedy="Its own report is made by `hqm audit FILE --out FOLDER`.",
+        )
     for name in ("hqm_version", "command", "record"):
         if name not in data:
             raise wrong("it is missing", name)

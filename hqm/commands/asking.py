@@ -18,6 +18,7 @@ from hqm.commands import show
 from hqm.commands.interrupt import interruption, report_failure
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
+from hqm.commands.preference_logs import audit_files, preference_files
 from hqm.commands.shared import (
     benchmarks_named,
     command,
@@ -81,7 +82,7 @@ def audit(
         typer.Argument(
             help=(
                 "Names, folders with a card.toml, or Python files; or logs of other"
-                " tools and tables of scores, of any benchmark. Without one, the study in hqm.toml."
+                " tools, tables of scores and pairwise preferences. Without one, the study in hqm.toml."
             ),
         ),
     ] = None,
@@ -135,6 +136,9 @@ def audit(
                 ' ["shapes"] into hqm.toml.'
             ),
         )
+    if preferences := preference_files(benchmarks, columns):
+        audit_files(preferences, columns, out, options)
+        return
     output = options.output
     judged = bool(options.judging.judgements)
     chosen_benchmarks = benchmarks_named(

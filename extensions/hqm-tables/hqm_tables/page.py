@@ -45,9 +45,13 @@ def render(data: Mapping[str, Any], command: str) -> str:
         environment()
         .from_string(template)
         .render(
-            name=data["benchmark"],
-            consistency=data["consistency"],
-            n=len(data["respondents"]),
+            title=f"Published table {data['benchmark']}",
+            material=(
+                f"{len(data['respondents'])} respondents. Only what is printed was at hand: no"
+                " answers, no reruns, no items."
+            ),
+            question="Can the numbers be true?",
+            findings=[data["consistency"]],
             flags=data["flags"],
             notes=data["notes"],
             tables=[
@@ -55,7 +59,7 @@ def render(data: Mapping[str, Any], command: str) -> str:
                 *_violation_tables(data),
                 *(_family(f, estimates) for f in families),
             ],
-            limits=list(limits),
+            limits=[f"G and Phi: {limit}" for limit in limits],
             command=command,
             signatures=[
                 (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
