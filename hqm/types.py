@@ -62,6 +62,10 @@ Row = tuple[str, State, str, int]
 """An answer as the store reads it: text, state, reason, number of the ask."""
 
 
+PICTURES, VIDEO = "pictures", "video"
+"""The keys of `Item.meta` for what a question has in place of one picture."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One question of a benchmark.
@@ -121,6 +125,16 @@ class Item:
             check_address(self.image)
         for text in (self.prompt, *self.options):
             check_length(text, f"text of the item {self.id!r}")
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The names of its pictures: none, that of `image`, or several of a log's question."""
+        return tuple(self.meta.get(PICTURES) or filter(None, (self.image,)))
+
+    @property
+    def material(self) -> str:
+        """What the question is about, by name: its pictures or its video."""
+        return ", ".join(self.pictures) or str(self.meta.get(VIDEO) or "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the item as JSON data, without its empty fields."""

@@ -163,7 +163,7 @@ def test_the_card_is_that_of_the_original_form() -> None:
                 answered(1, ids=(), image="0013.png", question="Is  it?"),
                 answered(1, ids=(), image="12.jpg", question="is it?", respondent="beta"),
             ],
-            ["12 is it?", "13 is it?"],
+            ["12_is_it?", "13_is_it?"],
         ),
         # the place in the file
         ([answered(1, question=""), answered(1, question="")], ["row0", "row1"]),

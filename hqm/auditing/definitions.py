@@ -570,7 +570,7 @@ _MAX_SEARCHED = 20
 """Items of a type that are searched for a picture that was not shown before."""
 
 
-def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+def pair_of_each_type(form: Form, thumbnail: Callable[..., str]) -> Iterator[dict[str, Any]]:
     """The first item of each type whose picture can be shown, one that no other type shows if there
     is one.
 
@@ -590,15 +590,15 @@ def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[d
             "prompt": item.prompt,
             "options": list(item.options),
             "target": item.target if isinstance(item.target, str) else "",
-            "image": item.image or "",
+            "image": item.material,
             "thumbnail": picture,
         }
 
 
-def _first_with_picture(items: Sequence[Item], thumbnail: Callable[[str], str]) -> tuple[Item, str]:
+def _first_with_picture(items: Sequence[Item], thumbnail: Callable[..., str]) -> tuple[Item, str]:
     """Return the first item whose picture can be shown, with it; else the first item."""
     for item in items:
-        picture = thumbnail(item.image) if item.image else ""
+        picture = thumbnail(*item.pictures)
         if picture:
             return item, picture
     return items[0], ""
@@ -620,7 +620,7 @@ def items_to_read(
     estimates: Iterable[Estimate],
     findings: Iterable[Mapping[str, Any]],
     metric: str,
-    thumbnail: Callable[[str], str],
+    thumbnail: Callable[..., str],
 ) -> list[dict[str, Any]]:
     """A row for each item to read, in the order of reading.
 
@@ -659,7 +659,7 @@ def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Se
     return [group for group in groups if form.by_id.keys() >= set(group)]
 
 
-def _item_row(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
+def _item_row(item: Item, thumbnail: Callable[..., str]) -> dict[str, Any]:
     return {
         "item": item.id,
         "type": item.type or "",
@@ -667,8 +667,8 @@ def _item_row(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
         "question": item.prompt,
         "options": list(item.options),
         "key": item.target if isinstance(item.target, str) else "",
-        "image": item.image or "",
-        "thumbnail": thumbnail(item.image) if item.image else "",
+        "image": item.material,
+        "thumbnail": thumbnail(*item.pictures),
     }
 
 

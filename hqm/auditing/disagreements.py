@@ -12,6 +12,7 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -237,8 +238,10 @@ class _AnswersByItem:
         return Example(
             item=item.id,
             type=item.type or "",
-            image=item.image or "",
-            thumbnail=thumbnail(self.answers.asks.picture(self.benchmark, item.image)[1]),
+            image=item.material,
+            thumbnail=thumbnail(
+                *(self.answers.asks.picture(self.benchmark, name)[1] for name in item.pictures)
+            ),
             facets=facets,
             prompts=prompts,
             targets=targets,
@@ -354,22 +357,33 @@ def _cut(text: str) -> str:
     return f"{text[:MAX_TEXT_CHARS]} [… {len(text) - MAX_TEXT_CHARS:,} characters more]"
 
 
-def thumbnail(path: Path | None) -> str:
-    """A picture, small, as a data URL; empty for one that is not there or cannot be read.
+def thumbnail(*paths: Path | None) -> str:
+    """Pictures side by side, small, as a data URL; empty where none is there or can be read.
 
     >>> thumbnail(None)
     ''
     """
-    if path is None:
-        return ""
     from PIL import Image
 
-    try:
-        with open_picture(path) as picture:
-            small = as_rgb(picture)
-            small.thumbnail((PIXELS, PIXELS))
-            buffer = io.BytesIO()
-            small.save(buffer, "JPEG", quality=72)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    pictures = []
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            with open_picture(path) as picture:
+                small = as_rgb(picture)
+                small.thumbnail((PIXELS, PIXELS))
+                pictures.append(small)
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            continue
+    if not pictures:
         return ""
+    row = pictures[0]
+    if len(pictures) > 1:
+        widths = [picture.width for picture in pictures]
+        row = Image.new("RGB", (sum(widths), max(picture.height for picture in pictures)), "white")
+        for picture, left in zip(pictures, accumulate(widths, initial=0), strict=False):
+            row.paste(picture, (left, 0))
+    buffer = io.BytesIO()
+    row.save(buffer, "JPEG", quality=72)
     return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

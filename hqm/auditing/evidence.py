@@ -145,7 +145,7 @@ def stopped_rows(
     }
 
 
-def _no_picture(name: str) -> str:
+def _no_picture(*names: str) -> str:
     return ""
 
 
@@ -232,7 +232,7 @@ class Evidence:
     """
     analyses: tuple[Analysis, ...] = ()
     """The benchmark's own further tables, of the reference administration."""
-    thumbnail: Callable[[str], str] = field(default=_no_picture, repr=False, compare=False)
+    thumbnail: Callable[..., str] = field(default=_no_picture, repr=False, compare=False)
 
     @property
     def first(self) -> ScoreMatrix:
@@ -452,8 +452,13 @@ def gather(
         ),
         stopped=stopped_detail,
         analyses=analyses,
-        thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
+        thumbnail=partial(_thumbnail, asks, benchmark),
     )
+
+
+def _thumbnail(asks: Asks, benchmark: Benchmark, *names: str) -> str:
+    """Return pictures of the benchmark side by side, small, as a data URL."""
+    return thumbnail(*(asks.file(benchmark, name)[0] for name in names))
 
 
 def _refused_parameters(

@@ -34,7 +34,7 @@ from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
 from hqm.scoring.metrics import UNIT, Metric, mean_of
-from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Verdict
+from hqm.types import ORIGINAL, PARALLEL, VIDEO, Form, Item, Response, Verdict
 
 _POOLED = "score"
 _MOST_AUDITED = 3
@@ -96,6 +96,7 @@ class LogBenchmark(Benchmark):
         DataError
             The log does not hold the questions.
         """
+        self.refuse_other_material("asks about")
         silent = sum(not item.prompt for item in self.original.items)
         if silent:
             raise DataError(
@@ -105,6 +106,17 @@ class LogBenchmark(Benchmark):
             )
         self.included_recordings = ()
         return self
+
+    def refuse_other_material(self, verb: str) -> None:
+        """Refuse what takes one picture an item, where items have several or a video."""
+        n = sum(len(item.pictures) > 1 or VIDEO in item.meta for item in self.original.items)
+        if n:
+            raise DataError(
+                f"{n} of {len(self.original.items)} questions have several pictures or a video,"
+                f" and HQM {verb} one picture",
+                location=self.name,
+                remedy="Audit the answers that the log has: `hqm audit FILE`.",
+            )
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -248,6 +260,7 @@ def questions_of_logs(text: str, *, with_pictures: bool) -> Source | None:
             location=text,
             remedy="Name the files of one.",
         )
+    first.refuse_other_material("writes items with")
     records = [
         {
             "id": item.id,

@@ -17,7 +17,7 @@ from hqm.imports.answer_table import TABLE
 from hqm.imports.intake import find_repeated, refuse_twice
 from hqm.imports.match import has_other_key, normalised, picture_key
 from hqm.imports.row import Log, Row
-from hqm.types import LETTERS, ORIGINAL, Form, Item, Task
+from hqm.types import LETTERS, ORIGINAL, PICTURES, VIDEO, Form, Item, Task
 
 SCORES = "scores"
 """The key under which an answer keeps every score: judge -> score's name -> value."""
@@ -92,12 +92,17 @@ _MAX_NAME_CHARS = 120
 
 
 def _short_name(text: str) -> str:
-    """A name of an item by its question: of a long one its end, where few examples end, and a
-    digest of all.
+    """A name of an item by its question, without spaces: of a long one its end, where few examples
+    end, and a digest of all.
     """
-    if len(text) <= _MAX_NAME_CHARS:
-        return text
-    return f"...{text[-80:].strip()} ({sha256(text.encode()).hexdigest()[:8]})"
+    if len(text) > _MAX_NAME_CHARS:
+        text = f"...{text[-80:].strip()} ({sha256(text.encode()).hexdigest()[:8]})"
+    return "_".join(text.split())
+
+
+def _picture_keys(row: Row) -> str:
+    """What the question of a row is about: its pictures or its video."""
+    return " ".join(map(picture_key, row.pictures or (row.image or row.video,)))
 
 
 Key = Callable[[Row, int], str]
@@ -110,7 +115,7 @@ _KEYS: Mapping[str, Key] = {
         "" if row.position is None else str(row.position)
     ),
     "picture and question": lambda row, _: (
-        _short_name(f"{picture_key(row.image)} {normalised(row.question)}") if row.question else ""
+        _short_name(f"{_picture_keys(row)} {normalised(row.question)}") if row.question else ""
     ),
     "row number": lambda _, number: f"row{number}",
 }
@@ -246,11 +251,43 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
     items_by_form = {}
     for form, form_rows in rows.items():
         if form_rows:
-            items_by_form[form] = tuple(
+            items = [
                 _item(row, task, labelled, sorted(names[row.id] - common_scores), letters)
                 for row in form_rows.values()
-            )
+            ]
+            items_by_form[form] = _with_shared_pictures(items)
+    first_items = next(iter(items_by_form.values()))
+    n_several = sum(len(item.pictures) > 1 for item in first_items)
+    n_videos = sum(VIDEO in item.meta for item in first_items)
+    if n_several:
+        notes.append(f"{n_several} of {len(first_items)} questions are about several pictures")
+    if n_videos:
+        notes.append(f"{n_videos} of {len(first_items)} questions are about a video")
     return items_by_form, notes
+
+
+def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items, those in one cluster that share a picture, directly or through others."""
+    if not any(len(item.pictures) > 1 for item in items):
+        return tuple(items)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    names = dict.fromkeys(name for item in items for name in (item.cluster, *item.pictures))
+    numbers = {name: number for number, name in enumerate(names)}
+    links = [
+        (numbers[item.cluster], numbers[name])
+        for item in items
+        for name in (item.cluster, *item.pictures)
+    ]
+    rows, columns = zip(*links, strict=True)
+    _, group = connected_components(
+        coo_array(([1] * len(links), (rows, columns)), shape=(len(names), len(names)))
+    )
+    labels: dict[int, str] = {}
+    for name, number in numbers.items():
+        labels.setdefault(int(group[number]), name)
+    return tuple(replace(item, cluster=labels[int(group[numbers[item.cluster]])]) for item in items)
 
 
 _LETTER_KEY = re.compile(r"\(?([A-H])\)?\.?")
@@ -317,7 +354,7 @@ def _check_one_key(
 
 def _filled(first: Row, second: Row) -> Row:
     """A row with its missing fields from another one about the same question."""
-    fields = ("question", "image", "parts", "key", "options", "cluster")
+    fields = ("question", "image", "pictures", "video", "parts", "key", "options", "cluster")
     lacking = {name: getattr(second, name) for name in fields if not getattr(first, name)}
     return replace(first, **lacking) if any(lacking.values()) else first
 
@@ -352,6 +389,7 @@ def _item(
             except DataError:
                 task = "vqa"
     part = ",".join(row.parts)
+    meta = {SCORES: list(scores), PICTURES: list(row.pictures), VIDEO: row.video}
     return Item(
         id=row.id,
         prompt=row.question,
@@ -360,9 +398,9 @@ def _item(
         image=row.image or None,
         type=part if labelled and part else None,
         part="" if labelled else part,
-        cluster=row.cluster or row.image,
+        cluster=row.cluster or row.image or row.video,
         options=options if task == "choice" else (),
-        meta={SCORES: list(scores)} if scores else {},
+        meta={name: value for name, value in meta.items() if value},
     )
 
 

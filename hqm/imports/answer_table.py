@@ -196,6 +196,7 @@ def read_table(
         path, long_records or records, names=("model", "judge", "item"), columns=chosen_columns
     )
     records, run_column = _numbered_runs(intake, chosen_columns)
+    records, turn_note = _with_turns(records, intake, chosen_columns)
     scores, other_numbers = _score_columns(records, chosen_columns)
     records = with_plain_numbers(records, scores, path)
     stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
@@ -216,7 +217,7 @@ def read_table(
     reading = _describe(intake, run_column, scores)
     if long_records:
         reading = "a respondent and an item in each row or column, and a score in each cell"
-    notes = [*intake.notes, f"read as {reading}"]
+    notes = [*intake.notes, f"read as {reading}", *turn_note]
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
     if other_numbers:
@@ -352,6 +353,31 @@ def _numbered_runs(
     numbers = {label: i for i, label in enumerate(labels)}
     pairs = zip(records, cells, strict=True)
     return [{**record, "run": numbers[cell], RUN_LABEL: cell} for record, cell in pairs], column
+
+
+def _with_turns(
+    records: list[dict[str, Any]], intake: Intake, chosen_columns: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the records with the turn in the item's id, and a note, where one id has several
+    turns; all turns of an id are one cluster.
+    """
+    first = records[0] if records else {}
+    turn = next((name for name in fields.TURNS if name in first), "")
+    item = chosen_columns.get("item") or next((name for name in fields.IDS if name in first), "")
+    if not turn or not item or turn in chosen_columns.values():
+        return records, []
+    unit_columns = [intake.columns.get(field, "") for field in ("model", "form", "judge")]
+    runs = [record.get("run") for record in records]
+    cells = [cell_texts(records, name) for name in (*unit_columns, item)]
+    if find_repeated(zip(*cells, runs, strict=True)) is None:
+        return records, []
+    clusters = [name for name in fields.CLUSTERS if name in first]
+    with_turns = []
+    for record in records:
+        cluster = {} if clusters else {"cluster": str(record.get(item))}
+        name = f"{record.get(item)}/turn{record.get(turn)}"
+        with_turns.append({**record, **cluster, item: name})
+    return with_turns, [f"an id has several turns ({turn}): each turn is an item of its own"]
 
 
 MAX_RUNS = 1000

@@ -105,6 +105,10 @@ class Row:
     own_ids: bool = False
     """Whether the ids are the benchmark's own, so that the question may only confirm them."""
     image: str = ""
+    """The picture; of several the first."""
+    pictures: tuple[str, ...] = ()
+    """All pictures, where the question is about several."""
+    video: str = ""
     question: str = ""
     parts: tuple[str, ...] = ()
     """The parts of the benchmark that the question belongs to; a tool may keep one row for several
@@ -184,11 +188,14 @@ class Row:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
         ids = ids_in(record)
+        pictures = pictures_in(record)
         run = count_in(record, "run", location)
         return cls(
             place=location,
             ids=ids,
-            image=first_text(record, IMAGES),
+            image=next(iter(pictures), ""),
+            pictures=pictures if len(pictures) > 1 else (),
+            video=first_text(record, VIDEOS),
             question=first_text(record, questions),
             parts=parts_in(first_text(record, PARTS)),
             key=key_in(record),
@@ -299,6 +306,10 @@ IDS = (
 RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
 """The columns that say which run of a question an answer is of."""
 IMAGES = ("image", "image_id", "image_source", "image_path", "filename")
+PICTURES = ("images", "image_paths", "image_ids", "image_list")
+"""The columns that hold the pictures of a question as a list."""
+VIDEOS = ("video", "video_path", "video_name", "video_id", "video_file")
+TURNS = ("turn", "turn_id", "turn_index")
 QUESTIONS = ("question", "prompt", "query", "instruction", "input", "problem", "prompt_text")
 ANSWERS = (
     "answer",
@@ -364,6 +375,30 @@ def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, 
     """The ids of a record, each once."""
     ids = [str(record[name]) for name in names if isinstance(record.get(name), (str, int))]
     return tuple(dict.fromkeys(name for name in ids if name.strip()))
+
+
+_NUMBERED_PICTURE = re.compile(r"image_?\d+")
+
+
+def pictures_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The pictures of a record: one name, a list of them, or the columns image_1, image_2, ...
+
+    >>> pictures_in({"image": "7.jpg"}), pictures_in({"images": "['a.jpg', 'b.jpg']"})
+    (('7.jpg',), ('a.jpg', 'b.jpg'))
+    >>> pictures_in({"image_1": "a.jpg", "image_2": "b.jpg", "image_3": None})
+    ('a.jpg', 'b.jpg')
+    """
+    for name in (*IMAGES, *PICTURES):
+        value = record.get(name)
+        if isinstance(value, str) and value.startswith("["):
+            value = parse_value(value)
+        if isinstance(value, (list, tuple)):
+            return tuple(dict.fromkeys(member for member in value if isinstance(member, str)))
+    single = first_text(record, IMAGES)
+    if single:
+        return (single,)
+    names = sorted(filter(_NUMBERED_PICTURE.fullmatch, map(str, record)))
+    return tuple(dict.fromkeys(filter(None, (first_text(record, [name]) for name in names))))
 
 
 NO_KEYS = frozenset(("hidden", "withheld", "redacted", "not available", "n/a", "tbd", "?"))
