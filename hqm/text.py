@@ -126,6 +126,13 @@ def has_words(text: str) -> bool:
     return _INVISIBLE.fullmatch(text) is None and text != ""
 
 
+def visible_text(text: str) -> str:
+    """A text without the characters that are not seen, such as a zero-width space."""
+    if text.isascii():
+        return text
+    return "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+
+
 def plain_name(name: str) -> str:
     """A name as it is displayed: composed characters, no invisible ones, single spaces.
 
@@ -133,8 +140,7 @@ def plain_name(name: str) -> str:
     ('ma', True)
     """
     if not name.isascii():
-        composed = unicodedata.normalize("NFC", name)
-        name = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
+        name = visible_text(unicodedata.normalize("NFC", name))
     return " ".join(name.split())
 
 
@@ -241,8 +247,7 @@ def look_of(name: str) -> str:
     ('m0', True, 'gpt-4o')
     """
     if not name.isascii():
-        composed = unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKES))
-        name = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
+        name = visible_text(unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKES)))
     return " ".join(name.casefold().split())
 
 

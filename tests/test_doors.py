@@ -290,8 +290,21 @@ def in_title_case(column: str) -> str:
         lambda sheet: (
             replace(sheet, columns=tuple(map(in_title_case, sheet.columns))).text().encode()
         ),
+        lambda sheet: (
+            replace(sheet, columns=tuple(f"\u200b{name}\u00a0" for name in sheet.columns))
+            .text()
+            .encode()
+        ),
     ],
-    ids=["semicolons", "tabs", "bars", "byte-order mark", "UTF-16", "heading in other cases"],
+    ids=[
+        "semicolons",
+        "tabs",
+        "bars",
+        "byte-order mark",
+        "UTF-16",
+        "heading in other cases",
+        "heading with invisible characters",
+    ],
 )
 def test_rows_are_read_alike_however_they_are_written(
     door: Door, write: Callable[[Sheet], bytes], dogs: Path, tmp_path: Path

@@ -18,8 +18,8 @@ import yaml
 import hqm
 from hqm.benchmark.registry import load
 from hqm.imports.log_answers import take_logs
+from hqm.imports.log_file import LogFile
 from hqm.imports.readers import lmms_eval
-from hqm.imports.row import LogFile
 from tests.conftest import ROOT, Run
 from tests.judge_server import JudgeServer
 from tests.messages import tells

@@ -532,6 +532,7 @@ def test_any_judged_benchmark_may_have_stages(dogs: Path) -> None:
     ("stages", "message"),
     [
         ('{"verifier": {"a": 2}}', "the stages are"),
+        ('{"verifier": {"a": true}}', "the stages are"),
         ('{"judged": {"a": 1}}', "the stages are"),
         ("no", "the stages are"),
     ],

@@ -730,6 +730,11 @@ def _read(tree: TypeAdapter[_Value], data: Any, location: str = "") -> _Value:
     except PydanticCustomError as error:
         context = error.context or {}
         path, reason = context["path"], context["what"]
+    except DataError as error:
+        if error.location.startswith(location):
+            raise
+        reason = f"{error.location}: {error.message}"
+        raise DataError(reason, location=location, remedy=error.remedy) from None
     remedy = REMAKE_ADVICE
     version = data.get("hqm_version") if isinstance(data, dict) else None
     if isinstance(version, str) and version != __version__:

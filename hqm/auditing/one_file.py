@@ -18,9 +18,10 @@ from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import select_part
 from hqm.benchmark.judge_api import refuse_empty, replay
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.files.records import first_record, read_records
 from hqm.imports.detect import written_by_tool
+from hqm.imports.intake import take_rows
 from hqm.imports.log_answers import LogSettings, take_logs
+from hqm.imports.log_file import LogFile
 from hqm.imports.match import check_options
 from hqm.imports.recordings import (
     ItemAnswers,
@@ -285,7 +286,7 @@ def _read_recording(benchmark: Benchmark, path: Path, form_name: str | None) -> 
 def _is_own_format(path: Path) -> bool:
     """Whether the first record of a file names its item as HQM does."""
     try:
-        records = first_record(path) if path.is_file() else []
+        records = LogFile(path).first if path.is_file() else []
     except HQMError:
         return False
     return bool(records) and "item" in records[0]
@@ -295,7 +296,7 @@ def _own_recordings(benchmark: Benchmark, path: Path, form_name: str) -> Sequenc
     """The administrations of a file in HQM's format; none where only the release's reader takes
     it.
     """
-    names = {str(record.get("form") or form_name) for record in read_records(path)}
+    names = {str(record.get("form") or form_name) for record in take_rows(path).records}
     forms = {name: form_named(benchmark, name) for name in sorted({form_name, *names})}
     try:
         recordings = read_recordings(

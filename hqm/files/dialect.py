@@ -8,12 +8,19 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
+from collections.abc import Iterable
 from itertools import islice
+
+from hqm.errors import DataError
 
 DELIMITERS = "\t;|,"
 """What may stand between cells; of two that fit a heading alike, the earlier is taken: a comma may
 be a decimal point in a table with semicolons, hardly the reverse.
 """
+POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+GROUPED_NUMBER = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _SAMPLE_CHARS = 1 << 16
 _SAMPLE_ROWS = 6
 _BYTE_ORDER_MARKS = (
@@ -77,3 +84,53 @@ def _common_width(sample: str, delimiter: str) -> int:
     if not complete and len(widths) < _SAMPLE_ROWS:
         widths = widths[:-1]
     return widths[0] if widths and len(set(widths)) == 1 else 0
+
+
+def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
+    """Whether the commas in numbers are decimal points (0,75) rather than separators of thousands
+    (1,234).
+
+    Parameters
+    ----------
+    cells
+        (text, place) of every cell that may hold a number.
+
+    Raises
+    ------
+    DataError
+        A comma may be either, or both are used.
+
+    >>> uses_decimal_comma([("0,75", "")]), uses_decimal_comma([("1,234", ""), ("0.5", "")])
+    (True, False)
+    """
+    doubtful: tuple[str, str] | None = None  # 1,234 may be either
+    decimal_location: str | None = None  # where 0,75 stands: a decimal comma
+    has_groups = False  # 1,234,567: separators of thousands
+    has_points = False  # 0.75: a decimal point, so that commas are none
+    has_integers = False  # 1234, without a separator: percents have no thousands
+    for number, location in cells:
+        if GROUPED_NUMBER.fullmatch(number):
+            doubtful = doubtful or (number, location)
+            # 1,234,567 and 1,234.5 can be nothing else
+            has_groups |= number.count(",") > 1 or "." in number
+        elif COMMA_NUMBER.fullmatch(number):
+            decimal_location = location if decimal_location is None else decimal_location
+        elif POINT_NUMBER.fullmatch(number):
+            has_points |= "." in number
+            has_integers |= "." not in number and float(number) >= 100
+    if decimal_location is not None and has_points:
+        raise DataError(
+            "some numbers have a decimal point and some a decimal comma",
+            location=decimal_location,
+            remedy="Write every number with a point.",
+        )
+    if decimal_location is not None or doubtful is None:
+        return decimal_location is not None
+    if has_groups or has_points or has_integers:
+        return False
+    low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
+    raise DataError(
+        f"{doubtful[0]!r} may be {low} or {high}",
+        location=doubtful[1],
+        remedy="Write it without the comma.",
+    )

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 from hqm.errors import DataError, meant
 from hqm.files.dialect import delimiter_of, encoding_of
 from hqm.files.whole import write_text
-from hqm.text import unique_columns
+from hqm.text import unique_columns, visible_text
 
 # for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some
 # answers
@@ -265,7 +265,7 @@ def csv_rows(text: str, location: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     delimiter = delimiter_of(text, PurePath(location.removesuffix(".gz")).suffix)
     rows = text_rows(lines, delimiter, lambda number, line: f"{location}:{line}")
     _, _, heading = next(rows, (0, 1, []))
-    names = [name.strip() for name in heading]
+    names = [visible_text(name).strip() for name in heading]
     unique_columns(names, f"{location}:1")
     for _, line, cells in rows:
         yield line, dict(zip_longest(names, cells))
@@ -523,7 +523,7 @@ class TextTable:
     def columns(self) -> tuple[str, ...]:
         with self._opened() as file:
             _, _, heading = next(self._records(file), (0, 1, []))
-        names = tuple(name.strip() for name in heading)
+        names = tuple(visible_text(name).strip() for name in heading)
         for name in names:
             _check_text(name, f"{self.label}: heading")
         unique_columns(names, f"{self.label}: heading")

@@ -18,7 +18,8 @@ from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.files.records import check_is_file, name_fields
 from hqm.imports import answer_table, readers
 from hqm.imports.layouts import lay_out
-from hqm.imports.row import Log, LogFile
+from hqm.imports.log_file import LogFile
+from hqm.imports.row import Log
 
 
 class Reader(Protocol):

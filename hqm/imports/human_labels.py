@@ -283,7 +283,8 @@ def _is_stage(stage: tuple[object, object]) -> bool:
     role, units = stage
     if role not in ROLES or not isinstance(units, Mapping):
         return False
-    return all(label in (0, 1) for label in units.values())
+    # True equals 1, and is no label
+    return all(type(label) is int and label in (0, 1) for label in units.values())
 
 
 def respondent_named(name: str, respondents: Sequence[str], location: str) -> str:

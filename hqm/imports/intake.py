@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hqm.errors import AnswerError, DataError
+from hqm.files.dialect import COMMA_NUMBER, uses_decimal_comma
 from hqm.files.records import MAX_NAMED_FIELDS, read_records
 from hqm.imports import row as fields
 from hqm.imports.layouts import heading_words, lay_out
@@ -58,7 +59,6 @@ _OTHER_COLUMNS = frozenset(
 )
 HEADINGS = _OTHER_COLUMNS.union(*FIELDS.values())
 """The names of columns that mean the same in other cases, such as `Question ID`."""
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _PER_CENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%", re.ASCII)
 _READING_FIELDS = ("item", "model", "run", "form", "judge", "rater", "answer", "target", "score")
 
@@ -176,15 +176,17 @@ def _plain_headings(
     chosen: Iterable[str],
     headings: Collection[str],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the records with the names of fields in lower case, and name -> name in lower case of
-    those that were written otherwise.
+    """Return the records with the names of fields in lower case and those of other columns as they
+    look, and name -> that name of those that were written otherwise.
     """
     names = set(present)
     kept = set(chosen)
     written_names: dict[str, str] = {}
     for name in names - kept:
         plain = heading_words(str(name))
-        if plain != name and plain in headings and plain not in names:
+        if plain not in headings:
+            plain = name.strip() if name.isascii() else plain_name(name)
+        if plain != name and plain not in names:
             if plain in written_names.values():
                 continue  # two columns of one name in other cases: neither is meant plainly
             written_names[name] = plain
@@ -209,7 +211,7 @@ def _check_heading(
     records: Sequence[Mapping[str, Any]], present: Sequence[str], location: str
 ) -> None:
     """Refuse a heading that stands again among the rows, as where files were put together."""
-    first = present[0]
+    first = next(iter(present), "")
     # only texts as long as the name can be it, which spares the look at most cells
     n_chars = len(first.strip())
     texts = [text for text in _cells(records, first) if len(text.strip()) == n_chars]
@@ -487,31 +489,30 @@ def plain_numbers(
     Raises
     ------
     DataError
-        Some cells have a decimal comma and some a point, or some are in per cent.
+        A comma may be the decimal mark or one of thousands; some cells have a decimal comma and
+        some a point; or some are in per cent.
     """
     cells = [record.get(column) for record in records]
     texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
-    commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text)]
+    has_commas = any(map(COMMA_NUMBER.fullmatch, texts))
     per_cents = [text for text in texts if _PER_CENT.fullmatch(text)]
-    if not commas and not per_cents:
+    if not has_commas and not per_cents:
         return None
     if not all(map(is_number, texts)):
         return None  # a column of words
-    if commas and any("." in text for text in texts):
-        raise DataError(
-            f"some numbers of the column {column!r} have a decimal point and some a decimal comma",
-            location=location,
-            remedy="Write every number with a point.",
-        )
-    n_plain = len(commas) + sum(bool(number(cell)) for cell in cells)
+    place = f"{location}: column {column!r}"
+    decimal_mark = "."
+    if has_commas and not uses_decimal_comma((text, place) for text in texts):
+        decimal_mark = ""
+    n_plain = sum(not _PER_CENT.fullmatch(text) for text in texts)
+    n_plain += sum(not isinstance(cell, str) and bool(number(cell)) for cell in cells)
     if per_cents and n_plain:
         raise DataError(
-            f"{per_cents[0]!r} stands in the column {column!r} beside numbers without a per cent"
-            " sign",
-            location=location,
+            f"{per_cents[0]!r} stands beside numbers without a per cent sign",
+            location=place,
             remedy="Write all of them in per cent, or none.",
         )
-    return [_plain_number(cell) for cell in cells]
+    return [_plain_number(cell, decimal_mark) for cell in cells]
 
 
 def is_number(cell: Any) -> bool:
@@ -519,17 +520,17 @@ def is_number(cell: Any) -> bool:
     if number(cell) is not None:
         return True
     text = cell.strip() if isinstance(cell, str) else ""
-    return bool(_DECIMAL_COMMA.fullmatch(text) or _PER_CENT.fullmatch(text))
+    return bool(COMMA_NUMBER.fullmatch(text) or _PER_CENT.fullmatch(text))
 
 
-def _plain_number(cell: Any) -> Any:
+def _plain_number(cell: Any, decimal_mark: str) -> Any:
     if not isinstance(cell, str):
         return cell
     text = cell.strip()
     per_cent = _PER_CENT.fullmatch(text)
     if per_cent is not None:
         return float(per_cent[1].replace(",", ".")) / 100
-    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else cell
+    return text.replace(",", decimal_mark) if COMMA_NUMBER.fullmatch(text) else cell
 
 
 # --- options ---

@@ -16,6 +16,7 @@ from typing import Any
 from hqm.errors import AnswerError
 from hqm.files.records import name_fields
 from hqm.imports import row as fields
+from hqm.text import plain_name
 
 Record = dict[str, Any]
 
@@ -99,12 +100,12 @@ def lay_out(
 
 
 def heading_words(name: str) -> str:
-    """A heading in lower case, its words joined with `_`.
+    """A heading in lower case, its words joined with `_`, without invisible characters.
 
-    >>> heading_words(" Question ID"), heading_words("match?")
-    ('question_id', 'match')
+    >>> heading_words(" Question ID"), heading_words("match?"), heading_words("judge\\u200b")
+    ('question_id', 'match', 'judge')
     """
-    return re.sub(r"[\s-]+", "_", name.strip(" \t?:").lower())
+    return re.sub(r"[\s-]+", "_", plain_name(name).strip(" ?:").lower())
 
 
 def headings_of(names: Iterable[Any]) -> set[str]:

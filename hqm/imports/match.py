@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NoReturn, Protocol
 
 from hqm.errors import AnswerError, HQMError
-from hqm.files.records import read_records
-from hqm.imports.intake import refuse_twice
+from hqm.imports.intake import refuse_twice, take_rows
 from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
 from hqm.types import LETTERS, Form, Item, Response, Verdict
 
@@ -238,7 +237,7 @@ def with_questions_beside(
 def _questions(path: Path) -> dict[str, Row]:
     """Id -> question, of a file of questions with pictures; empty for any other file."""
     try:
-        records = read_records(path)
+        records = take_rows(path, names=()).records
     except HQMError:
         return {}
     questions = [

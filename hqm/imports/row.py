@@ -8,20 +8,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import takewhile
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import (
-    first_record,
     name_fields,
     parse_value,
-    read_json,
-    read_records,
-    read_text,
     required_field,
     whole_number,
 )
@@ -251,41 +245,6 @@ class Log:
     """Whether the rows are questions with their right answers, which nobody has answered."""
     names_respondents: bool = True
     """Whether the rows say who answered; else the file's name does."""
-
-
-class LogFile:
-    """A file whose tool is not known yet, decoded only as far as a reader asks."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.suffix = path.suffix.lower()
-
-    @cached_property
-    def document(self) -> Mapping[str, Any]:
-        """The one JSON object that the file holds; empty for JSON lines, lists and tables."""
-        if self.suffix != ".json" or not read_text(self.path).lstrip().startswith("{"):
-            return {}
-        try:
-            document = read_json(self.path)
-        except DataError:  # several objects, one after another
-            return {}
-        return document if isinstance(document, dict) else {}
-
-    @cached_property
-    def first(self) -> list[dict[str, Any]]:
-        """The first record in a list; empty where the file has a shape of its own.
-
-        What is wrong with such a file is said by the reader that takes it.
-        """
-        try:
-            return first_record(self.path)
-        except DataError:
-            return []
-
-    @cached_property
-    def records(self) -> list[dict[str, Any]]:
-        """All records of the file."""
-        return read_records(self.path)
 
 
 # --- what the fields of a record are called ---

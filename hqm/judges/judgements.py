@@ -31,6 +31,7 @@ from hqm.imports.intake import (
     take_rows,
     with_plain_numbers,
 )
+from hqm.imports.log_file import LogFile
 from hqm.imports.match import MatchReport, match_rows
 from hqm.imports.row import (
     ANSWERS,
@@ -41,7 +42,6 @@ from hqm.imports.row import (
     RESPONDENTS,
     ROLES,
     JudgeOutput,
-    LogFile,
     Row,
     count_in,
     first_text,

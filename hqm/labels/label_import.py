@@ -222,7 +222,7 @@ def _seconds(value: Any, location: str) -> float | None:
     if value in (None, ""):
         return None
     try:
-        seconds = float(value)
+        seconds = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         seconds = math.nan
     if not 0 <= seconds < 1e9:

@@ -323,17 +323,18 @@ def rows_of(data: bytes, suffix: str) -> list[Row]:
     return [once([(heading(name), value) for name, value in row.items()]) for row in read]
 
 
-TABLE_COLUMNS = {f"{name}{ending}" for name in ("pope", "mme", "gqa") for ending in ("", "s")} | {
-    "pop",
-    "mm",
-    "gq",
-}
+FIELDS = frozenset(
+    "id item question prompt target respondent answer prediction dataset index model judge score"
+    " rater label seconds probability uid".split()
+)
 
 
 def heading(name: str) -> str:
-    """A column's name as a person reads it; that of a printed table's column is the author's."""
-    folded = name.replace("\u200b", "").strip().lower()
-    return name.strip() if folded in TABLE_COLUMNS else folded
+    """A column's name as a person reads it: that of a field in any case, any other's the author's."""
+    name = name.replace("\u200b", "").strip()
+    # what is no letter of latin-1 is a question mark in it
+    folded = name.rstrip("?").lower()
+    return folded if folded in FIELDS else name
 
 
 # --- doors ---
@@ -413,7 +414,8 @@ def a_number(value: Any) -> float:
     try:
         if isinstance(value, (bool, list, dict)) or value is None:
             raise ValueError
-        number = float(str(value).strip())
+        text = str(value).replace("\u200b", "").strip()
+        number = float(text.replace(",", ".") if re.fullmatch(r"[+-]?\d*,\d+", text) else text)
     except ValueError:
         raise Unreadable(f"{value!r:.40} is no number") from None
     if not math.isfinite(number):
@@ -480,7 +482,8 @@ def mean_labels(world: World, rows: list[Row]) -> Any:
     """Each rater's labels, and the mean of all of an answer."""
     labels: dict[Any, Any] = {}
     for row in rows:
-        key, rater = item_of(world, row), row.get("rater") or ""
+        key = item_of(world, row)
+        rater = "" if row.get("rater") is None else str(row["rater"])
         if text(row, "respondent") not in ("ma", "recorded/ma"):
             raise Unreadable("another respondent")
         value = None if row["label"] in ("", None) else a_number(row["label"])
@@ -542,8 +545,8 @@ def whole_judgements(world: World, rng: Rng) -> list[Row]:
 def mark_of(value: Any) -> Any:
     """A judge's mark; what is no share is a word, whose meaning the benchmark checks."""
     try:
-        return str(value) if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+        return str(value) if isinstance(value, bool) else a_number(value)
+    except Unreadable:
         return "" if value is None else str(value)
 
 
@@ -606,7 +609,7 @@ def mean_scores(world: World, rows: list[Row]) -> Any:
             raise Unreadable("twice")
         keys.add(key)
         for name, value in row.items():
-            if name not in ("item", "respondent") and value not in ("", None):
+            if name not in ("item", "respondent", "remark") and value not in ("", None):
                 try:
                     book.setdefault(name, {})[key] = a_number(value)
                 except Unreadable:
@@ -719,7 +722,10 @@ def mean_table(world: World, rows: list[Row]) -> Any:
                 cell = str(row[name]).removeprefix("<b>").removesuffix("</b>").removesuffix("%")
                 model = str(row[names[0]]).strip().removeprefix("<b>").removesuffix("</b>")
                 # papers print the minus of typography
-                add_entry(book, (model, name.strip()), a_number(cell.replace("\u2212", "-")))
+                value = a_number(cell.replace("\u2212", "-"))
+                # the rows of a table are lines: a break within a name is a space
+                model = " ".join(model.replace("\u200b", "").split())
+                add_entry(book, (model, name.strip()), value)
     return book
 
 
@@ -742,7 +748,7 @@ def read_the_log(world: World, path: Path) -> Any:
 
 
 def mean_log(world: World, rows: list[Row]) -> Any:
-    if not {"index", "prediction"} <= rows[0].keys():
+    if not rows or not {"index", "prediction"} <= rows[0].keys():
         return None  # no log of that tool: a table, whose columns the user names
     if not all("prediction" in row for row in rows):
         raise Unreadable("no prediction")
@@ -1079,7 +1085,7 @@ def judged(door: Door, world: World, path: Path, data: bytes) -> str:
     """Refused, right, or what is wrong in silence."""
     try:
         expected = door.means(world, door.parse(data, path.suffix))
-    except (Unreadable, KeyError, TypeError, AttributeError) as error:
+    except (Unreadable, KeyError, IndexError, TypeError, AttributeError) as error:
         expected = error
     try:
         got = door.read(world, path)

@@ -724,4 +724,5 @@ def test_one_audit_given_twice_is_refused(tmp_path: Path, run: Run) -> None:
     ):
         status, _, err = run(*words)
         assert (status, tells(err, "silent.one-audit-twice")) == (1, True), err
+        assert not str(words[1]).endswith("twice.json") or "twice.json: " in err
     assert {path.name for path in tmp_path.iterdir()} == {"copy.json", "twice.json"}

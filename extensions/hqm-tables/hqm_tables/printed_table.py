@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hqm.errors import DataError, UsageError
+from hqm.files.dialect import uses_decimal_comma
 from hqm.imports.intake import find_alike, is_heading, refuse_alike, refuse_heading
 from hqm.psychometrics import Array
 from hqm.signature import digest_file
@@ -31,10 +32,10 @@ from hqm_tables.table_cells import (
     PrintedCell,
     Rows,
     is_score,
+    number_text,
     parse_cell,
     read_sheet,
     strip_marks,
-    uses_decimal_comma,
 )
 
 Direction = Literal["higher", "lower"]
@@ -291,7 +292,7 @@ def _keep_scores(
 
 def _parse_cells(rows: Rows, location: str) -> list[list[PrintedCell]]:
     """Return the cells of scores; whether a comma is a decimal point is told from all of them."""
-    texts = [(strip_marks(cell), f"{location}:{line}") for line, row in rows for cell in row]
+    texts = [(number_text(cell), f"{location}:{line}") for line, row in rows for cell in row]
     comma = uses_decimal_comma(texts)
     return [[parse_cell(cell, f"{location}:{line}", comma) for cell in row] for line, row in rows]
 

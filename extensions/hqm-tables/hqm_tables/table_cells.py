@@ -6,15 +6,14 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from hqm.errors import DataError
-from hqm.files.dialect import delimiter_of
+from hqm.files.dialect import COMMA_NUMBER, GROUPED_NUMBER, POINT_NUMBER, delimiter_of
 from hqm.files.records import read_text
+from hqm.text import visible_text
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MAX_SCORE = 1e9
 """No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay
 exact far below.
@@ -22,8 +21,6 @@ exact far below.
 MISSING = frozenset(("", "-", "--", "---", "–", "—", "n/a", "N/A", "NA"))
 """What is printed where there is no score."""
 _FOOTNOTE_MARKS = "*†‡§¶∗⋆★"
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
-_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _PLUS_MINUS = re.compile(r"(.*?)\s*(?:±|\+/-|\+-)\s*(.+)", re.DOTALL)
 
@@ -53,7 +50,8 @@ class PrintedCell:
 
 
 def strip_marks(cell: str) -> str:
-    """Strip marks from a cell: bold, italics, code, footnote signs, non-breaking spaces.
+    """Strip marks from a cell: bold, italics, code, footnote signs, and characters that are not
+    seen.
 
     >>> list(map(strip_marks, ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")))
     ['0.75', 'a', 'b', '85.3', '1', '2']
@@ -68,56 +66,13 @@ def strip_marks(cell: str) -> str:
     for mark in ("***", "**", "__", "*", "_", "`", "~~"):
         if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
             text = text[len(mark) : -len(mark)].strip()
-    return text.rstrip(_FOOTNOTE_MARKS).strip()
+    return visible_text(text).rstrip(_FOOTNOTE_MARKS).strip()
 
 
-def uses_decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
-    """Whether the commas in the numbers of a table are decimal points (0,75) rather than separators
-    of thousands (1,234).
-
-    Parameters
-    ----------
-    cells
-        (text, place) of every cell that may hold a score.
-
-    Raises
-    ------
-    DataError
-        A comma may be either, or both are used.
-    """
-    doubtful: tuple[str, str] | None = None  # 1,234 may be either
-    has_comma = False  # 0,75: a decimal comma
-    has_groups = False  # 1,234,567: separators of thousands
-    has_points = False  # 0.75: a decimal point, so that commas are none
-    has_integers = False  # 1234, without a separator: percents have no thousands
-    for text, location in cells:
-        plain = _PLUS_MINUS.fullmatch(text)
-        number = strip_marks(plain[1] if plain else text).rstrip("%").strip()
-        if _GROUPED.fullmatch(number):
-            doubtful = doubtful or (number, location)
-            # 1,234,567 and 1,234.5 can be nothing else
-            has_groups |= number.count(",") > 1 or "." in number
-        elif _COMMA.fullmatch(number):
-            has_comma = True
-        elif _NUMBER.fullmatch(number):
-            has_points |= "." in number
-            has_integers |= "." not in number and float(number) >= 100
-    if has_comma and has_points:
-        raise DataError(
-            "some numbers have a decimal point and some a decimal comma",
-            location=(doubtful or ("", ""))[1],
-            remedy="Write every number with a point.",
-        )
-    if has_comma or doubtful is None:
-        return has_comma
-    if has_groups or has_points or has_integers:
-        return False
-    low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
-    raise DataError(
-        f"{doubtful[0]!r} may be {low} or {high}",
-        location=doubtful[1],
-        remedy="Write it without the comma.",
-    )
+def number_text(cell: str) -> str:
+    """Return the number of a cell as it is printed, without marks, units and what follows "±"."""
+    plain = _PLUS_MINUS.fullmatch(cell)
+    return strip_marks(plain[1] if plain else cell).rstrip("%").strip()
 
 
 def parse_cell(cell: str, location: str, comma: bool = False) -> PrintedCell:
@@ -142,11 +97,11 @@ def parse_cell(cell: str, location: str, comma: bool = False) -> PrintedCell:
         text, uncertainty = strip_marks(match[1]), match[2].strip()
     percent = text.endswith("%") or uncertainty.endswith("%")
     number = _THIN.sub("", text.rstrip("%").strip())
-    if comma and _COMMA.fullmatch(number):
+    if comma and COMMA_NUMBER.fullmatch(number):
         number = number.replace(",", ".")
-    elif not comma and _GROUPED.fullmatch(number):
+    elif not comma and GROUPED_NUMBER.fullmatch(number):
         number = number.replace(",", "")
-    if not _NUMBER.fullmatch(number):
+    if not POINT_NUMBER.fullmatch(number):
         raise DataError(f"{cell[:40]!r} is no number", location=location, remedy=_remedy(text))
     value = float(number)
     if value and not 1 / _MAX_SCORE <= abs(value) <= _MAX_SCORE:
@@ -178,7 +133,7 @@ def is_score(cell: str) -> bool:
     try:
         return math.isfinite(
             parse_cell(
-                cell, "", comma="," in cell and not _GROUPED.fullmatch(strip_marks(cell))
+                cell, "", comma="," in cell and not GROUPED_NUMBER.fullmatch(strip_marks(cell))
             ).value
         )
     except DataError:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from hqm.files.records import whole_number
-from hqm.imports.row import Log, LogFile, Row, number, options_in, texts, tokens_in
+from hqm.imports.log_file import LogFile
+from hqm.imports.row import Log, Row, number, options_in, texts, tokens_in
 from hqm.types import Response, State
 
 SOURCE = "eee"

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, missing_library
+from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
     PARTS,
     Log,
-    LogFile,
     Row,
     first_text,
     number,

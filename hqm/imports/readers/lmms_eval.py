@@ -16,9 +16,9 @@ from typing import Any
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import parse_value, read_json
+from hqm.imports.log_file import LogFile
 from hqm.imports.row import (
     Log,
-    LogFile,
     Row,
     first_text,
     number,

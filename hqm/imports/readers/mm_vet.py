@@ -12,7 +12,8 @@ from typing import Any
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_json
-from hqm.imports.row import Log, LogFile, Row, number
+from hqm.imports.log_file import LogFile
+from hqm.imports.row import Log, Row, number
 from hqm.types import Response
 
 SOURCE = "mm_vet"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hqm.files.records import required_field
-from hqm.imports.row import Log, LogFile, Row, number, options_in, parts_in
+from hqm.imports.log_file import LogFile
+from hqm.imports.row import Log, Row, number, options_in, parts_in
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
