@@ -9,7 +9,7 @@ from typing import Any
 
 from hqm.errors import CardError, UsageError
 
-KNOWN = "hqm.extensions"
+EXTENSIONS = "hqm.extensions"
 """The group in which the metadata of HQM lists what extensions of its own repository bring."""
 
 
@@ -55,7 +55,7 @@ def load_extension(group: str, name: str, kind: str) -> Any:
 @cache
 def _known_extensions() -> MappingProxyType[str, str]:
     """Return the package of each feature that an extension of HQM's repository brings."""
-    points = entry_points(group=KNOWN)
+    points = entry_points(group=EXTENSIONS)
     return MappingProxyType({point.name: point.value.replace("_", "-") for point in points})
 
 

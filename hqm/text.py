@@ -282,3 +282,27 @@ def annotation(level: str, title: str, text: str, file: str = "") -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+_PLURAL = re.compile(
+    r"^1 (?!of\b)((?:[\w-]+ )*?)([\w-]+?)s((?: of [\w ]+?)?)"
+    r" (have|are|cannot|carry|ask|begin|contain|end|give|lack|list|look|occur|open|repeat|say"
+    r"|share|show|speak|stand)\b(.*)$",
+    re.DOTALL,
+)
+_IRREGULAR_VERBS = {"have": "has", "are": "is", "carry": "carries", "cannot": "cannot"}
+
+
+def agreeing(sentence: str) -> str:
+    """Return a sentence in the singular where it counts one; any other as it is.
+
+    >>> agreeing("1 questions contain their answer"), agreeing("2 ids have spaces")
+    ('1 question contains its answer', '2 ids have spaces')
+    """
+    match = _PLURAL.match(sentence)
+    if match is None:
+        return sentence
+    adjectives, noun, qualifier, verb, ending = match.groups()
+    singular = _IRREGULAR_VERBS.get(verb, f"{verb}s")
+    ending = re.sub(r"^ their\b", " its", ending)
+    return f"1 {adjectives}{noun}{qualifier} {singular}{ending}"

@@ -24,7 +24,7 @@ AHEAD = (
     "scipy.stats",
 )
 """What commands import when they need it, beside the modules of hqm; not torch."""
-PACKAGES = "auditing commands comparison decisions imports indicators labels lint reports".split()
+PACKAGES = "auditing commands comparison imports indicators labels lint reports".split()
 
 
 def import_ahead() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 import hqm
 from hqm import Audit, BenchmarkAudit, Cell, DesignError, Store
 from hqm.scoring.parsers import STRICT
-from hqm.signature import labelled
+from hqm.signature import labelled, scoring_label
 from tests.conftest import administered, nightly, recorded, write_benchmark
 from tests.messages import pattern_of, tells, text_of
 
@@ -155,7 +155,7 @@ def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
         "hqm",
     ]
     assert parts["benchmark"] == "mine@1"
-    assert parts["scorer"] == f"official({STRICT.label})"
+    assert parts["scorer"] == f"{scoring_label('official', 'mine')}({STRICT.label})"
     assert (parts["form"], parts["run"], parts["judge"]) == ("original~parallel", "0", "rule")
     assert parts["rules"] == labelled("form", "yes_no")
     assert parts["items"] == "200"

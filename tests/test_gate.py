@@ -297,7 +297,7 @@ def test_a_margin_of_equivalence_is_declared_in_the_policy(
     assert "-0.02 to 0.02 is asked for" in test.sentence
     assert ("change `within`" in test.remedy) == (outcome_expected == "FAIL")
     # a difference that lies outside itself does not come inside with more items
-    assert ("More items will not do" in test.remedy) == (abs(sum(ends) / 2) > 0.02)
+    assert ("More items do not help" in test.remedy) == (abs(sum(ends) / 2) > 0.02)
 
 
 @pytest.mark.parametrize("preset", ["default", "release-small"])
@@ -448,7 +448,7 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
         if t.what.startswith("criterion.pearson")
     ]
     assert test.needed is None
-    assert "More respondents will not do" in test.remedy
+    assert "More respondents do not help" in test.remedy
     assert "drop the claim" in test.remedy
 
 

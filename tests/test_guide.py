@@ -58,7 +58,7 @@ def test_each_of_three_readers_finds_the_way_in_one_click() -> None:
         (row,) = [row for row in rows if task in row]
         assert f"]({page})" in row.split("|")[2], f"{task}: the first step is {page}"
     before = WRITTEN["index.md"].partition("## Who are you?")[0]
-    assert len(before.splitlines()) < 15, "who reads the first screen sees the table"
+    assert len(before.splitlines()) <= 15, "who reads the first screen sees the table"
     for page in ("audits/index.md", "glossary.md", "indicators/index.md", "reference.md"):
         assert f"]({page})" in WRITTEN["index.md"]
 

@@ -159,7 +159,7 @@ def test_a_key_that_does_not_fit_is_refused_with_its_place(
 
 
 def test_a_benchmark_that_a_model_judges_has_no_key(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not held against a key"):
+    with pytest.raises(UsageError, match="not compared with a key"):
         read_key(tmp_path, load("mmhal"))
 
 

@@ -29,12 +29,15 @@ from hqm.benchmark.registry import (
 from hqm.errors import AnswerError, CardError, DataError, UsageError
 from hqm.files.records import write_records
 from hqm.scoring.metrics import Metric, mean_of
+from hqm.signature import scoring_label
 from hqm.types import Form, Item, Response, Verdict
 from tests.conftest import write_benchmark
 
 ROWS = [
     {"id": f"q{k}", "prompt": f"Is it {k}?", "target": "yes", "part": "ab"[k % 2]} for k in range(4)
 ]
+OFFICIAL = scoring_label("official", "mine")
+PAPER = scoring_label("paper", "mine")
 BENCHMARK_CODE = """
 from hqm import Benchmark, Form, Item
 
@@ -313,10 +316,10 @@ class PopeBenchmark(Benchmark):
 def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     plain = benchmark_in(tmp_path / "mine")
     assert (plain.name, plain.label, plain.reads) == ("mine", "mine@1", True)
-    assert plain.scorer == f"official({plain.parser.label})"
-    assert load(tmp_path / "mine", scoring="paper").scorer == f"paper({plain.parser.label})"
+    assert plain.scorer == f"{OFFICIAL}({plain.parser.label})"
+    assert load(tmp_path / "mine", scoring="paper").scorer == f"{PAPER}({plain.parser.label})"
     withheld = load(tmp_path / "mine", withheld="official")
-    assert withheld.scorer == f"official({plain.parser.label},withheld=official)"
+    assert withheld.scorer == f"{OFFICIAL}({plain.parser.label},withheld=official)"
     with pytest.raises(UsageError, match="withheld"):
         load(tmp_path / "mine", withheld="official", scoring="paper")
     with pytest.raises(UsageError, match="withheld"):
@@ -324,7 +327,7 @@ def test_a_benchmark_says_how_it_scores(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="It has only one"):
         load(tmp_path / "mine", mode="strict")
     caption = benchmark_in(tmp_path / "c", [{"id": "1", "prompt": "Describe."}], task="caption")
-    assert (caption.reads, caption.scorer) == (False, "official")
+    assert (caption.reads, caption.scorer) == (False, OFFICIAL)
     assert not plain.has_own_answer_files
     assert PopeBenchmark(plain.card, plain.data).has_own_answer_files
     assert PopeBenchmark(plain.card, plain.data, scoring="paper").parser.name == "pope"
@@ -502,11 +505,11 @@ def test_a_judged_benchmark_is_not_scored_by_rule(tmp_path: Path) -> None:
     verdict = scored(judged, "yes")
     assert (verdict.value, verdict.state) == (None, "missing")
     assert (judged.mode, judged.jointly, judged.reads) == ("joint", True, False)
-    assert judged.scorer == "official(mode=joint,prompts=hqm)"
+    assert judged.scorer == f"{OFFICIAL}(mode=joint,prompts=hqm)"
     separate_judging = Judged(plain.card, plain.data, mode="alone", prompts="official")
     assert (separate_judging.jointly, separate_judging.scorer) == (
         False,
-        "official(mode=alone,prompts=official)",
+        f"{OFFICIAL}(mode=alone,prompts=official)",
     )
     with pytest.raises(UsageError, match="joint and alone"):
         Judged(plain.card, plain.data, mode="strict")

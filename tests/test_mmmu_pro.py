@@ -9,6 +9,7 @@ import pytest
 import hqm
 from hqm import Benchmark, Recording, Response
 from hqm.scoring.parsers import STRICT
+from hqm.signature import scoring_label
 
 RIGHT = {
     # right answers that `parse_multi_choice_response` of MMMU bb0b95a reads in each released file
@@ -74,7 +75,7 @@ def test_an_unread_answer_is_wrong_in_the_release_and_unread_in_the_paper(
     official = mmmu_pro.verdict(item, unread)
     assert (official.value, official.state) == (0.0, "unparsed")
     paper = hqm.load("mmmu_pro", data=str(data), scoring="paper")
-    assert paper.scorer == f"paper({STRICT.label})"
+    assert paper.scorer == f"{scoring_label('paper', 'mmmu_pro')}({STRICT.label})"
     assert not paper.verdict(item, unread).scored
 
 

@@ -15,6 +15,7 @@ ROOTS = (
     "hqm.adapters.",
     "hqm.benchmarks.",
     "hqm.reports.",
+    "hqm_",
 )
 """Where the walk begins: the commands, and what they load by a name that stands in a text."""
 HARMLESS = {
@@ -211,8 +212,8 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def sources() -> dict[str, str]:
-    """The text of every module of the product; of `hqm` itself the stub, which says what it
-    exports.
+    """The text of every module of the product and its extensions; of `hqm` itself the stub, which
+    says what it exports.
     """
     texts = {}
     for folder in ("hqm", "adapters", "benchmarks", "reports"):
@@ -220,6 +221,9 @@ def sources() -> dict[str, str]:
             parts = path.relative_to(ROOT).with_suffix("").parts
             name = ".".join(parts if folder == "hqm" else ("hqm", *parts)).removesuffix(".__init__")
             texts[name] = path.read_text("utf-8")
+    for path in ROOT.glob("extensions/*/hqm_*/**/*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts[2:]
+        texts[".".join(parts).removesuffix(".__init__")] = path.read_text("utf-8")
     return {**texts, "hqm": (ROOT / "hqm" / "__init__.pyi").read_text("utf-8")}
 
 

@@ -203,7 +203,7 @@ def test_a_key_is_for_questions_that_a_rule_scores(
         return
     rows = [{"id": "q0", "prompt": "Which?", **row}]
     bench = load(write_benchmark(tmp_path / "own", rows, task=task))
-    with pytest.raises(UsageError, match="not held against a key"):
+    with pytest.raises(UsageError, match="not compared with a key"):
         key_of(tmp_path, bench, "key.jsonl", {"item": "q0", "target": "blue"})
 
 

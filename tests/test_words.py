@@ -401,5 +401,5 @@ def test_the_parts_stand_in_the_signature(data: Path, tmp_path: Path) -> None:
 
     (tmp_path / "a.json").write_text('[{"id": 1, "response": "A dog."}]')
     signature = score_file(hqm.load("amber_g", data=data), tmp_path / "a.json").signature
-    assert "scorer:official(nouns=hanta-" in signature
+    assert "scorer:official:1(nouns=hanta-" in signature
     assert "likeness=synonyms-1)" in signature

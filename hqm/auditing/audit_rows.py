@@ -544,21 +544,22 @@ _READ_DETAILS = {
 """Indicator -> the details without which a report, or the gate, cannot say what it says of it."""
 
 
+_TABLES = ("types", "errors", "parts", "d_study", "curve", "contrasts")
+"""The details that are tables: every row has the fields of the first."""
+
+
 def check_estimate(estimate: Estimate) -> Estimate:
     """Refuse an estimate without its number, or beside its interval."""
     if estimate.status == "ok" and estimate.value is None:
         raise wrong("it is missing though the status is ok", "value")
     if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
         raise wrong("it is no list of items", "detail", "items")
-    is_read = estimate.value is not None or bool(estimate.detail)
     for key in _READ_DETAILS.get(estimate.indicator, ()):
-        if is_read and key not in estimate.detail:
+        if key not in estimate.detail and (
+            estimate.value is not None or "forms" in estimate.detail
+        ):
             raise wrong("it is missing", "detail", key)
-    for key, rows in estimate.detail.items():
-        _check_alike(rows, "detail", key)
-    item_map = estimate.detail.get("map") or {"ids": ()}
-    if any(len(column) != len(item_map["ids"]) for column in item_map.values()):
-        raise wrong("its columns are not equally long", "detail", "map")
+    _check_tables(estimate.detail)
     labels_by_rater = estimate.detail.get("raters") or {}
     if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
         raise wrong("it is no object with a number for each rater", "detail", "raters")
@@ -567,6 +568,15 @@ def check_estimate(estimate: Estimate) -> Estimate:
             raise wrong("it is no number", "detail", "by_respondent", name)
     check_counted(estimate)
     return estimate
+
+
+def _check_tables(detail: Mapping[str, Any]) -> None:
+    """Refuse tables whose rows or columns do not fit together."""
+    for key in _TABLES:
+        _check_alike(detail.get(key), "detail", key)
+    item_map = detail.get("map") or {}
+    if len({len(item_map[name]) for name in _Map.__annotations__ if name in item_map}) > 1:
+        raise wrong("its columns are not equally long", "detail", "map")
 
 
 def _check_alike(rows: Any, *path: str | int) -> None:

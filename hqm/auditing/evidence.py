@@ -295,34 +295,28 @@ def gather(
         The respondents to compare; all that the store has unless given.
     asks
         What was asked, where it is not what an ordinary administration asks (blind).
-    reference
-        What the others are compared with; the original form, run 0, unless given.
-    forms
-        Further forms, beside those that the benchmark has.
+    reference, forms
+        What others are compared with (original, run 0, unless given), and further forms.
     criterion
-        A file of people's labels on answers of the reference administration. They are imported into
-        the store under the hash of the file, unless it is open for reading only. Without a file,
-        the labels imported last are used.
+        A file of people's labels on answers of the reference administration, imported into the
+        store; without it, the labels imported last are used.
     metrics
         The metrics to audit; the card's unless given.
     judges
-        Who judged: panels of models, and judges whose judgements came in files. Where a model
-        judges the benchmark, the first one's verdicts are the reference; where a rule scores it,
-        they stand beside the rule's.
+        Panels of models, and judges whose judgements came in files. Where a model judges the
+        benchmark, the first one's verdicts are the reference.
     families
         Respondent -> family; the family of others is inferred from their names.
     margin
-        The largest mean difference between two forms that does not matter, in score units.
+        The largest mean difference between forms that does not matter, in score units.
     pictures
-        Whether the picture files are opened to look for faults, as `hqm check` does.
+        Whether picture files are searched for faults, as `hqm check` does.
     recorded
         Take the scores that other tools recorded with the answers, not the benchmark's.
     pool
-        How several raters' labels of an answer become one; by majority where they are 0 or 1, by
-        their mean otherwise.
+        How several raters' labels become one; by majority of 0 or 1, else by their mean.
     stale
-        What to do with a label whose answer digest is not that of the stored answer: `refuse` or
-        `keep`.
+        What to do with labels of another answer than the stored one: `refuse` or `keep`.
     levels
         Over what agreement with people is correlated: `model`, `answer`, `item`.
 

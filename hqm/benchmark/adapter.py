@@ -628,8 +628,8 @@ class Benchmark(Adapter):
             qualifiers.append(self.words.label)
         if self.withheld == "official":
             qualifiers.append("withheld=official")
-        named = ",".join(filter(None, qualifiers))
-        return scoring_label(self.scoring, self.name) + (f"({named})" if named else "")
+        qualifier = ",".join(filter(None, qualifiers))
+        return scoring_label(self.scoring, self.name) + (f"({qualifier})" if qualifier else "")
 
     # --- forms and what is asked ---
 

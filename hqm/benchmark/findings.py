@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from hqm.errors import UsageError
 from hqm.files.sheets import csv_text
+from hqm.text import agreeing
 from hqm.types import LETTERS, Form, Item
 
 # --- the registry of what the linter finds: code, name, severity, meaning ---
@@ -500,15 +501,10 @@ class Finding:
     ----------
     name, sentence
         The stable name of the kind, and what was found.
-    count
-        How many items are affected.
-    examples
-        Some of them.
+    count, examples, rows
+        How many items are affected, some of them, and a row of fields for each.
     place
         The file and line, for a fault at one place of a file.
-    rows
-        All of them: a row each, with what concerns it (items, keys, images, question, type, part,
-        what).
     """
 
     name: str
@@ -541,14 +537,10 @@ def finding(
 
     Parameters
     ----------
-    name
-        The stable name of the kind of finding.
-    sentence
-        What was found; `{n}` stands for the number of items.
-    items
-        The items that are affected, or texts that name them.
-    show
-        How many are given as examples.
+    name, sentence
+        The stable name of the kind, and what was found; `{n}` is the number of items.
+    items, show
+        The items that are affected, or texts that name them, and how many are examples.
 
     Returns
     -------
@@ -567,30 +559,6 @@ def finding(
                 rows.append({"what": item})
         text = agreeing(sentence.format(n=len(items)))
         yield Finding(name, text, len(items), tuple(examples[:show]), rows=tuple(rows))
-
-
-_PLURAL = re.compile(
-    r"^1 (?!of\b)((?:[\w-]+ )*?)([\w-]+?)s((?: of [\w ]+?)?)"
-    r" (have|are|cannot|carry|ask|begin|contain|end|give|lack|list|look|occur|open|repeat|say"
-    r"|share|show|speak|stand)\b(.*)$",
-    re.DOTALL,
-)
-_IRREGULAR_VERBS = {"have": "has", "are": "is", "carry": "carries", "cannot": "cannot"}
-
-
-def agreeing(sentence: str) -> str:
-    """Return a sentence in the singular where it counts one; any other as it is.
-
-    >>> agreeing("1 questions contain their answer"), agreeing("2 ids have spaces")
-    ('1 question contains its answer', '2 ids have spaces')
-    """
-    match = _PLURAL.match(sentence)
-    if match is None:
-        return sentence
-    adjectives, noun, qualifier, verb, rest = match.groups()
-    singular = _IRREGULAR_VERBS.get(verb, f"{verb}s")
-    rest = re.sub(r"^ their\b", " its", rest)
-    return f"1 {adjectives}{noun}{qualifier} {singular}{rest}"
 
 
 def row_of(*items: Item) -> dict[str, Any]:

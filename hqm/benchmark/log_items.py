@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -256,14 +256,18 @@ def items_of(logs: Sequence[Log], first_form: str) -> tuple[dict[str, tuple[Item
                 for row in form_rows.values()
             ]
             items_by_form[form] = _with_shared_pictures(items)
-    first_items = next(iter(items_by_form.values()))
-    n_several = sum(len(item.pictures) > 1 for item in first_items)
-    n_videos = sum(VIDEO in item.meta for item in first_items)
-    if n_several:
-        notes.append(f"{n_several} of {len(first_items)} questions are about several pictures")
-    if n_videos:
-        notes.append(f"{n_videos} of {len(first_items)} questions are about a video")
+    notes += _picture_notes(next(iter(items_by_form.values())))
     return items_by_form, notes
+
+
+def _picture_notes(items: Sequence[Item]) -> Iterator[str]:
+    """Say how many questions are about several pictures or a video."""
+    n_several = sum(len(item.pictures) > 1 for item in items)
+    n_videos = sum(VIDEO in item.meta for item in items)
+    if n_several:
+        yield f"{n_several} of {len(items)} questions are about several pictures"
+    if n_videos:
+        yield f"{n_videos} of {len(items)} questions are about a video"
 
 
 def _with_shared_pictures(items: Sequence[Item]) -> tuple[Item, ...]:

@@ -73,7 +73,7 @@ def audit_files(
 
 
 def _refuse_others(paths: Sequence[Path], options: RunOptions) -> None:
-    """Refuse options that name who answers, judges or labels."""
+    """Refuse options that name respondents, judges or labels."""
     answering, judging = options.answering, options.judging
     option_values = {
         "--respondent": answering.respondents,

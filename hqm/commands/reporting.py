@@ -250,12 +250,12 @@ def _write_index(folder: Path, files: Sequence[Path], policy: Policy) -> None:
     from hqm.auditing.audit import Audit
 
     pages = importlib.import_module("hqm.reports.pages.report_page")
-    describe_others = [load_extension(PAGES, name, "a page") for name in names_in(PAGES)]
+    describers = [load_extension(PAGES, name, "a page") for name in names_in(PAGES)]
     dated = []
     for file in files:
         data, day = read_json(file), datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        others = [other for describe in describe_others if (other := describe(data)) is not None]
-        audit = others[0] if others else Audit.load(file)
+        summaries = [describe(data) for describe in describers]
+        audit = next((s for s in summaries if s is not None), None) or Audit.load(file)
         dated.append(pages.Dated(audit, f"{day:%Y-%m-%d}", file.absolute().parent.name))
     page_texts: dict[str, str] = pages.index_files(dated, policy)
     write_together({folder / name: text for name, text in page_texts.items()})

@@ -220,7 +220,7 @@ def _counting(bar: str, line: str, unit: str, quiet: bool) -> Iterator[Counted]:
 
         yield say
         return
-    with _NotebookBars.shown() if is_notebook() else _open_bars(unit) as progress_bars:
+    with _NotebookBars.open_bars() if is_notebook() else _open_bars(unit) as progress_bars:
         tasks: dict[str, Any] = {}
         totals: Counter[str] = Counter()
 
@@ -349,7 +349,7 @@ class _NotebookBars:
 
     @classmethod
     @contextmanager
-    def shown(cls) -> Iterator[_NotebookBars]:
+    def open_bars(cls) -> Iterator[_NotebookBars]:
         """Show the bars while the block runs; the last state stays."""
         notebook_bars = cls()
         try:

@@ -303,7 +303,7 @@ def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: 
     status, output, err = run("audit", dogs, *arguments)
     assert (status, err) == (0, "")
     assert output.count("One respondent answered") == 1
-    assert "needs" not in output
+    assert " needs an" not in output
     assert "12 items, 1 respondent\n" in output
     for phrase in ("item agreement", "mean shift", "yes-ratio shift"):
         assert phrase in output, "what one respondent's answers can say"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hqm.reports.pages.evidence_page import environment
@@ -40,10 +39,9 @@ def render(data: Mapping[str, Any], command: str) -> str:
     estimates = [Estimate.from_dict(row) for row in data["estimates"]]
     families = list(dict.fromkeys(e.indicator.partition(".")[0] for e in estimates))
     limits = dict.fromkeys(str(e.detail["limits"]) for e in estimates if "limits" in e.detail)
-    template = (Path(__file__).parent / "templates" / "table.html").read_text(encoding="utf-8")
     return (
         environment()
-        .from_string(template)
+        .get_template("table.html")
         .render(
             title=f"Published table {data['benchmark']}",
             material=(

@@ -130,7 +130,7 @@ def blind_solvability(
         with the opposite label would be learnt. By default every item stands alone.
     types, parts : sequence of str, shape (items,), optional
         The strata. A model is learnt from the words and the type; where a part is judged by itself,
-        also from the part, which is no cue for the whole: nobody who answers sees it.
+        also from the part, which is no cue for the whole, as no respondent sees it.
     folds : int, default 10
         Number of folds of the cross-validation.
     level : float, default 0.95
@@ -210,8 +210,8 @@ def blind_solvability(
             "not_informative", "every type has one label only: the type alone gives it", 1.0
         )
     groupings = [items.kind] if len(items.kinds) > 1 else []
-    asked = Questions.parse(questions)
-    guesser = make_guesser(candidates, asked, groupings)
+    texts = Questions.parse(questions)
+    guesser = make_guesser(candidates, texts, groupings)
     hits = guesser.predict(items.fold, forward=False)
     rows = []
     for k, name in enumerate(items.kinds):
@@ -246,7 +246,7 @@ def blind_solvability(
     guessers = [guesser]
     if len(all_views) > 1 and parts is not None:
         # no model sees the part: it is learnt from only where parts are judged one by one
-        guessers.append(make_guesser(candidates, asked, [*groupings, factorize(parts)[0]]))
+        guessers.append(make_guesser(candidates, texts, [*groupings, factorize(parts)[0]]))
     strata: list[Stratum] = []
     for view, reference, learner in zip(all_views, references, guessers, strict=True):
         strata += evaluate_strata(
