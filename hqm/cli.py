@@ -23,7 +23,9 @@ from hqm.text import visible
 from hqm.version import __version__
 
 GROUP = "hqm.commands"
-"""The group of entry points by which another package brings commands."""
+"""The group of entry points by which another package brings commands: `name` or `group name`."""
+GROUP_HELP = "hqm.command_groups"
+"""The group of entry points by which it brings the help text of a group of commands."""
 
 _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 """Errors of a write to a stream, which has no file's name."""
@@ -36,12 +38,6 @@ _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"max_content_width": WIDTH},
 }
-_LABEL_HELP = (
-    "Labels from people: plan what is labelled, collect labels in a browser, watch them, use"
-    " them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
-    " labels.csv`."
-)
-
 COMMANDS = {
     "list": "data:list_",
     "fetch": "data:fetch_",
@@ -56,12 +52,6 @@ COMMANDS = {
     "export": "results:export",
     "import": "results:import_",
     "doctor": "machine:doctor",
-    "label plan": "label_planning:plan",
-    "label serve": "labelling:serve",
-    "label status": "labelling:status",
-    "label export": "labelling:export",
-    "label import": "labelling:import_",
-    "label items": "labelling:items",
 }
 """Command -> module of `hqm.commands` and function; a module is imported when its command runs."""
 
@@ -133,12 +123,14 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
     summary = "A psychometric auditor for hallucination benchmarks of large vision-language models."
     app = typer.Typer(name="hqm", cls=CommandGroup, help=summary, **_SETTINGS)
     app.callback()(_program)
-    label = typer.Typer(name="label", cls=CommandGroup, help=_LABEL_HELP, **_SETTINGS)
+    groups: dict[str, typer.Typer] = {"": app}
     for name in names:
         group, _, word = name.rpartition(" ")
-        (label if group else app).command(word, cls=GroupedCommand)(load_command(name))
-    if label.registered_commands:
-        app.add_typer(label)
+        if group not in groups:
+            text = load_extension(GROUP_HELP, group, "a group of commands")
+            groups[group] = typer.Typer(name=group, cls=CommandGroup, help=text, **_SETTINGS)
+            app.add_typer(groups[group])
+        groups[group].command(word, cls=GroupedCommand)(load_command(name))
     return app
 
 

@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hqm_label.study_plan import LabelPlan, PlanRow, write_plan
+
 import hqm
 from hqm.administration.stored_answers import Answers, respondents_in
-from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, write_plan
+from hqm.labels.people_labels import answer_digest
+from tests.browser import Browser
 from tests.conftest import administered, recorded
 
 
@@ -124,9 +127,8 @@ class Served:
 def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
     """Serve a study from a thread of this process."""
     import uvicorn
-
-    from hqm.labels.page import make_app, read_links
-    from hqm.labels.study import Study
+    from hqm_label.page import make_app, read_links
+    from hqm_label.study import Study
 
     study = Study(plan, **settings)
     links = read_links(plan, study.plan.raters)
@@ -183,3 +185,21 @@ def served_apart(plan: Path, log: Path, port: int) -> Iterator[Served]:
         process.wait(60)
         with log.open("a") as log_file:
             log_file.write(re.sub(r"/(r|owner)/\S+", "", printed) + remaining_output)
+
+
+def progress_of(browser: Browser) -> tuple[int, int]:
+    """How many labels the page says there are, and of how many."""
+    n_labelled, count = browser.evaluate(
+        "(p => [p.value, p.max])(document.querySelector('progress'))"
+    )
+    return int(n_labelled), int(count)
+
+
+def wait_until(browser: Browser, condition: str) -> None:
+    """Wait until it holds and the page is settled: keys and buttons work only then."""
+    settled = "!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
+    browser.wait(f"{condition} && {settled}")
+
+
+def wait_for(browser: Browser, n_labelled: int) -> None:
+    wait_until(browser, f"document.querySelector('progress')?.value === {n_labelled}")

@@ -13,6 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hqm_label.study_plan import (
+    Candidate,
+    LabelPlan,
+    draw_rows,
+    estimate_errors,
+    forecast,
+    read_plan,
+    selection_probabilities,
+)
 from statsmodels.stats.contingency_tables import StratifiedTable
 from typer.testing import CliRunner
 
@@ -22,15 +31,6 @@ from hqm.cli import program
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.human_labels import LabelContext
 from hqm.labels.people_labels import Labels, pool_labels
-from hqm.labels.study_plan import (
-    Candidate,
-    LabelPlan,
-    draw_rows,
-    estimate_errors,
-    forecast,
-    read_plan,
-    selection_probabilities,
-)
 from hqm.psychometrics.validity.label_sampling import systematic_sample
 from hqm.signature import digest_file
 from hqm.store.database import Store

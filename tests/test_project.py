@@ -52,7 +52,6 @@ def test_every_dependency_is_explained() -> None:
                 for e in (
                     "figures",
                     "hub",
-                    "label",
                     "local",
                     "logs",
                     "parquet",

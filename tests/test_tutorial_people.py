@@ -12,16 +12,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from hqm_label.label_store import LabelStore
+from hqm_label.study_plan import labels_path, read_plan
 
 import hqm
 from hqm.administration.stored_answers import respondents_in
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY, needs_torch
-from tests.label_studies import Served, served_apart
+from tests.label_studies import Served, progress_of, served_apart, wait_for
 from tests.servers import reserved_port
-from tests.test_label_page import progress_of, wait_for
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial_people.md"
 ERROR = 0.05

@@ -41,6 +41,7 @@ from hqm.labels.people_labels import (
     PooledLabels,
     StageEvidence,
     Stale,
+    answer_digest,
     check_digests,
     import_labels,
     labelled_units,
@@ -50,7 +51,6 @@ from hqm.labels.people_labels import (
     stage_evidence,
     stored_labels,
 )
-from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
 from hqm.respondents.kinds import are_inferred_from_names, check_families, families_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix

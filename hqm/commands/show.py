@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hqm.comparison.compare import KeyEffect
     from hqm.imports.log_answers import ImportedLogs
     from hqm.judges.judgements import ImportedJudgements
-    from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
     from hqm.psychometrics.items.leaks import Stratum
     from hqm.types import Form
@@ -89,56 +88,6 @@ def expectations(result: Audit) -> None:
                 f"{title}: nothing is expected of reruns, no answer carries probabilities"
                 f" ({_NO_PROBABILITY_REASONS})."
             )
-
-
-# --- hqm label status ---
-
-
-def study_status(status: StudyStatus) -> None:
-    """Print the progress of a study with people: raters, agreement, labels, width."""
-    print(
-        f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more."
-    )
-    rows = []
-    for rater in status.raters:
-        state = "done" if rater.done == rater.count else "-"
-        rows.append(
-            (
-                rater.rater,
-                str(rater.done),
-                str(rater.count),
-                "-" if rater.seconds is None else f"{rater.seconds:.1f}",
-                f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-",
-                str(rater.cannot_say),
-                str(rater.notes),
-                rater.time_left or state,
-            )
-        )
-    columns = "rater,labels,of,seconds,checks right,cannot say,notes,time left".split(",")
-    print_table("", columns, rows, right=range(1, 7))
-    agreement = []
-    for row in status.agreement:
-        interval = "-"
-        if row.low is not None and row.high is not None:
-            interval = f"{row.low:.3f} to {row.high:.3f}"
-        value = "-" if row.value is None else f"{row.value:.3f}"
-        agreement.append((row.name, value, row.reason or interval, str(row.n)))
-    print_table("", ("agreement", "value", "95% interval", "answers"), agreement, right=(1, 3))
-    print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
-    print(f"labels: {', '.join(f'{words} {count}' for words, count in status.choices.items())}")
-    width = status.width
-    if width is None:
-        print("width: not yet known; it needs labels of answers about two pictures")
-        return
-    print(
-        f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
-        f" {width.width:.3f}, by the labels alone"
-    )
-    if status.expected_width is not None:
-        print(
-            f"the plan expects {status.expected_width:.3f} for the corrected mean score, for which"
-            " the audit uses the scores of all answers too"
-        )
 
 
 # --- logs and corrected keys ---

@@ -1,3 +1,1 @@
-"""Labels from people: which answers are to be labelled, the labels themselves, and their way in and
-out.
-"""
+"""Labels from people, as an audit uses them."""

@@ -38,6 +38,15 @@ or a judge's single decisions.
 _REPLICATES = 200
 
 
+def answer_digest(response: Response) -> str:
+    """Return the content hash of an answer, so that a label belongs to these words only.
+
+    >>> answer_digest(Response("Yes.")) == answer_digest(Response("Yes!"))
+    False
+    """
+    return digest(response.text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PooledLabels:
     """The pooled labels of one judge, with what their statistics need.

@@ -30,6 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_label.label_import import import_labels
+from hqm_label.label_store import LabelStore
+from hqm_label.study_plan import labels_path
 from hqm_tables.printed_table import read_table
 
 import hqm
@@ -44,9 +47,6 @@ from hqm.errors import AnswerError
 from hqm.imports.detect import read_logs
 from hqm.imports.recordings import read_recordings
 from hqm.judges.judgements import JudgementSource, import_judgements
-from hqm.labels.label_import import import_labels
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study_plan import labels_path
 from hqm.store.exchange import export_store, read_export
 from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit

@@ -384,7 +384,7 @@ def test_no_key_stands_in_a_name_or_in_the_lock(
 def test_a_picture_that_cannot_be_shown_is_missing_and_no_fault_of_the_server(
     tmp_path: Path,
 ) -> None:
-    from hqm.labels.page import picture_bytes
+    from hqm_label.page import picture_bytes
 
     image_path = tmp_path / "whole.png"
     Image.fromarray(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64) * 16).save(image_path)
@@ -615,7 +615,7 @@ def test_a_worker_that_sends_nothing_is_told_of_until_it_does(
 
 def test_people_are_shown_what_a_model_sees(tmp_path: Path) -> None:
     """The first frame of a moving picture, and what is clear on white."""
-    from hqm.labels.page import picture_bytes
+    from hqm_label.page import picture_bytes
 
     frames = [Image.new("RGB", (40, 40), color) for color in ("red", "green")]
     frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])

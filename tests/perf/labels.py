@@ -8,7 +8,7 @@ Answers, errors of the scorer and labels come from a generator that is no model 
 respondent is right by its ability and by the item's and the picture's difficulty; the scorer errs
 more on some items than on others, and on what is doubtful more often to one side than to the other;
 raters err independently. Every number goes the way of an audit: a plan is drawn by
-`hqm.labels.study_plan.draw`, labels are pooled by `pool_labels`, and the indicators of the family
+`hqm_label.study_plan.draw`, labels are pooled by `pool_labels`, and the indicators of the family
 `criterion` compute intervals and coefficients.
 """
 
@@ -27,13 +27,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from hqm_label.study_plan import Candidate, Design, LabelPlan, PlanRow, draw_rows, forecast
 
 from hqm.imports.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
 from hqm.indicators.indicator import Result, family_indicators
 from hqm.labels.people_labels import FAITHFUL, Labels, labels_matrix, pool_labels
-from hqm.labels.study_plan import Candidate, Design, LabelPlan, PlanRow, draw_rows, forecast
 from hqm.psychometrics import stage_agreement
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of

@@ -17,13 +17,13 @@ from hqm.files.cache import is_url
 from hqm.files.records import toml_text, write_records
 from hqm.files.whole import atomic_folder, write_texts
 from hqm.forms.make_forms import read_form, write_form
-from hqm.labels.label_store import Label
-from hqm.labels.rater_view import reviewed_forms
-from hqm.labels.study import Study
-from hqm.labels.study_plan import ADJUDICATION, item_digest
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Form, Item, LeftOut
 from hqm.version import __version__
+from hqm_label.label_store import Label
+from hqm_label.rater_view import reviewed_forms
+from hqm_label.study import Study
+from hqm_label.study_plan import ADJUDICATION, item_digest
 
 PROVENANCE = "provenance.jsonl"
 """The file beside corrected items that says of every item what its reviewers said and what was

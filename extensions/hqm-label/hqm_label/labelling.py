@@ -17,13 +17,13 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, MACHINE_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
-from hqm.commands.terminal import print_line, print_lines, print_report_table, tell
-from hqm.errors import DataError, UsageError, check_known, missing_library
+from hqm.commands.terminal import print_line, print_lines, print_report_table, print_table, tell
+from hqm.errors import DataError, UsageError, check_known
 from hqm.files.whole import write_together
 
 if TYPE_CHECKING:
-    from hqm.labels.page import Links
-    from hqm.labels.study import IntervalEstimate, PeopleComparison, Study
+    from hqm_label.page import Links
+    from hqm_label.study import IntervalEstimate, PeopleComparison, Study, StudyStatus
 
 
 PlanFile = Annotated[
@@ -35,6 +35,13 @@ PlanFile = Annotated[
     ),
 ]
 """The plan that a command is about."""
+
+HELP = (
+    "Labels from people: plan what is labelled, collect labels in a browser, watch them, use"
+    " them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
+    " labels.csv`."
+)
+
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -103,9 +110,8 @@ def serve(
         raise UsageError(
             f"--group takes none or picture, not {order!r}", remedy="Leave it out for none."
         )
-    _need_server()
-    from hqm.labels.page import make_app, read_links, serve_until_stopped
-    from hqm.labels.study import Study
+    from hqm_label.page import make_app, read_links, serve_until_stopped
+    from hqm_label.study import Study
 
     study = Study(plan, group="picture" if order == "picture" else "none", facts=facts)
     for rater in study.plan.raters:
@@ -124,13 +130,51 @@ def serve(
     )
 
 
-def _need_server() -> None:
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        missing = missing_library("pages for labels", ["starlette", "uvicorn"], "label")
-        raise UsageError(missing.message, remedy=missing.remedy) from None
+def _print_status(status: StudyStatus) -> None:
+    """Print the progress of a study with people: raters, agreement, labels, width."""
+    print(
+        f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more."
+    )
+    rows = []
+    for rater in status.raters:
+        state = "done" if rater.done == rater.count else "-"
+        rows.append(
+            (
+                rater.rater,
+                str(rater.done),
+                str(rater.count),
+                "-" if rater.seconds is None else f"{rater.seconds:.1f}",
+                f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-",
+                str(rater.cannot_say),
+                str(rater.notes),
+                rater.time_left or state,
+            )
+        )
+    columns = "rater,labels,of,seconds,checks right,cannot say,notes,time left".split(",")
+    print_table("", columns, rows, right=range(1, 7))
+    agreement = []
+    for row in status.agreement:
+        interval = "-"
+        if row.low is not None and row.high is not None:
+            interval = f"{row.low:.3f} to {row.high:.3f}"
+        value = "-" if row.value is None else f"{row.value:.3f}"
+        agreement.append((row.name, value, row.reason or interval, str(row.n)))
+    print_table("", ("agreement", "value", "95% interval", "answers"), agreement, right=(1, 3))
+    print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
+    print(f"labels: {', '.join(f'{words} {count}' for words, count in status.choices.items())}")
+    width = status.width
+    if width is None:
+        print("width: not yet known; it needs labels of answers about two pictures")
+        return
+    print(
+        f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
+        f" {width.width:.3f}, by the labels alone"
+    )
+    if status.expected_width is not None:
+        print(
+            f"the plan expects {status.expected_width:.3f} for the corrected mean score, for which"
+            " the audit uses the scores of all answers too"
+        )
 
 
 def _in_url(host: str) -> str:
@@ -200,8 +244,7 @@ def status(
     Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and
     Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
-    from hqm.commands.show import study_status
-    from hqm.labels.study import Study, compare_people, status_of
+    from hqm_label.study import Study, compare_people, status_of
 
     study = Study(plan, readonly=True)
     state, comparison = status_of(study), compare_people(study)
@@ -213,7 +256,7 @@ def status(
         }
         print_line(json.dumps(data, indent=1, ensure_ascii=False))
     else:
-        study_status(state)
+        _print_status(state)
         for table in tables:
             print_report_table(table)
             print_lines(*table.notes)
@@ -283,8 +326,8 @@ def items(
     question, what its reviewers said and what was done. Where reviewers disagree and nobody settled
     it, a question stays as it is.
     """
-    from hqm.labels.item_review import write_reviewed
-    from hqm.labels.study import Study
+    from hqm_label.item_review import write_reviewed
+    from hqm_label.study import Study
 
     study = Study(plan, readonly=True)
     reviewed = write_reviewed(study, out)
@@ -344,7 +387,7 @@ def export(
     Tasks are as blind as the page: they name an answer by its uid and nobody's name, and pictures
     are copied under that uid.
     """
-    from hqm.labels.label_export import LAYOUTS, export_labels, export_tasks
+    from hqm_label.label_export import LAYOUTS, export_labels, export_tasks
 
     layouts = ("labels", *LAYOUTS)
     check_known(layout, layouts, f"there is no layout {layout!r}", "There are {}.")
@@ -422,7 +465,7 @@ def import_(
     options: RunOptions,
 ) -> None:
     """Take the labels that another tool collected into the study."""
-    from hqm.labels.label_import import import_labels
+    from hqm_label.label_import import import_labels
 
     imported = import_labels(
         file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values")

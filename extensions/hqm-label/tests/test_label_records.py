@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hqm_label.label_store import LabelStore
+from hqm_label.study_plan import labels_path
 
 from hqm import UsageError
 from hqm.errors import StoreError
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study_plan import labels_path
 from tests.messages import pattern_of
 
 
@@ -129,7 +129,7 @@ def test_labels_go_on_where_a_full_disk_has_room_again(tmp_path: Path) -> None:
 def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "plan.labels.sqlite"
     code = (
-        "import sys; from hqm.labels.label_store import LabelStore\n"
+        "import sys; from hqm_label.label_store import LabelStore\n"
         "store, i = LabelStore(sys.argv[1]), 0\n"
         "while True:\n"
         "    store.add(f'u{i}', 'anna', {'label': 1, 'note': 'x'}); print(i, flush=True); i += 1\n"

@@ -17,16 +17,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_label.label_schema import schema_names
+from hqm_label.label_store import LabelStore
+from hqm_label.study import Study
+from hqm_label.study_plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from PIL import Image
 
 import hqm
-from hqm.labels.label_schema import schema_names
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study import Study
-from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY, write_benchmark
-from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers
+from tests.label_studies import (
+    Served,
+    plan_of_answers,
+    progress_of,
+    served_apart,
+    served_here,
+    store_of_answers,
+    wait_for,
+    wait_until,
+)
 from tests.messages import pattern_of, text_of
 from tests.servers import PlannedServer, reserved_port
 
@@ -80,24 +89,6 @@ def calm(browser: Browser) -> Iterator[Browser]:
     browser.errors.clear()
     yield browser
     assert browser.errors == []
-
-
-def progress_of(browser: Browser) -> tuple[int, int]:
-    """How many labels the page says there are, and of how many."""
-    n_labelled, count = browser.evaluate(
-        "(p => [p.value, p.max])(document.querySelector('progress'))"
-    )
-    return int(n_labelled), int(count)
-
-
-def wait_until(browser: Browser, condition: str) -> None:
-    """Wait until it holds and the page is settled: keys and buttons work only then."""
-    settled = "!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
-    browser.wait(f"{condition} && {settled}")
-
-
-def wait_for(browser: Browser, n_labelled: int) -> None:
-    wait_until(browser, f"document.querySelector('progress')?.value === {n_labelled}")
 
 
 def labels_in(plan: Path, rater: str) -> list[Any]:

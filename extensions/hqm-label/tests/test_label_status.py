@@ -8,9 +8,7 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
-
-import hqm
-from hqm.labels.label_schema import (
+from hqm_label.label_schema import (
     Fact,
     Sentence,
     derived_grade,
@@ -19,9 +17,11 @@ from hqm.labels.label_schema import (
     read_schema,
     schema_names,
 )
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study import Study, status_of
-from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, rater_order, write_plan
+from hqm_label.label_store import LabelStore
+from hqm_label.study import Study, status_of
+from hqm_label.study_plan import LabelPlan, PlanRow, labels_path, rater_order, write_plan
+
+import hqm
 from tests.conftest import Run, write_benchmark
 from tests.label_studies import plan_of_answers, store_of_answers
 from tests.messages import tells, text_of

@@ -21,9 +21,9 @@ from hqm.errors import DataError, UsageError
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Benchmark
     from hqm.commands.session import Session
-    from hqm.labels.study_plan import Candidate, Design, Forecast, LabelPlan, PlanRow
     from hqm.psychometrics import Array
     from hqm.types import Form
+    from hqm_label.study_plan import Candidate, Design, Forecast, LabelPlan, PlanRow
 
 _Predict = Callable[[int], "Forecast"]
 """The forecast for a number of labels."""
@@ -178,8 +178,8 @@ def plan(
     Every answer in the plan has the probability with which it was chosen, which an audit needs to
     weight its label.
     """
-    from hqm.labels.label_schema import read_schema
-    from hqm.labels.study_plan import LabelPlan, write_plan
+    from hqm_label.label_schema import read_schema
+    from hqm_label.study_plan import LabelPlan, write_plan
 
     is_protocol = design == _PROTOCOL
     if is_protocol:
@@ -234,8 +234,8 @@ def plan(
     else:
         _print_plan(summary, expected, width, source)
     if serve:
-        from hqm.commands.labelling import serve as open_page
-        from hqm.commands.labelling import status
+        from hqm_label.labelling import serve as open_page
+        from hqm_label.labelling import status
 
         open_page(plan=out)
         status(plan=out)
@@ -250,7 +250,7 @@ def _check_plan(
     design: str, raters: Sequence[str], overlap: float, tau: float, path: Path
 ) -> Design:
     """Refuse a plan that cannot be drawn, and a file whose labels it would orphan."""
-    from hqm.labels.study_plan import DESIGNS, check_design, labels_path
+    from hqm_label.study_plan import DESIGNS, check_design, labels_path
 
     if design not in DESIGNS:
         remedy = f"There are {', '.join((*DESIGNS, _PROTOCOL))}."
@@ -280,7 +280,7 @@ def _forecaster(
     width: float | None,
 ) -> _Predict | None:
     """Return the forecast as a function of the number of labels; None without two scores."""
-    from hqm.labels.study_plan import forecast
+    from hqm_label.study_plan import forecast
 
     if sum(isfinite(candidate.score) for candidate in population.candidates) < 2:
         return None
@@ -320,7 +320,7 @@ def _draw(
     """Draw the rows of a plan, and mix in gold answers."""
     import numpy as np
 
-    from hqm.labels.study_plan import add_gold, draw_rows
+    from hqm_label.study_plan import add_gold, draw_rows
 
     rng = np.random.default_rng(label_plan.seed)
     rows = draw_rows(candidates, label_plan, n_labels, rng)
@@ -350,7 +350,7 @@ class _Population(NamedTuple):
 
         Chances that are not calibrated say which scores are doubtful, not how many are wrong.
         """
-        from hqm.labels.study_plan import SUPPOSED_ERROR
+        from hqm_label.study_plan import SUPPOSED_ERROR
 
         return SUPPOSED_ERROR if self.error_source and not self.is_calibrated else None
 
@@ -373,8 +373,9 @@ def _answer_population(session: Session, benchmark: Benchmark, *, unscored: bool
     import numpy as np
 
     from hqm.administration.stored_answers import Answers
-    from hqm.labels.study_plan import Candidate, answer_digest
+    from hqm.labels.people_labels import answer_digest
     from hqm.scoring.rules import ANSWERED
+    from hqm_label.study_plan import Candidate
 
     respondents = session.stored_respondents(benchmark)
     if not respondents:
@@ -422,7 +423,7 @@ def _scored_answers(
     """Return the scores of an audit, in the order of these respondents."""
     import numpy as np
 
-    from hqm.labels.study_plan import estimate_errors
+    from hqm_label.study_plan import estimate_errors
 
     evidence = session.evidence(benchmark, pictures=False)
     errors = estimate_errors(evidence.matrices, evidence.reference)
@@ -443,7 +444,7 @@ def _item_population(benchmark: Benchmark, form_name: str, form_file: str) -> _P
     """Return the items of a form, for their review."""
     from hqm.administration.stored_answers import form_named
     from hqm.forms.make_forms import read_form
-    from hqm.labels.study_plan import Candidate, item_digest
+    from hqm_label.study_plan import Candidate, item_digest
 
     if form_file:
         form = read_form(Path(form_file), benchmark.original, form_name)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hqm_label.label_schema import Fact, Sentence, read_reply
+from hqm_label.study import Study
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -25,13 +27,12 @@ import hqm.psychometrics as psy
 from hqm.cli import program
 from hqm.errors import AnswerError
 from hqm.judges.procedure import Unit, decisions
-from hqm.labels.label_schema import Fact, Sentence, read_reply
-from hqm.labels.study import Study
 from hqm.types import Item, Response
+from tests.conftest import ROOT
 from tests.judge_server import JudgeServer
 from tests.messages import tells
 
-LABELS = Path(__file__).parent / "released" / "faithscore_labels.jsonl"
+LABELS = ROOT / "tests" / "released" / "faithscore_labels.jsonl"
 WRONG_MARK, WRONG_FACT = 7, 5
 """Every so many sub-sentences, and facts, the judge of the test says the opposite of people."""
 

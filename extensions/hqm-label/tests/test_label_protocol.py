@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hqm_label.label_store import LabelStore
+from hqm_label.study import Study, compare_people
+from hqm_label.study_plan import labels_path, read_plan
 
 import hqm
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study import Study, compare_people
-from hqm.labels.study_plan import labels_path, read_plan
 from tests.conftest import Run
 from tests.label_studies import store_of_answers
 

@@ -34,11 +34,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hqm.errors import DataError, HQMError, ImageError, UsageError
 from hqm.files.cache import replacing
 from hqm.files.images import as_rgb, check_picture, oddities, open_picture
-from hqm.labels.label_schema import CANNOT_SAY, read_reply
-from hqm.labels.label_store import Label
-from hqm.labels.rater_view import RaterPage, visible
-from hqm.labels.study import Study, status_of
-from hqm.labels.study_plan import ADJUDICATION
+from hqm_label.label_schema import CANNOT_SAY, read_reply
+from hqm_label.label_store import Label
+from hqm_label.rater_view import RaterPage, visible
+from hqm_label.study import Study, status_of
+from hqm_label.study_plan import ADJUDICATION
 
 # --- what every reply of the page carries, and which requests are refused ---
 #

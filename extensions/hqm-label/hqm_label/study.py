@@ -15,18 +15,6 @@ import numpy as np
 from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError
 from hqm.files.images import check_picture
-from hqm.labels.label_schema import Schema, read_schema
-from hqm.labels.label_store import Label, LabelStore
-from hqm.labels.rater_view import RaterPage, benchmark_of, rater_pages, read_facts
-from hqm.labels.study_plan import (
-    ADJUDICATION,
-    Grouping,
-    LabelPlan,
-    PlanRow,
-    labels_path,
-    rater_order,
-    read_plan,
-)
 from hqm.psychometrics import Array, Coefficient, stream
 from hqm.psychometrics.agreement.raters import (
     Pool,
@@ -40,6 +28,18 @@ from hqm.psychometrics.agreement.raters import (
 )
 from hqm.psychometrics.inference.resampling import aggregate, bootstrap_counts, mean_with_error
 from hqm.types import Response
+from hqm_label.label_schema import Schema, read_schema
+from hqm_label.label_store import Label, LabelStore
+from hqm_label.rater_view import RaterPage, benchmark_of, rater_pages, read_facts
+from hqm_label.study_plan import (
+    ADJUDICATION,
+    Grouping,
+    LabelPlan,
+    PlanRow,
+    labels_path,
+    rater_order,
+    read_plan,
+)
 
 _PACE_LABELS = 20
 """From how many of the latest labels the time left is reckoned."""

@@ -17,10 +17,10 @@ from hqm.errors import DataError, UsageError
 from hqm.files.records import located_records, read_json
 from hqm.imports.intake import take_rows
 from hqm.imports.row import name_in
-from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
-from hqm.labels.label_schema import Schema, read_schema
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study_plan import LabelPlan, labels_path, read_plan
+from hqm_label.label_export import CANNOT_SAY_WORD, LAYOUTS
+from hqm_label.label_schema import Schema, read_schema
+from hqm_label.label_store import LabelStore
+from hqm_label.study_plan import LabelPlan, labels_path, read_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

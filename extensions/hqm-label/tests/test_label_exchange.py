@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 import yaml
+from hqm_label.label_export import LAYOUTS, export_labels
+from hqm_label.label_import import import_labels
+from hqm_label.label_store import LabelStore
+from hqm_label.study_plan import LabelPlan, labels_path, read_plan, write_plan
 from typer.testing import CliRunner
 
 from hqm.cli import program
 from hqm.errors import HQMError
-from hqm.labels.label_export import LAYOUTS, export_labels
-from hqm.labels.label_import import import_labels
-from hqm.labels.label_store import LabelStore
-from hqm.labels.study_plan import LabelPlan, labels_path, read_plan, write_plan
 from tests.messages import pattern_of, tells
 
 HOSTILE = 'Yes, <script>alert("1")</script> \u202egod\u202c, "quoted"\nand a second line'

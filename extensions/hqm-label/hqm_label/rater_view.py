@@ -20,11 +20,12 @@ from hqm.errors import DataError, NoReply, UnreadableReply
 from hqm.files.records import located_records, required_field
 from hqm.forms.make_forms import read_form
 from hqm.judges.file_judge import file_judges, stored_judgements
-from hqm.labels.label_schema import Fact, Schema, Sentence, parts_of
-from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, item_digest
+from hqm.labels.people_labels import answer_digest
 from hqm.store.database import Store
 from hqm.store.database import ask as question_of
 from hqm.types import LETTERS, ORIGINAL, Cell, Form, Item, Response
+from hqm_label.label_schema import Fact, Schema, Sentence, parts_of
+from hqm_label.study_plan import LabelPlan, PlanRow, item_digest
 
 # --- the facts with which people begin who label facts ---
 #

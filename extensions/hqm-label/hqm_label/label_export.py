@@ -12,10 +12,10 @@ from xml.sax.saxutils import quoteattr
 
 from hqm.errors import UsageError
 from hqm.files.sheets import csv_text
-from hqm.labels.label_schema import Schema, Sentence, read_schema, stage_labels
-from hqm.labels.label_store import Label, LabelStore
-from hqm.labels.rater_view import RaterPage, benchmark_of, rater_pages, visible
-from hqm.labels.study_plan import ADJUDICATION, labels_path, read_plan
+from hqm_label.label_schema import Schema, Sentence, read_schema, stage_labels
+from hqm_label.label_store import Label, LabelStore
+from hqm_label.rater_view import RaterPage, benchmark_of, rater_pages, visible
+from hqm_label.study_plan import ADJUDICATION, labels_path, read_plan
 
 _COLUMNS = (
     "item",

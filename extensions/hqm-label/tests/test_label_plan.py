@@ -5,9 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from hqm.errors import DataError, UsageError
-from hqm.labels.study_plan import (
+from hqm_label.study_plan import (
     Candidate,
     Design,
     LabelPlan,
@@ -17,6 +15,8 @@ from hqm.labels.study_plan import (
     read_plan,
     write_plan,
 )
+
+from hqm.errors import DataError, UsageError
 
 PLAN = LabelPlan(
     benchmark="shapes_vqa",

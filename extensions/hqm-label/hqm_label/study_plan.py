@@ -34,22 +34,13 @@ from hqm.psychometrics.validity.label_sampling import MAX_TAU, systematic_sample
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest
 from hqm.text import check_name
-from hqm.types import ORIGINAL, Cell, Item, Response
+from hqm.types import ORIGINAL, Cell, Item
 
 Design = Literal["uniform", "same-items", "active"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 
 VERSION = 1
 """The version of the file's layout, which its first line says."""
-
-
-def answer_digest(response: Response) -> str:
-    """Return the content hash of an answer, so that a label belongs to these words only.
-
-    >>> answer_digest(Response("Yes.")) == answer_digest(Response("Yes!"))
-    False
-    """
-    return digest(response.text)
 
 
 def item_digest(item: Item) -> str:

@@ -1,0 +1,25 @@
+"""The fixtures of HQM's tests, for those of this extension."""
+
+from tests.conftest import (
+    browser,
+    data,
+    dogs,
+    forked_program,
+    make_benchmark,
+    one_browser,
+    run,
+    store,
+    threads,
+)
+
+__all__ = [
+    "browser",
+    "data",
+    "dogs",
+    "forked_program",
+    "make_benchmark",
+    "one_browser",
+    "run",
+    "store",
+    "threads",
+]
