@@ -60,13 +60,13 @@ SLOWEST_FIRST = (
     "test_site.py",
     "test_tutorial_people.py",
     "test_families.py",
-    "test_build.py",
+    "extensions/hqm-build/tests/test_build.py",
     "test_house.py",
     "hostile/test_servers.py",
     "test_servers.py",
     "test_interruptions.py",
     "test_interruptions_phases.py",
-    "test_label_page.py",
+    "extensions/hqm-label/tests/test_label_page.py",
     "test_planted_faults.py",
     "test_device.py",
     "test_evidence.py",
@@ -88,7 +88,7 @@ SLOWEST_FIRST = (
     "test_judges.py",
     "test_shapes.py",
     "test_administer.py",
-    "test_design.py",
+    "extensions/hqm-study/tests/test_design.py",
     "test_release.py",
     "test_terminal.py",
     "test_fetch.py",
@@ -103,7 +103,9 @@ another one's last file.
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    file_order = {ROOT / "tests" / name: index for index, name in enumerate(SLOWEST_FIRST)}
+    folders = {True: ROOT, False: ROOT / "tests"}
+    paths = (folders[name.startswith("extensions/")] / name for name in SLOWEST_FIRST)
+    file_order = {path: index for index, path in enumerate(paths)}
     items.sort(key=lambda item: file_order.get(item.path, len(file_order)))
 
 

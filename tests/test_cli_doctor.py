@@ -41,7 +41,6 @@ def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
         "parquet",
         "hub",
         "logs",
-        "label",
         "ray",
     }
     import torch

@@ -28,7 +28,7 @@ from hqm.version import __version__, installed_version
 if TYPE_CHECKING:
     from hqm.benchmark.card import Card
 
-EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
+EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "ray")
 """The extras that a command may ask for."""
 _SCREEN_LIBRARIES = ("numpy", "scipy", "openai", "transformers")
 """The libraries whose versions stand on the screen; `--json` has all."""
