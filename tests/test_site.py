@@ -39,6 +39,7 @@ TRIED = [
     "tutorial_report.md",
     "tutorial_compare.md",
     "tutorial_logs.md",
+    "table_one.md",
     "extend_benchmark.md",
     "extend_respondent.md",
     "extend_judge.md",

@@ -285,10 +285,11 @@ def _administer(session: Session) -> tuple[bool, list[str]]:
     """
     from hqm.administration.administering import administer
     from hqm.commands.run_plan import plan_run
+    from hqm.commands.show_plan import print_plan
 
     output = session.options.output
     if output.dry_run:
-        show.plan(plan_run(session), output.as_json)
+        print_plan(plan_run(session), output.as_json)
         return True, []
     session.get_ready()
     session.fetch_images()

@@ -10,6 +10,8 @@ from hqm.administration.asks import Job
 from hqm.administration.costs import Bound, Forecast, bounds, forecast
 from hqm.administration.engines import layouts_of
 from hqm.administration.engines.placement import Layout
+from hqm.administration.gpu_rates import GpuMinutes, gpu_minutes
+from hqm.commands.session_judges import JudgePlan
 
 if TYPE_CHECKING:
     from hqm.commands.session import Session
@@ -27,6 +29,10 @@ class Plan:
     """Benchmark -> (pictures that are missing, pictures in all)."""
     judging: Mapping[str, int]
     """Judge -> number of questions about the answers stored so far."""
+    judges: Sequence[JudgePlan]
+    """What each judge will be asked about answers that are not there yet."""
+    gpus: Sequence[GpuMinutes]
+    """The minutes of measured cards; none where no model runs locally."""
     bounds: Sequence[Bound]
     """The bounds that the options set, each with what the run needs."""
     refused: int
@@ -69,6 +75,18 @@ def plan_run(session: Session) -> Plan:
         layouts=list(layouts.values()),
         images=images,
         judging=judging,
+        judges=session.judging.plan(_unanswered_share(forecasts)),
+        gpus=gpu_minutes(jobs),
         bounds=bounds(session.budget, [forecasts[key] for key in live], sum(judging.values())),
         refused=sum(job.refused for job in jobs),
     )
+
+
+def _unanswered_share(forecasts: Mapping[tuple[str, str], Forecast]) -> dict[str, float]:
+    """Benchmark -> the answers of its respondents that are still to come, in whole respondents."""
+    shares: dict[str, float] = {}
+    for (_, benchmark), of_respondent in forecasts.items():
+        if of_respondent.distinct:
+            share = 1 - of_respondent.stored / of_respondent.distinct
+            shares[benchmark] = shares.get(benchmark, 0.0) + share
+    return shares

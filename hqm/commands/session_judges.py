@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from hqm.administration.administering import Outcome, sum_outcomes
 from hqm.administration.asks import Asks, StoredRespondent
+from hqm.administration.costs import prices_of
 from hqm.administration.engines import Stop, never_stop
 from hqm.administration.stored_answers import Answers, cells_in, forms_held
 from hqm.benchmark.adapter import Benchmark
@@ -26,9 +28,9 @@ from hqm.judges.judgements import (
 from hqm.judges.procedure import Panel, Unit, parse_roles
 from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
 from hqm.respondents.base import Respondent
-from hqm.respondents.server_limits import Budget
+from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Form, Judgement
+from hqm.types import ORIGINAL, Form, Judgement, Response
 
 
 class JudgedSession(Protocol):
@@ -56,6 +58,35 @@ class JudgedSession(Protocol):
 def is_recorded(name: str) -> bool:
     """Return whether a respondent's name names a file of answers."""
     return name.startswith("recorded/")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """What a judge will be asked about answers that are not there yet."""
+
+    judge: str
+    benchmark: str
+    stages: tuple[str, ...]
+    """The roles of the procedure, in their order."""
+    askings: int
+    """Questions of the first stage; a later one asks about its replies."""
+    tokens_in: int
+    tokens_out: int
+    """At most."""
+    cost: float | None
+    """At most, of the first stage; None where the judge has no price."""
+
+
+_EXPECTED_WORDS = 60
+"""Words of an answer that is not there yet, where it is no word or letter."""
+
+
+def _expected_answers(benchmark: Benchmark) -> list[Response]:
+    """Return answers of the usual length, no two of which are equal unless a word answers."""
+    if benchmark.card.task in ("yes_no", "choice"):
+        return [Response("Yes")] * len(benchmark.original)
+    words = "word " * (_EXPECTED_WORDS - 1)
+    return [Response(f"{words}{number}.") for number in range(len(benchmark.original))]
 
 
 class SessionJudges:
@@ -243,6 +274,44 @@ class SessionJudges:
             labels = Labels(tuple(benchmark.read_criterion(path, form, names)))
         answers = self.session.answers.by_answer(benchmark, form, respondents, 0)
         return judge_units(labelled_units(benchmark, form, labels), answers)
+
+    def plan(self, respondents: Mapping[str, float]) -> list[JudgePlan]:
+        """Return what the judges will be asked about answers that are not there yet.
+
+        The first stage is asked about answers of the usual length, to count its questions and
+        their words.
+
+        Parameters
+        ----------
+        respondents
+            Benchmark -> for how many respondents the answers are still to come.
+        """
+        plans: list[JudgePlan] = []
+        options = self.session.options
+        for benchmark in self.session.benchmarks if options.judging.judges else ():
+            n_respondents = respondents.get(benchmark.name, 0.0)
+            row = _expected_answers(benchmark)
+            for number, panel in enumerate(self.panels(benchmark)):
+                requests = panel.first_requests(benchmark.original, row)
+                n_repeats = options.judging.rejudge if number == 0 else 1
+                n = n_respondents * n_repeats
+                read = sum(len(request.prompt) for request in requests) // CHARACTERS_A_TOKEN
+                read += PICTURE_TOKENS * sum(request.image is not None for request in requests)
+                written = sum(request.sampling.max_tokens for request in requests)
+                prices = options.compute.prices or prices_of(panel.panel.main)
+                cost = None if prices is None else price(n * read, n * written, prices)
+                plans.append(
+                    JudgePlan(
+                        panel.label,
+                        benchmark.name,
+                        tuple(benchmark.roles),
+                        round(n * len(requests)),
+                        round(n * read),
+                        round(n * written),
+                        cost,
+                    )
+                )
+        return [plan for plan in plans if plan.askings]
 
     def pending(self) -> dict[str, int]:
         """Return judge -> number of questions about stored answers that still lack a reply."""

@@ -14,11 +14,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_json, print_lines, print_report_table, print_table, tell
-from hqm.respondents.kinds import kind_of
 from hqm.text import annotation
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Bound, Spent
+    from hqm.administration.costs import Spent
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.benchmark.log_benchmark import LogBenchmark
-    from hqm.commands.run_plan import Plan
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
     from hqm.imports.log_answers import ImportedLogs
@@ -342,122 +340,6 @@ def _question(item: Any) -> str:
 
 
 # --- before and after asking ---
-
-
-def plan(planned: Plan, as_json: bool) -> None:
-    """Print what a run would ask, take and cost (`hqm audit --dry-run`)."""
-    totals = _total_forecast(planned)
-    if as_json:
-        print_json(_plan_data(planned, totals))
-        return
-    rows = []
-    for (respondent, benchmark), forecast in planned.forecasts.items():
-        kind = kind_of(respondent.partition("/")[0])
-        unpriced = "no price" if kind is not None and kind.price == "per token" else ""
-        rows.append((respondent, benchmark, *_numbers(asdict(forecast), unpriced)))
-    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost"
-    total_row = ("total", "", *_numbers(totals))
-    print_table("", columns.split(","), rows, right=range(2, 10), total=total_row)
-    print_lines(*_plan_notes(planned, measured=totals["measured"]))
-    tell(*errors(0, planned.refused, {}))
-    missing_images(
-        planned.images, "{n_missing} are to be fetched, and are counted as if they were there"
-    )
-
-
-def _total_forecast(planned: Plan) -> dict[str, Any]:
-    """Return the sums over all forecasts; None where no forecast has a number."""
-    totals: dict[str, Any] = {}
-    columns = [asdict(forecast) for forecast in planned.forecasts.values()]
-    for key in columns[0]:
-        values = [column[key] for column in columns if column[key] is not None]
-        totals[key] = sum(values) if values else None
-    forecasts = planned.forecasts.values()
-    totals["measured"] = all(forecast.measured for forecast in forecasts)
-    if sum(layout.engines > 0 for layout in planned.layouts) > 1:
-        # at best all run beside each other
-        totals["seconds_least"] = max(forecast.seconds_least for forecast in forecasts)
-    return totals
-
-
-def _plan_data(planned: Plan, totals: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan as JSON data."""
-    rows = []
-    for (respondent, benchmark), forecast in planned.forecasts.items():
-        rows.append({"respondent": respondent, "benchmark": benchmark, **asdict(forecast)})
-    data = {
-        "plan": rows,
-        "total": totals,
-        "images": {
-            name: {"missing": n_missing, "of": n_pictures}
-            for name, (n_missing, n_pictures) in planned.images.items()
-        },
-        "judging": dict(planned.judging),
-        "engines": list(map(asdict, planned.layouts)),
-    }
-    if planned.bounds:
-        data["bounds"] = [{**asdict(bound), "ends_it": bound.ends_it} for bound in planned.bounds]
-    return data
-
-
-def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
-    """Yield the lines below the table of a plan."""
-    n_recorded = 0
-    for (respondent, _), forecast in planned.forecasts.items():
-        if respondent.startswith("recorded/"):
-            n_recorded += forecast.distinct - forecast.stored
-    if n_recorded:
-        yield f"{n_recorded:,} recorded answers are to be read; nobody is asked for them."
-    if not measured:
-        yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
-    layouts = planned.layouts
-    if any(layout.gpus or layout.misfit for layout in layouts):
-        engines = sum(layout.engines for layout in layouts)
-        gpus = sum(layout.engines * layout.gpus for layout in layouts)
-        yield f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:"
-        for layout in layouts:
-            yield layout.misfit or f"{layout.model.name}: {layout}"
-    for judge, count in planned.judging.items():
-        yield (
-            f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
-            " answers, ask more."
-        )
-    yield from map(_bound, planned.bounds)
-    if planned.bounds and planned.judging:
-        yield (
-            "The judges' further questions, and their tokens and cost, come on top of what is"
-            " planned."
-        )
-
-
-def _bound(bound: Bound) -> str:
-    outcome = "could end the command" if bound.ends_it else "would not be reached"
-    if bound.least > bound.limit:
-        outcome = "would end the command"
-    amount = f"{bound.needed:,.10g}"
-    if bound.least != bound.needed:
-        amount = f"{bound.least:,.10g} to {amount}"
-    return f"{bound.option} {bound.limit:,.10g} {outcome}: {amount} are planned."
-
-
-def _numbers(forecast: Mapping[str, Any], unpriced: str = "") -> list[str]:
-    """The numbers of a forecast as the table of a plan has them."""
-    marker = "" if forecast["measured"] else "?"
-    minutes = f"{forecast['seconds'] / 60:.1f}"
-    if marker:
-        decimals = 0 if forecast["seconds_most"] > 600 else 1
-        limits = (forecast[f"seconds_{limit}"] / 60 for limit in ("least", "most"))
-        minutes = f"{' to '.join(f'{limit:,.{decimals}f}' for limit in limits)}?"
-    price = unpriced
-    if forecast["cost"] is not None:
-        price = f"{forecast['cost_least']:.2f} to {forecast['cost_most']:.2f}"
-    return [
-        *(f"{forecast[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
-        minutes,
-        f"{forecast['tokens_in']:,}{marker}",
-        f"{forecast['tokens_out']:,}",
-        price,
-    ]
 
 
 def errors(n_retried: int, n_final: int, reason_counts: Mapping[str, int]) -> list[str]:

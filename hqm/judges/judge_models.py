@@ -133,6 +133,12 @@ class Judging:
         decisions(self.benchmark, units, lambda _: asking)
         return len(asking.missing)
 
+    def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
+        """Return what the first stage would ask about a row of answers; nothing is asked."""
+        asking = self.asking(0)
+        verdicts(self.benchmark, form, {"": list(row)}, lambda _: asking)
+        return [question.request for question in asking.missing.values()]
+
     def judge(
         self,
         form: Form,

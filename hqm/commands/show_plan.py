@@ -1,0 +1,189 @@
+"""What `hqm audit --dry-run` prints: what a run would ask, take and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from hqm.commands.show import errors, missing_images
+from hqm.commands.terminal import print_json, print_lines, print_table, tell
+from hqm.respondents.kinds import kind_of
+
+if TYPE_CHECKING:
+    from hqm.administration.costs import Bound
+    from hqm.commands.run_plan import Plan
+
+_NIGHT_HOURS = 8
+_GIB = 2**30
+
+
+def print_plan(planned: Plan, as_json: bool) -> None:
+    """Print what a run would ask, take and cost (`hqm audit --dry-run`)."""
+    totals = _total_forecast(planned)
+    if as_json:
+        print_json(_plan_data(planned, totals))
+        return
+    rows = []
+    for (respondent, benchmark), forecast in planned.forecasts.items():
+        kind = kind_of(respondent.partition("/")[0])
+        unpriced = "no price" if kind is not None and kind.price == "per token" else ""
+        rows.append((respondent, benchmark, *_numbers(asdict(forecast), unpriced)))
+    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost"
+    total_row = ("total", "", *_numbers(totals))
+    print_table("", columns.split(","), rows, right=range(2, 10), total=total_row)
+    print_lines(*_plan_notes(planned, measured=totals["measured"]))
+    tell(*errors(0, planned.refused, {}))
+    missing_images(
+        planned.images, "{n_missing} are to be fetched, and are counted as if they were there"
+    )
+
+
+def _total_forecast(planned: Plan) -> dict[str, Any]:
+    """Return the sums over all forecasts; None where no forecast has a number."""
+    totals: dict[str, Any] = {}
+    columns = [asdict(forecast) for forecast in planned.forecasts.values()]
+    for key in columns[0]:
+        values = [column[key] for column in columns if column[key] is not None]
+        totals[key] = sum(values) if values else None
+    forecasts = planned.forecasts.values()
+    totals["measured"] = all(forecast.measured for forecast in forecasts)
+    if sum(layout.engines > 0 for layout in planned.layouts) > 1:
+        # at best all run beside each other
+        totals["seconds_least"] = max(forecast.seconds_least for forecast in forecasts)
+    return totals
+
+
+def _plan_data(planned: Plan, totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan as JSON data."""
+    rows = []
+    for (respondent, benchmark), forecast in planned.forecasts.items():
+        rows.append({"respondent": respondent, "benchmark": benchmark, **asdict(forecast)})
+    data = {
+        "plan": rows,
+        "total": totals,
+        "images": {
+            name: {"missing": n_missing, "of": n_pictures}
+            for name, (n_missing, n_pictures) in planned.images.items()
+        },
+        "judging": dict(planned.judging),
+        "judges": list(map(asdict, planned.judges)),
+        "gpu_minutes": list(map(asdict, planned.gpus)),
+        "engines": list(map(asdict, planned.layouts)),
+    }
+    if planned.bounds:
+        data["bounds"] = [{**asdict(bound), "ends_it": bound.ends_it} for bound in planned.bounds]
+    return data
+
+
+def _plan_notes(planned: Plan, *, measured: bool) -> Iterator[str]:
+    """Yield the lines below the table of a plan."""
+    n_recorded = 0
+    for (respondent, _), forecast in planned.forecasts.items():
+        if respondent.startswith("recorded/"):
+            n_recorded += forecast.distinct - forecast.stored
+    if n_recorded:
+        yield f"{n_recorded:,} recorded answers are to be read; nobody is asked for them."
+    if not measured:
+        yield "? assumed: the store has not seen this respondent answer yet. Tokens out: at most."
+    layouts = planned.layouts
+    if any(layout.gpus or layout.misfit for layout in layouts):
+        engines = sum(layout.engines for layout in layouts)
+        gpus = sum(layout.engines * layout.gpus for layout in layouts)
+        yield f"{len(layouts)} models, {engines} engines on {gpus:g} GPUs:"
+        for layout in layouts:
+            yield layout.misfit or f"{layout.model.name}: {layout}"
+    yield from _gpu_notes(planned)
+    yield from _judge_notes(planned)
+    for judge, count in planned.judging.items():
+        yield (
+            f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
+            " answers, ask more."
+        )
+    yield from map(_bound, planned.bounds)
+    if planned.bounds and planned.judging:
+        yield (
+            "The judges' further questions, and their tokens and cost, come on top of what is"
+            " planned."
+        )
+
+
+def _bound(bound: Bound) -> str:
+    outcome = "could end the command" if bound.ends_it else "would not be reached"
+    if bound.least > bound.limit:
+        outcome = "would end the command"
+    amount = f"{bound.needed:,.10g}"
+    if bound.least != bound.needed:
+        amount = f"{bound.least:,.10g} to {amount}"
+    return f"{bound.option} {bound.limit:,.10g} {outcome}: {amount} are planned."
+
+
+def _numbers(forecast: Mapping[str, Any], unpriced: str = "") -> list[str]:
+    """The numbers of a forecast as the table of a plan has them."""
+    marker = "" if forecast["measured"] else "?"
+    minutes = f"{forecast['seconds'] / 60:.1f}"
+    if marker:
+        decimals = 0 if forecast["seconds_most"] > 600 else 1
+        limits = (forecast[f"seconds_{limit}"] / 60 for limit in ("least", "most"))
+        minutes = f"{' to '.join(f'{limit:,.{decimals}f}' for limit in limits)}?"
+    price = unpriced
+    if forecast["cost"] is not None:
+        price = f"{forecast['cost_least']:.2f} to {forecast['cost_most']:.2f}"
+    return [
+        *(f"{forecast[key]:,}" for key in ("rows", "distinct", "stored", "requests")),
+        minutes,
+        f"{forecast['tokens_in']:,}{marker}",
+        f"{forecast['tokens_out']:,}",
+        price,
+    ]
+
+
+def _gpu_notes(planned: Plan) -> Iterator[str]:
+    """Yield how long measured cards take, and the memory that the largest model needs."""
+    if not planned.gpus or not planned.layouts:
+        return
+    for gpu in planned.gpus:
+        minutes = " to ".join(dict.fromkeys((_duration(gpu.least), _duration(gpu.most))))
+        yield (
+            f"One {gpu.card}: {minutes}, from rates measured with 7B models (docs/performance.md)."
+        )
+    longest = max(planned.gpus, key=lambda gpu: gpu.most)
+    nights = ceil(longest.most / 60 / _NIGHT_HOURS)
+    duration = f"{nights} nights of {_NIGHT_HOURS} hours at most"
+    if nights < 2:
+        duration = f"less than a night of {_NIGHT_HOURS} hours"
+    yield (
+        f"Alone, without supervision: {duration} on one {longest.card}; a stopped command"
+        " continues where it stopped."
+    )
+    largest = max((layout.model for layout in planned.layouts), key=lambda model: model.weights)
+    yield (
+        f"Memory: the largest model, {largest.name}, has weights of"
+        f" {largest.weights / _GIB:.1f} GiB; pictures and answers come on top."
+    )
+
+
+def _duration(minutes: float) -> str:
+    """Return minutes, or hours of many.
+
+    >>> _duration(0.2), _duration(12.3), _duration(600)
+    ('under 1 minute', '12 minutes', '10.0 hours')
+    """
+    if minutes < 1:
+        return "under 1 minute"
+    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
+
+
+def _judge_notes(planned: Plan) -> Iterator[str]:
+    """Yield what each judge is asked about answers that are still to come."""
+    for judge in planned.judges:
+        cost = "" if judge.cost is None else f" It costs {judge.cost:.2f} at most."
+        stages = ""
+        if len(judge.stages) > 1:
+            stages = f" The stages are {', '.join(judge.stages)}; later ones ask about its replies."
+        yield (
+            f"judge {judge.judge}, {judge.benchmark}: {judge.askings:,} questions about answers to"
+            f" come, {judge.tokens_in:,}? tokens in and {judge.tokens_out:,} out at most.{cost}"
+            f"{stages}"
+        )

@@ -1,0 +1,60 @@
+"""What `--dry-run` plans of judges, cards and memory, before anybody is asked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm.administration.gpu_rates import MEASURED_RATES
+from tests.conftest import ROOT, Run
+from tests.messages import tells
+
+
+def planned(run: Run, *words: object) -> Any:
+    status, output, _ = run("audit", *words, "--dry-run", "--json")
+    assert status == 0
+    return json.loads(output)
+
+
+def test_minutes_follow_from_the_measured_rates(run: Run) -> None:
+    """1,008 questions by a 7B model, by hand: 1,008 / 370 to 1,008 / 31 seconds on an H100."""
+    words = ("shapes_yesno", "-r", "hf/llava-hf/llava-1.5-7b-hf", "--forms", "original")
+    data = planned(run, *words)
+    minutes = {row["card"]: (row["least"], row["most"]) for row in data["gpu_minutes"]}
+    asked = data["total"]["requests"]
+    assert minutes["H100"] == pytest.approx((asked / 370 / 60, asked / 31 / 60))
+    assert minutes.keys() == {"H100", "H200"}
+    output = run("audit", *words, "--dry-run")[1]
+    assert tells(output, "plan.night", card="H200")
+    assert tells(output, "plan.memory", model="hf/llava-hf/llava-1.5-7b-hf", weights="13.0")
+
+
+def test_captions_leave_out_a_card_on_which_none_were_measured(run: Run) -> None:
+    data = planned(run, "shapes_caption", "-r", "hf/llava-hf/llava-1.5-13b-hf")
+    (row,) = data["gpu_minutes"]
+    assert row["card"] == "H100"
+
+
+def test_a_server_needs_no_card_here(run: Run) -> None:
+    data = planned(run, "shapes_yesno", "-r", "openai/x@http://127.0.0.1:9/v1")
+    assert data["gpu_minutes"] == []
+
+
+def test_the_rates_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text("utf-8").partition("## On a GPU")[2]
+    for rate in MEASURED_RATES:
+        assert f"{rate.single:g}" in page
+        assert any(f"{value:g}" in page for value in (rate.shared, round(rate.shared)))
+
+
+@pytest.mark.data
+def test_a_judge_is_planned_before_there_are_answers(run: Run, data: Path) -> None:
+    """Each answer has one first question; the price is that of the judge's name."""
+    judge = "openai/judge@http://127.0.0.1:9/v1?price_in=1&price_out=2"
+    words = ("mmhal", "--data", data, "-r", "openai/x@http://127.0.0.1:9/v1", "--judge", judge)
+    (plan,) = planned(run, *words)["judges"]
+    assert plan["askings"] == 96
+    assert plan["stages"] == ["judge"]
+    expected = (plan["tokens_in"] + 2 * plan["tokens_out"]) / 1e6
+    assert plan["cost"] == pytest.approx(expected, rel=1e-3)
