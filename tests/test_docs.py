@@ -6,15 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from typer.main import get_command
 
 import hqm
+from hqm.benchmark.registry import example_folder
 from hqm.cli import program
 from hqm.commands.help import every_command
 from hqm.scoring.parsers import PARSERS
 from hqm.types import STATES
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {
@@ -114,6 +116,16 @@ def test_the_readme_shows_the_verdict_of_the_real_captions() -> None:
     command = "hqm audit coco_chair --recorded $HQM_DATA/pope/captions"
     (row,) = [row for row in index["rows"] if row["command"] == command]
     assert verdict_block.split()[1:] == row["verdict"].split()
+
+
+def test_the_readme_shows_the_log_that_ships(run: Run, tmp_path: Path) -> None:
+    status, printed, _ = run("audit", "example", "--out", str(tmp_path / "out"))
+    assert status == 0
+    shown = README.partition("$ hqm audit example")[2].partition("\n")[2].partition("$ ")[0]
+    assert " ".join(shown.split()) in " ".join(printed.split())
+    files = [path for path in example_folder().rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 300_000
+    assert "log/**/*" in (ROOT / "pyproject.toml").read_text("utf-8"), "it is in the wheel"
 
 
 def test_the_documentation_is_short() -> None:

@@ -398,17 +398,10 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
     assert {finding.name for finding in evidence.findings} >= {"repope-label", "repope-ambiguous"}
 
 
-@pytest.mark.data
-def test_the_readmes_python_prints_what_it_shows(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readmes_python_prints_what_it_shows() -> None:
     import doctest
     import re
 
-    for name in ("llava-v1.5-7b_pope.jsonl", "llava_pope_test.jsonl"):
-        (tmp_path / name).write_bytes((data / "logs" / "llava" / name).read_bytes())
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HQM_DATA", str(data))
     readme = (ROOT / "README.md").read_text("utf-8")
     code = "\n".join(
         block

@@ -109,6 +109,8 @@ class _ShortForm(Benchmark):
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
+EXAMPLE = "example"
+"""The name of the log that ships with HQM."""
 _ADAPTER_REMEDY = (
     "Remove the key `adapter`, or name a module of `hqm.adapters`; own code belongs into an"
     " adapter.py."
@@ -431,13 +433,26 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
     return _from_module(module, name)
 
 
+def example_folder() -> Path:
+    """The folder of the log that ships with HQM."""
+    return shipped() / "shapes" / "log"
+
+
+def log_path(name: str) -> Path:
+    """The file or folder of a log; `example` is the log that ships with HQM, where the working
+    folder has no such file.
+    """
+    path = Path(name)
+    return example_folder() if name == EXAMPLE and not path.exists() else path
+
+
 def is_log(name: str) -> bool:
     """Whether a name is no benchmark's, but that of a file or folder with answers of others.
 
     >>> is_log("pope"), is_log("no-such-file.jsonl")
     (False, False)
     """
-    path = Path(folder_of_card(name))
+    path = log_path(folder_of_card(name))
     if path.suffix == ".py" or (path / "card.toml").is_file():
         return False
     if path.is_file():

@@ -19,7 +19,7 @@ from hqm.auditing.evidence import Evidence
 from hqm.auditing.gate import Gate, Policy, check_against
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
-from hqm.benchmark.registry import is_log, load
+from hqm.benchmark.registry import is_log, load, log_path
 from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.run_plan import Plan, plan_run
@@ -396,7 +396,10 @@ def from_logs(
     if isinstance(logs, (str, Path, Sequence)):
         paths = [logs] if isinstance(logs, (str, Path)) else logs
         return benchmarks_of_logs(
-            read_logs(map(Path, paths), columns=columns, with_questions=True), settings
+            read_logs(
+                [log_path(str(path)) for path in paths], columns=columns, with_questions=True
+            ),
+            settings,
         )
     # a named index holds models or items, as after a pivot
     frame = logs.reset_index() if any(logs.index.names) else logs

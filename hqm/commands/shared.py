@@ -181,10 +181,10 @@ def benchmarks_named(
     AnswerError
         A log cannot be read.
     """
-    from hqm.benchmark.registry import is_log
+    from hqm.benchmark.registry import is_log, log_path
     from hqm.respondents.base import waiting
 
-    logs = [Path(name) for name in names if is_log(name)]
+    logs = [log_path(name) for name in names if is_log(name)]
     if not logs:
         return list(names)
     from hqm.benchmark.log_benchmark import benchmarks_of_logs

@@ -654,11 +654,8 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
         return (as_sentence("None shown."), *map(as_sentence, reading_notes(audit)))
     reason = find_estimate(audit, "items.label_errors")
     explanation = f": {reason.reason}" if reason is not None and reason.reason else ""
-    return (
-        as_sentence(
-            f"None in the data. The answers do not show whether keys are wrong{explanation}."
-        ),
-    )
+    unknown = f"The answers do not show whether keys are wrong{explanation}."
+    return (as_sentence("None in the data."), as_sentence(unknown))
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
