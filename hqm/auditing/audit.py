@@ -600,8 +600,8 @@ class BenchmarkAudit(frames.AsFrames):
             rows = frames.item_map_rows(self.benchmark, self.all_estimates, self.to_read)
         elif table in frames.ESTIMATE_GROUPS:
             prefixes = frames.ESTIMATE_GROUPS[table]
-            estimates = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
-            rows = (r for e in estimates for r in frames.estimate_rows(self.benchmark, e))
+            group_estimates = [e for e in self.all_estimates if e.indicator.startswith(prefixes)]
+            rows = (r for e in group_estimates for r in frames.estimate_rows(self.benchmark, e))
         elif table == "pairs":
             rows = frames.pair_rows(self.benchmark, self.metrics, self.all_estimates)
         elif table == "types":

@@ -314,8 +314,8 @@ def pair_rows(
     metric = next(iter(metrics))
     low, high = metrics[metric].get("scale") or (None, None)
     width = None if low is None or high is None else high - low
-    of_metric = (estimate for estimate in estimates if estimate.metric == metric)
-    for neighbours in contrasts_in(of_metric, width=width):
+    metric_estimates = (e for e in estimates if e.metric == metric)
+    for neighbours in contrasts_in(metric_estimates, width=width):
         contrast = neighbours.contrast
         yield {
             "first": neighbours.first,
