@@ -130,13 +130,14 @@ def test_questions_in_other_languages_are_rephrased_in_theirs_and_reviewed(
     plan += ["--labels", "2", "--raters", "anna", "--out", tmp_path / "plan.jsonl"]
     plan += ["--store", tmp_path / "store.sqlite"]
     try:
-        for command in (rephrase, plan):
+        for command in (["forms", folder], rephrase, plan):
             monkeypatch.setattr(sys, "argv", ["hqm", *map(str, command)])
             with pytest.raises(SystemExit) as end:
                 main()
             assert not end.value.code, capsys.readouterr().err
     finally:
         running.stop()
+    assert tells(capsys.readouterr().out, "form.foreign", foreign=5, items=5)
     form = read_form(form_file, hqm.load(str(folder)).original)
     assert {item.id: item.prompt for item in form.items} == {
         key: FOREIGN[key][1] for key in ("es", "zh", "de")

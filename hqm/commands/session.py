@@ -36,7 +36,7 @@ from hqm.commands.recorded_routes import Router, Routes
 from hqm.commands.session_judges import SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension
-from hqm.forms.make_forms import read_form
+from hqm.forms.make_forms import foreign_sentence, read_form
 from hqm.imports.log_answers import ImportedLogs, LogSettings, read_recorded
 from hqm.imports.recordings import Recording, perfect_respondents
 from hqm.indicators.flags import length_confound
@@ -385,9 +385,10 @@ class Session:
             ]
         for name in form_names:
             if not forms_by_name[name].items and forms_by_name[name].left_out:
-                reason = forms_by_name[name].left_out[0].reason
+                reason = foreign_sentence(forms_by_name[name])
+                reason = reason or f"the first: {forms_by_name[name].left_out[0].reason}"
                 raise UsageError(
-                    f"no item of {benchmark.name} has a wording {name!r}; the first: {reason}",
+                    f"no item of {benchmark.name} has a wording {name!r}; {reason}",
                     remedy=f"Ask with --forms {ORIGINAL}, or bring it with --form {name}=FILE.",
                 )
         return [forms_by_name[name] for name in form_names]

@@ -298,7 +298,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     """Print how many items have a parallel form, by which rules, and why others have none."""
-    from hqm.forms.make_forms import count_modes, count_reasons, count_rules
+    from hqm.forms.make_forms import count_modes, count_reasons, count_rules, foreign_sentence
 
     print(
         f"{name}, {parallel.name}: {len(parallel)} of {len(original)} items have this form,"
@@ -326,8 +326,9 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
         print(f"  left out, {reason}: {count}")
     for left_out in parallel.left_out[:_MAX_LEFT_OUT]:
         print(f"  left out {left_out.id}: {left_out.prompt!r} ({left_out.reason})")
-    n_hidden = len(parallel.left_out) - _MAX_LEFT_OUT
-    if n_hidden > 0:
+    if note := foreign_sentence(parallel):
+        print(f"  {note}")
+    if (n_hidden := len(parallel.left_out) - _MAX_LEFT_OUT) > 0:
         print(f"  ... and {n_hidden} more; --out writes all of them")
 
 

@@ -366,6 +366,17 @@ def count_reasons(form: Form) -> dict[str, int]:
     return dict(Counter(omission.reason for omission in form.left_out).most_common())
 
 
+def foreign_sentence(form: Form) -> str:
+    """The sentence on the items left out for their language; empty where there are none."""
+    n_foreign = sum(bool(foreign_language(omission.prompt)) for omission in form.left_out)
+    if not n_foreign:
+        return ""
+    return (
+        f"forms are made for English questions, and {n_foreign} of"
+        f" {len(form) + len(form.left_out)} items are in another language: use --rewriter MODEL"
+    )
+
+
 def count_rules(form: Form) -> dict[str, int]:
     """How many items each rule made, the commonest first."""
     return dict(Counter(item.rule or "(as it was)" for item in form.items).most_common())
