@@ -706,6 +706,7 @@ def test_every_flag_is_tested_here() -> None:
         "FAVOURS_FAMILY",
         "NOT_ONE_THING",
         "PARAMETERS_REFUSED",
+        "READ_WITH",
         "REMEMBERED",
         "NEGATIVE_COMPONENT",
         "MISSING",

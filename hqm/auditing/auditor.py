@@ -298,6 +298,8 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         estimates += metric_estimates
     flags = [warning.to_dict() for warning in adjust_warnings(warnings, estimates)]
     flags += [warning.to_dict() for warning in refused_parameters(evidence.refused_parameters)]
+    if evidence.reading:
+        flags.append(Warned("READ_WITH", "", evidence.reading, note=True).to_dict())
     estimates += stages(study)
 
     # what other commands calculate with, and the answers to the seven questions

@@ -310,7 +310,7 @@ class _AnswersByItem:
             replies.append(f"{role}: {_cut(reply)}")
             return reply
 
-        return self._stored_verdict(item, name, cell, ask), tuple(replies)
+        return self._stored_verdict(judge.benchmark, item, name, cell, ask), tuple(replies)
 
     def _context(self, item: Item, cell: Cell) -> tuple[Form, int]:
         """Return the item and those whose answers its judge sees beside, and its position there."""
@@ -325,18 +325,20 @@ class _AnswersByItem:
         rows = {name: self._context_row(context, cell, name)}
         return judge.verdicts(cell, context, rows)[name][position]
 
-    def _stored_verdict(self, item: Item, name: str, cell: Cell, ask: AskJudge) -> Verdict:
+    def _stored_verdict(
+        self, benchmark: Benchmark, item: Item, name: str, cell: Cell, ask: AskJudge
+    ) -> Verdict:
         """Return the verdict from the stored replies of a judge."""
         # a procedure that judges all answers together, or sees others beside, asks what it asked
         # then: with all of them
         context, position = self._context(item, cell)
-        names = list(self.respondents) if self.benchmark.jointly else [name]
+        names = list(self.respondents) if benchmark.jointly else [name]
         rows = {member: self._context_row(context, cell, member) for member in names}
 
         def ask_for(context_item: Item) -> AskJudge:
             return ask if context_item.id == item.id else _silent
 
-        return verdicts(self.benchmark, context, rows, ask_for)[name][position]
+        return verdicts(benchmark, context, rows, ask_for)[name][position]
 
     def _context_row(self, context: Form, cell: Cell, name: str) -> list[Response | None]:
         """Return the respondent's answers to the items of a context."""

@@ -35,6 +35,7 @@ from hqm.benchmark.judge_api import judge_name, parse_judge
 from hqm.errors import DesignError, UsageError
 from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import FileJudge, Judge
+from hqm.judges.reading_models import reading_sentence
 from hqm.labels.people_labels import (
     Labels,
     Pool,
@@ -227,9 +228,9 @@ class Evidence:
     refused_parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Respondent -> the parameters that its server refused, and that were left out."""
     stopped: Mapping[str, Any] = field(default_factory=dict)
-    """Where a rule stopped the asking of respondents before all items (`hqm audit --until`); empty
-    where it did not.
-    """
+    """Where a rule stopped the asking before all items (`hqm audit --until`), if one did."""
+    reading: str = ""
+    """What a model read that the reader left unread; empty without one."""
     analyses: tuple[Analysis, ...] = ()
     """The benchmark's own further tables, of the reference administration."""
     thumbnail: Callable[..., str] = field(default=_no_picture, repr=False, compare=False)
@@ -409,13 +410,13 @@ def gather(
     )
     disagreements: Sequence[Example] = ()
     analyses: tuple[Analysis, ...] = ()
+    read_responses = partial(answers.by_respondent, benchmark, form, respondents, reference.run)
     if not recorded:
         # an example shows how HQM read an answer, which the tool's score does not follow from
         labelled = (*label_matrices(samples, first, form), *oracles)
         disagreements = examples(
             benchmark, answers, judges, forms_by_name, respondents, reference, matrices, labelled
         )
-        read_responses = partial(answers.by_respondent, benchmark, form, respondents, reference.run)
         analyses = analyses_of(benchmark, form, first, read_responses, labels)
     stages = _stages(benchmark, answers, judges, reference, form, respondents, labels, samples)
     tools = tool_comparisons(benchmark, answers, cells, forms_by_name, respondents)
@@ -445,6 +446,7 @@ def gather(
             benchmark, answers, form, reference.run, respondents
         ),
         stopped=stopped_detail,
+        reading=reading_sentence(judges, form, read_responses),
         analyses=analyses,
         thumbnail=partial(_thumbnail, asks, benchmark),
     )

@@ -585,6 +585,7 @@ class Benchmark(Adapter):
         scoring_parser = self.paper_parser if scoring == "paper" else ""
         # the named parser, else that of the paper's scoring, else the card's
         self.parser = parser(reader or scoring_parser or card.scoring.parser).for_task(card.task)
+        self.read_with = ""  # the model that reads what the parser leaves unread, as signed
         self.part: str | None = None
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
@@ -619,7 +620,7 @@ class Benchmark(Adapter):
         """How an answer becomes a number: the scoring, and the parser or judge procedure."""
         qualifiers = []
         if self.reads:
-            qualifiers.append(self.parser.label)
+            qualifiers += [self.parser.label, self.read_with]
         if self.mode:
             qualifiers.append(f"mode={self.mode}")
         if self.roles:

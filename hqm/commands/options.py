@@ -460,6 +460,13 @@ class ReadingOptions:
             help="The reader of short answers; the card's unless given.",
         ),
     ] = None
+    read_with: Annotated[
+        str | None,
+        Setting(
+            "A model that reads the answers that the reader leaves unread or in doubt, and 200"
+            " others to show its agreement; named like a judge."
+        ),
+    ] = None
     margin: Annotated[
         float | None,
         Setting(

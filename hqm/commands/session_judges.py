@@ -26,6 +26,7 @@ from hqm.judges.judgements import (
     import_judgements,
 )
 from hqm.judges.procedure import Panel, Unit, parse_roles
+from hqm.judges.reading_models import ReadingModel, read_by_model
 from hqm.labels.people_labels import STAGE, Labels, judge_units, labelled_units, stored_labels
 from hqm.respondents.base import Respondent
 from hqm.respondents.server_limits import CHARACTERS_A_TOKEN, PICTURE_TOKENS, Budget, price
@@ -100,6 +101,7 @@ class SessionJudges:
         self.imported: dict[str, ImportedJudgements] = {}
         """Benchmark -> what the files of judgements gave."""
         self._file_judges: dict[str, list[FileJudge]] = {}
+        self._reading_models: dict[str, ReadingModel] = {}
 
     def judges(self, benchmark: Benchmark) -> list[Judge]:
         """Return the judges of a benchmark: the panels to ask, then the judges read from files.
@@ -149,6 +151,9 @@ class SessionJudges:
     def panels(self, benchmark: Benchmark) -> list[Judging]:
         """Return the panels of models to ask; none for a benchmark that a rule scores."""
         options = self.session.options.judging
+        reading_model = self.reading_model(benchmark)
+        if reading_model is not None:
+            return [reading_model]
         from_files = {judge.label for judge in self.file_judges(benchmark)}
         live_names = [name for name in options.judges if name not in from_files]
         if not benchmark.roles or not live_names or benchmark.included_recordings:
@@ -171,6 +176,25 @@ class SessionJudges:
             )
             for name in live_names
         ]
+
+    def reading_model(self, benchmark: Benchmark) -> ReadingModel | None:
+        """Return the model that reads what the reader of a benchmark leaves unread; signatures of
+        the benchmark name it from then on.
+        """
+        name = self.session.options.reading.read_with
+        if name is None or not benchmark.reads or benchmark.tool_scored:
+            return None
+        if benchmark.name not in self._reading_models:
+            model = ReadingModel(
+                self.session.asks,
+                read_by_model(benchmark),
+                Panel(self.live_judge(name)),
+                budget=self.session.budget,
+                retry_errors=self.session.options.asking.retry_errors,
+            )
+            self._reading_models[benchmark.name] = model
+        benchmark.read_with = self._reading_models[benchmark.name].version
+        return self._reading_models[benchmark.name]
 
     def file_judges(self, benchmark: Benchmark) -> list[FileJudge]:
         """Return the judges whose judgements came in files: those named now, and those in the
@@ -316,7 +340,9 @@ class SessionJudges:
     def pending(self) -> dict[str, int]:
         """Return judge -> number of questions about stored answers that still lack a reply."""
         pending: dict[str, int] = {}
-        for benchmark in self.session.benchmarks if self.session.options.judging.judges else ():
+        options = self.session.options
+        is_asked = bool(options.judging.judges or options.reading.read_with)
+        for benchmark in self.session.benchmarks if is_asked else ():
             for judging in self.panels(benchmark):
                 respondents = self.session.stored_respondents(benchmark)
                 rows = self.session.answers.by_respondent(

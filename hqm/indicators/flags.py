@@ -42,6 +42,7 @@ FLAGS: Mapping[str, str] = {
         " own draw and no answer can be drawn again; without a temperature or top-p, the server's"
         " own hold"
     ),
+    "READ_WITH": "a model read the answers that the reader left unread or in doubt",
     "EXPECTED": (
         "the number is expected and not observed: nobody was asked twice. It holds where the answer"
         " is its first word alone, drawn at a temperature above 0"

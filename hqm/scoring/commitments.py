@@ -436,6 +436,18 @@ def sentences(text: str) -> list[str]:
     return list(filter(None, map(without_marks, pieces)))
 
 
+def is_doubtful(text: str) -> bool:
+    """Whether an answer corrects itself, is tentative, or says that it cannot tell, so that its
+    reading is worth a second one.
+
+    >>> is_doubtful("Answer: A. Wait, no: it is B"), is_doubtful("Answer: A")
+    (True, False)
+    """
+    answer = parse_answer(text)
+    is_open = says_unable(answer.text) or is_tentative(answer.text)
+    return is_open or any(passage.corrects for passage in answer.explicit)
+
+
 def longest_spans(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """The spans (start, end, name) that no longer one covers: of "dark blue" not the "blue" in
     it.

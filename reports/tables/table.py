@@ -88,6 +88,7 @@ FLAG_WORDS = {
     "DRIFT": "scores changed between runs",
     "DETERMINISTIC": "answers were drawn without chance",
     "PARAMETERS_REFUSED": "a server refused a parameter",
+    "READ_WITH": "a model read what the reader left unread",
     "EXPECTED": "computed from probabilities, not observed",
     "NON_PARALLEL": "below chance on the other form",
     "CEILING": "the best models are not shown to differ",
