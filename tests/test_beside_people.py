@@ -201,5 +201,5 @@ def test_decimal_commas_are_numbers_and_two_signs_are_refused(tmp_path: Path) ->
     with pytest.raises(DataError, match="decimal comma"):
         read_scores(path)
     path.write_text("item,respondent,mark\na,m,-1\nb,m,1\na,n,0\nb,n,1\n")
-    with pytest.raises(DataError, match=pattern_of("layout.signs", low="m", high="n")):
+    with pytest.raises(DataError, match=pattern_of("layout.signs", low="for 'm'", high="for 'n'")):
         read_scores(path)

@@ -274,6 +274,60 @@ def test_scores_on_two_scales_are_refused(
     assert tells(str(said), "door.scales", column=door.score_column), said
 
 
+MIXTURES: dict[str, tuple[Callable[[int, int], float], str, dict[str, object]]] = {
+    "three levels": (lambda m, i: (i + m) % 3 - 1, "door.three-levels", {}),
+    "sorted three levels": (lambda m, i: i // 10 - 1, "door.three-levels", {}),
+    "-1 in the first rows": (
+        lambda m, i: i % 2 if i > 14 else 2 * (i % 2) - 1,
+        "layout.signs",
+        {"low": "in some rows", "high": "in others of 'm0'"},
+    ),
+    "one model in 0 and 1": (
+        lambda m, i: i % 2 if m == 1 else (-1, 1, -1, 1, 0)[i % 5],
+        "layout.signs",
+        {"low": "for 'm0'", "high": "for 'm1'"},
+    ),
+    "ratings of a poor model": (
+        lambda m, i: i % 2 if m == 1 else i % 5,
+        "door.binary-beside",
+        {"name": "m1", "top": 4},
+    ),
+    "one model in per cent": (
+        lambda m, i: i % 2 if m == 1 else 10 + (i * 37) % 90,
+        "door.binary-alone",
+        {"name": "m1", "highest": "m0", "top": 99},
+    ),
+}
+"""The score of respondent m on item i -> what is said of it."""
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_scores_of_several_scales_are_refused_or_said(name: str, tmp_path: Path) -> None:
+    score, code, details = MIXTURES[name]
+    lines = [f"m{m},q{i},{score(m, i):g}" for m in range(2) for i in range(30)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["model,item,score", *lines]), encoding="utf-8")
+    try:
+        (log,) = read_logs([path])
+        said = " ".join(log.notes)
+    except HQMError as error:
+        said = str(error)
+    assert tells(said, code, **({"column": "score"} | details)), said
+
+
+def test_files_of_one_model_about_different_items_are_joined_and_said(tmp_path: Path) -> None:
+    for k, name in enumerate("ab"):
+        rows = [
+            f'{{"model": "m", "id": "q{i}", "question": "Is it {i}?", "prediction": "yes", "target": "no"}}'
+            for i in range(9 * k, 9 * k + 9)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (benchmark,) = benchmarks_of_logs(read_logs([tmp_path]))
+    assert {recording.respondent for recording in benchmark.included_recordings} == {"m"}
+    (note,) = (note for note in benchmark.matched.notes if "parts of" in note)
+    assert tells(note, "door.parts", first="a", second="b", n=9, name="m")
+
+
 def in_title_case(column: str) -> str:
     """A heading in another case; that of a metric is its name."""
     return column if column == "rouge" else column.title()

@@ -432,7 +432,7 @@ def test_wrong_is_minus_one_for_all_models_or_for_none(tmp_path: Path) -> None:
         for model, wrong in (("m", -1), ("n", 0))
     ]
     dump(tmp_path / "log.json", rows)
-    assert tells(str(refusal(tmp_path / "log.json")), "layout.signs", low="m", high="n")
+    assert tells(str(refusal(tmp_path / "log.json")), "layout.signs", low="for 'm'", high="for 'n'")
 
 
 def test_letters_are_read_for_what_an_answer_commits_to(tmp_path: Path) -> None:

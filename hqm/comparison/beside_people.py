@@ -19,8 +19,7 @@ from hqm.errors import DataError
 from hqm.files.records import required_field
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
-    check_scale,
-    check_signs,
+    check_scales,
     refuse_twice,
     take_rows,
     with_plain_numbers,
@@ -65,9 +64,8 @@ def read_scores(path: Path) -> dict[str, dict[Answer, float]]:
                     remedy="Correct it, or leave the cell empty.",
                 )
         scores[name] = {answer: value for answer, value in numbers.items() if value is not None}
-        check_scale(name, scores[name].values(), str(path))
         by_respondent = [(respondent, score) for (_, respondent), score in scores[name].items()]
-        check_signs(name, by_respondent, str(path))
+        check_scales(name, by_respondent, str(path))
     if not scores:
         raise DataError(
             "it has no column of numbers beside `item` and `respondent`",

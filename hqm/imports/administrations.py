@@ -8,7 +8,7 @@ else the model was asked in two ways, and the files' names tell them apart.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 from os.path import commonpath
@@ -141,14 +141,28 @@ def _levels_apart(
     return tuple(range(n_levels))
 
 
-def describe_parts(names: Mapping[str, str]) -> list[str]:
-    """Say which files are parts of one respondent's answers."""
-    n_files = Counter(names.values())
-    return [
-        f"{n} files answer different items, taken as parts of one respondent, {name}"
-        for name, n in n_files.items()
-        if n > 1
-    ][:MAX_NAMED_FIELDS]
+def describe_parts(names: Mapping[str, str], n_items: Mapping[str, int]) -> list[str]:
+    """Say which files are parts of one respondent's answers, with the items that each answers.
+
+    >>> describe_parts({"a.json": "m", "b.json": "m", "c.json": "n"}, {"a.json": 9, "b.json": 8})
+    ['2 files answer different items (a 9, b 8), taken as parts of one respondent, m']
+    """
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path, name in names.items():
+        by_name[name].append(path)
+    notes = []
+    for name, paths in by_name.items():
+        if len(paths) < 2:
+            continue
+        labels = file_labels(paths)
+        counts = [f"{labels[path]} {n_items[path]:,}" for path in paths[:MAX_NAMED_FIELDS]]
+        if len(paths) > MAX_NAMED_FIELDS:
+            counts.append(f"and {len(paths) - MAX_NAMED_FIELDS} more")
+        notes.append(
+            f"{len(paths)} files answer different items ({', '.join(counts)}), taken as parts of"
+            f" one respondent, {name}"
+        )
+    return notes[:MAX_NAMED_FIELDS]
 
 
 def describe_files(respondent: str, names: Sequence[str]) -> str:

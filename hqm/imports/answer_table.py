@@ -18,8 +18,7 @@ from hqm.imports.intake import (
     FIELDS,
     Intake,
     cell_texts,
-    check_scale,
-    check_signs,
+    check_scales,
     describe_reading,
     find_repeated,
     is_number,
@@ -210,14 +209,14 @@ def read_table(
             row = replace(row, respondent=stem)
         rows.append(row)
     _check_items(rows, path)
+    notes = list(intake.notes)
     for name in scores:
         scored = [(row.respondent, row.scores[name]) for row in rows if name in row.scores]
-        check_scale(name, [score for _, score in scored], path)
-        check_signs(name, scored, path)
+        notes += check_scales(name, scored, path)
     reading = _describe(intake, run_column, scores)
     if long_records:
         reading = "a respondent and an item in each row or column, and a score in each cell"
-    notes = [*intake.notes, f"read as {reading}", *turn_note]
+    notes += [f"read as {reading}", *turn_note]
     if layout.note:
         notes.insert(0, f"its rows are {layout.note}")
     if other_numbers:

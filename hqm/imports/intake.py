@@ -370,34 +370,88 @@ def plain_letters(name: str) -> str:
 # --- scale ---
 
 
-def check_signs(name: str, scores: Iterable[tuple[str, float]], location: str) -> None:
-    """Refuse a column in which wrong is -1 for some respondents and 0 for others.
+_MIN_RUN = 5
+_MAX_CHANCE = 1e-3
+
+
+def check_scales(name: str, scores: Sequence[tuple[str, float]], location: str) -> list[str]:
+    """Refuse a column of two scales, and say which of two readings was taken where both may be.
+
+    Scores of -1, 0 and 1 may be three levels, or wrong is -1 in some rows and 0 in others. They are
+    two scales where a respondent without -1 has so many 0 that three levels would have shown one
+    (with a probability of .999), or where a respondent has -1 in one stretch of the file and 0 in
+    the other, with 1 in both.
 
     Parameters
     ----------
     scores
-        The respondent and the score of each row.
+        The respondent and the score of each row, in the order of the file.
 
     Raises
     ------
     DataError
         The column has two scales.
     """
-    by_respondent: dict[str, set[float]] = {}
+    check_scale(name, [score for _, score in scores], location)
+    by_respondent: dict[str, list[float]] = {}
     for respondent, score in scores:
-        by_respondent.setdefault(respondent, set()).add(score)
-    if not set().union(*by_respondent.values()) <= {-1.0, 0.0, 1.0}:
-        return
-    signed = sorted(name for name, marks in by_respondent.items() if -1.0 in marks)
-    unsigned = sorted(name for name, marks in by_respondent.items() if marks >= {0.0, 1.0})
-    three = [name for name in signed if 0.0 in by_respondent[name]]
-    if signed and unsigned and not three:
+        by_respondent.setdefault(respondent, []).append(score)
+    values = {score for _, score in scores}
+    if values <= {-1.0, 0.0, 1.0}:
+        _check_signs(name, by_respondent, location)
+        if values == {-1.0, 0.0, 1.0}:
+            return [f"the scores {name!r} are -1, 0 and 1, taken as three levels"]
+        return []
+    binary = {label for label, marks in by_respondent.items() if set(marks) == {0.0, 1.0}}
+    highest = max(by_respondent, key=lambda label: max(by_respondent[label]))
+    top = max(by_respondent[highest])
+    if not binary or top <= 1:
+        return []
+    first = min(binary)
+    if top > 10 and len(by_respondent[first]) >= 2 * _MIN_RUN:
         raise DataError(
-            f"wrong is -1 for {signed[0]!r:.60} and 0 for {unsigned[0]!r:.60} in the column"
-            f" {name!r}",
+            f"{first!r:.60} has 0 and 1 alone in the column {name!r}, and {highest!r:.60} up to"
+            f" {top:g}",
             location=location,
             remedy="Write all of them on one scale.",
         )
+    return [f"the scores {name!r} of {first!r:.60} are 0 and 1, of others up to {top:g}"]
+
+
+def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], location: str) -> None:
+    """Refuse scores of which wrong is -1 in some rows and 0 in others."""
+    counts = {
+        label: (marks.count(-1.0), marks.count(0.0)) for label, marks in by_respondent.items()
+    }
+    signed = sorted(label for label, (n_minus, _) in counts.items() if n_minus)
+    if not signed:
+        return
+    n_minus, n_zero = map(sum, zip(*(counts[label] for label in signed), strict=True))
+    for label in sorted(counts.keys() - signed):
+        unsigned_zeros = counts[label][1]
+        chance = (n_zero / (n_minus + n_zero)) ** unsigned_zeros
+        if unsigned_zeros and chance < _MAX_CHANCE:
+            _refuse_signs(name, f"for {signed[0]!r:.60}", f"for {label!r:.60}", location)
+    for label in signed:
+        marks = by_respondent[label]
+        if min(counts[label]) < _MIN_RUN:
+            continue
+        minus, zero = (
+            [i for i, mark in enumerate(marks) if mark == level] for level in (-1.0, 0.0)
+        )
+        start = max(min(minus), min(zero))
+        is_split = start > min(max(minus), max(zero))
+        # of a file in the order of its scores, the scores of 1 are on one side
+        if is_split and 1.0 in marks[:start] and 1.0 in marks[start:]:
+            _refuse_signs(name, "in some rows", f"in others of {label!r:.60}", location)
+
+
+def _refuse_signs(name: str, minus: str, zero: str, location: str) -> NoReturn:
+    raise DataError(
+        f"wrong is -1 {minus} and 0 {zero} in the column {name!r}",
+        location=location,
+        remedy="Write all of them on one scale.",
+    )
 
 
 def with_plain_numbers(

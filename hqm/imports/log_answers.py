@@ -259,10 +259,14 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
         names_of_files = name_files(answered)
         stems = {file.log.path: file.key[0] for file in files}
         names = {(stems[path], path): name for path, name in names_of_files.items()}
-        notes += describe_parts(names_of_files)
+        n_answers = {path: len(answers) for path, answers in answered.items()}
+        notes += describe_parts(names_of_files, n_answers)
     for respondent, of_respondent in by_respondent.items():
         paths = list(dict.fromkeys(file.log.path for file in of_respondent))
-        if len(paths) < 2 or not _are_repeated(of_respondent) or say_runs(paths):
+        if len(paths) < 2 or say_runs(paths):
+            continue
+        if not _are_repeated(of_respondent):
+            notes += _describe_joined(respondent, of_respondent)
             continue
         of_paths = name_respondents(respondent, paths)
         names |= {(respondent, path): name for path, name in of_paths.items()}
@@ -272,6 +276,19 @@ def _name_by_file(files: Sequence[_MatchedFile]) -> tuple[list[_MatchedFile], li
         name = names.get((file.key[0], file.log.path), file.key[0])
         named.append(replace(file, key=(name, *file.key[1:])))
     return named, notes
+
+
+def _describe_joined(respondent: str, files: Sequence[_MatchedFile]) -> list[str]:
+    """Say that files whose rows name one model answer different items of one run."""
+    items: dict[str, set[Hashable]] = defaultdict(set)
+    for file in files:
+        items[file.log.path].update((*file.key[1:], item) for item in file.answers)
+    n_items = {path: len(answered) for path, answered in items.items() if answered}
+    is_disjoint = sum(n_items.values()) == len(set().union(*items.values()))
+    is_one_run = len({file.key for file in files}) == 1
+    if not is_disjoint or not is_one_run:
+        return []
+    return describe_parts(dict.fromkeys(n_items, respondent), n_items)
 
 
 def _are_repeated(files: Sequence[_MatchedFile]) -> bool:
