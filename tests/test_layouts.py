@@ -506,3 +506,112 @@ def test_rows_of_means_in_hqms_own_format_are_left_out_with_a_count(
     status, out, err = run("audit", "shapes_yesno", *arguments)
     assert status == 0, err
     assert tells(out + err, "layout.means", n=3, names="'Average'")
+
+
+# --- objects of objects of rows, and cells that are objects ---
+
+
+def write_nested_runs(path: Path, n_runs: dict[str, int]) -> None:
+    """{item: {model: [row, ...]}}: a row a run, as a judge's grades lie."""
+    dump(
+        path,
+        {
+            item: {
+                model: [{"reply": "x", "total_score": (i + run) % 2} for run in range(n)]
+                for model, n in n_runs.items()
+            }
+            for i, item in enumerate(ITEMS)
+        },
+    )
+
+
+def test_names_of_items_and_models_are_levels_and_a_list_below_them_is_runs(tmp_path: Path) -> None:
+    path = tmp_path / "grades.json"
+    write_nested_runs(path, {"m": 2, "n": 2})
+    error = str(refusal(path, {"score": "total_score"}))
+    assert tells(error, "layout.what", columns="model=key,item=name")
+    columns = {"item": "key", "model": "name", "score": "total_score"}
+    (benchmark,) = hqm.from_logs(path, columns=columns, title="Grades")
+    assert benchmark.card.title == "Grades"
+    recordings = benchmark.included_recordings
+    assert sorted((r.respondent, r.run) for r in recordings) == [
+        *(("m", 0), ("m", 1), ("n", 0), ("n", 1))
+    ]
+    assert {item.id for item in benchmark.original.items} == set(ITEMS)
+
+
+def test_runs_that_few_respondents_have_are_left_out_with_a_count(tmp_path: Path) -> None:
+    path = tmp_path / "grades.json"
+    write_nested_runs(path, {"m": 4, "n": 2, "o": 2})
+    columns = {"item": "key", "model": "name", "score": "total_score"}
+    (benchmark,) = hqm.from_logs(path, columns=columns)
+    assert {r.run for r in benchmark.included_recordings} == {0, 1}
+    assert any(
+        tells(note, "log.rare-runs", n=2 * len(ITEMS), names="'m'") for note in benchmark.notes
+    )
+
+
+def test_several_questions_below_an_item_are_items_of_their_own(tmp_path: Path) -> None:
+    for model in ("m", "n"):
+        document = {
+            item: {
+                "order": [
+                    {"question": f"Is {item} first?", "answer": "yes", "prediction": "Yes"},
+                    {"question": f"Is {item} last?", "answer": "no", "prediction": "Yes"},
+                ]
+            }
+            for item in ITEMS
+        }
+        dump(tmp_path / f"{model}.json", document)
+    columns = {"item": "path", "image": "key"}
+    (benchmark,) = hqm.from_logs(tmp_path, columns=columns)
+    assert len(benchmark.original) == 2 * len(ITEMS)
+    items = {item.id: item for item in benchmark.original.items}
+    assert items[f"{ITEMS[0]}/order/1"].image == ITEMS[0]
+    assert {r.respondent for r in benchmark.included_recordings} == {"m", "n"}
+
+
+def test_columns_whose_cells_are_objects_are_models(tmp_path: Path) -> None:
+    path = tmp_path / "solutions.jsonl"
+    rows = [
+        {"question": item, "small": {"is_correct": False}, "large": {"is_correct": key == "yes"}}
+        for item, key in KEYS.items()
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert scores_of(path) == {"small": 0.0, "large": 0.5}
+
+
+def test_a_chosen_column_holds_for_rows_without_it(tmp_path: Path) -> None:
+    """FinanceBench: gold answers are numbers and texts, and the column `label` is a grade."""
+    path = tmp_path / "graded.jsonl"
+    labels = ("Correct Answer", "Incorrect Answer", "Refusal", "Correct Answer")
+    rows = [
+        {
+            "model": model,
+            "id": i,
+            "gold": (1577.5, "x", None, "y")[i],
+            "label": label,
+            "answer": "z",
+        }
+        for model in ("m", "n")
+        for i, label in enumerate(labels)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (benchmark,) = hqm.from_logs(path, columns={"target": "gold", "score": "label"})
+    assert [item.target for item in benchmark.original.items] == ["1577.5", "x", None, "y"]
+    (first, _) = benchmark.included_recordings
+    assert [a.detail["scores"][""]["label"] for a in first.answers.values()] == [1, 0, 0, 1]
+
+
+def test_a_list_of_one_text_is_an_answer(tmp_path: Path) -> None:
+    rows = [{"id": i, "output": [key], "target": key, "model": "m"} for i, key in KEYS.items()]
+    dump(tmp_path / "m.json", rows)
+    assert scores_of(tmp_path) == {"m": 1.0}
+
+
+def test_the_answers_of_a_split_are_the_key_of_files_beside_them(tmp_path: Path) -> None:
+    """BLINK: `val_answers.json` beside a folder of predictions, all of them item to letter."""
+    dump(tmp_path / "predictions" / "m.json", dict.fromkeys(ITEMS, "yes"))
+    dump(tmp_path / "predictions" / "n.json", KEYS)
+    dump(tmp_path / "val_answers.json", KEYS)
+    assert scores_of(tmp_path) == {"m": 0.5, "n": 1.0}

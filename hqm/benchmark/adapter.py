@@ -219,6 +219,7 @@ class Adapter:
     """The parser of `paper` scoring, where it is another one than the card's."""
     unread_is_wrong: ClassVar[bool] = False
     """Whether official scoring counts an answer that cannot be read as wrong."""
+    has_card: ClassVar[bool] = True  # false of logs, whose card and ids HQM makes
     modes: ClassVar[tuple[str, ...]] = ()
     """The names of the judge procedures, where there are several; `rule` asks no judge."""
     included_recordings: Sequence[Recording] = ()
@@ -533,8 +534,7 @@ class Benchmark(Adapter):
         Which parts answer questions about words (nouns, likeness, concreteness): a name of
         `recipes`, `part=name`, or both joined by commas; the first of `recipes` unless given.
     withheld
-        Whether refused and empty answers are never scored (`unscored`), or as the release scores
-        them (`official`).
+        Refused and empty answers: never scored (`unscored`), or as the release does (`official`).
     """
 
     def __init__(

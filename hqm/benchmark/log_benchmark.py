@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from os.path import commonpath
 from pathlib import Path
 from statistics import mode
-from typing import Any
+from typing import Any, ClassVar
 
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card
@@ -28,6 +28,7 @@ from hqm.benchmark.log_items import (
 )
 from hqm.benchmark.new_sources import Source
 from hqm.errors import AnswerError, DataError, UsageError
+from hqm.files.records import name_fields
 from hqm.imports.answer_table import TABLE
 from hqm.imports.detect import answers_of, names_its_tool, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
@@ -54,6 +55,8 @@ class LogBenchmark(Benchmark):
     notes
         Where the tool's totals are no means of its rows.
     """
+
+    has_card: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -172,8 +175,16 @@ def benchmarks_of_logs(
     AnswerError
         No row has an answer or score, or rows of one id ask different questions.
     """
+    settings = settings or LogSettings()
     logs = with_questions(logs)
     logs_by_task = _logs_by_task(logs)
+    if settings.title and len(logs_by_task) > 1:
+        raise UsageError(
+            f"the logs hold {len(logs_by_task)} benchmarks ({name_fields(logs_by_task)})",
+            remedy="Name the files of one, or leave out --set title.",
+        )
+    if settings.title:
+        logs_by_task = dict(zip([settings.title], logs_by_task.values(), strict=False))
     if not logs_by_task:
         raise AnswerError(
             "no row has an answer or a score", remedy="Name the files that a tool wrote."
@@ -184,7 +195,7 @@ def benchmarks_of_logs(
     for task, task_logs in logs_by_task.items():
         name = _free_name(task, names)
         try:
-            benchmarks.append(_benchmark(name, task, task_logs, settings or LogSettings()))
+            benchmarks.append(_benchmark(name, task, task_logs, settings))
         except AnswerError as error:
             errors.append(error)
     if not benchmarks:
@@ -310,8 +321,9 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
     joined = _merge_judges(logs)
+    numbered, notes_on_runs = _without_rare_runs(_number_runs_from_zero(joined))
     keyed, notes_on_keys = with_item_ids(
-        [replace(log, rows=_merge_judge_rows(rows)) for log, rows in _number_runs_from_zero(joined)]
+        [replace(log, rows=_merge_judge_rows(rows)) for log, rows in numbered]
     )
     first_form = _first_form(keyed)
     items_by_form, notes_on_items = items_of(keyed, first_form)
@@ -325,6 +337,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     ]
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
     notes = (
+        *notes_on_runs,
         *notes_on_keys,
         *notes_on_items,
         *_notes(keyed),
@@ -355,7 +368,35 @@ def _first_form(logs: Sequence[Log]) -> str:
 # --- the rows of one answer, and the question that each is about ---
 
 
-def _number_runs_from_zero(logs: Sequence[Log]) -> list[tuple[Log, list[Row]]]:
+_NumberedLogs = list[tuple[Log, list[Row]]]
+
+
+def _without_rare_runs(logs: _NumberedLogs) -> tuple[_NumberedLogs, list[str]]:
+    """The rows of each log without the further runs that fewer than half of the respondents have,
+    and a note on them: to the others they would be answers that are missing.
+    """
+    respondents_by_run: dict[int, set[str]] = defaultdict(set)
+    for _, rows in logs:
+        for row in rows:
+            respondents_by_run[row.run].add(row.respondent)
+    respondents = set().union(*respondents_by_run.values())
+    rare_runs = {
+        run for run, names in respondents_by_run.items() if 2 * len(names) < len(respondents)
+    }
+    rare_runs.discard(0)
+    if not rare_runs:
+        return logs, []
+    names = sorted(set().union(*(respondents_by_run[run] for run in rare_runs)))
+    common_logs = [(log, [row for row in rows if row.run not in rare_runs]) for log, rows in logs]
+    n_rows = sum(len(rows) for _, rows in logs) - sum(len(rows) for _, rows in common_logs)
+    note = (
+        f"{n_rows} answers of {name_fields(names)} are left out: they are runs that fewer than half"
+        f" of the {len(respondents)} respondents have"
+    )
+    return common_logs, [note]
+
+
+def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
     """The rows of each log, its runs counted from 0, as some tools count them from 1.
 
     Where every graded answer of a table is the same in all runs, the judge was asked again, not

@@ -147,6 +147,7 @@ def audit(
         partial=options.answering.partial,
         judged=judged,
         files=options.answering.files,
+        title=options.answering.title,
     )
     names = [
         benchmark if isinstance(benchmark, str) else benchmark.name

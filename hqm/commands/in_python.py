@@ -363,6 +363,7 @@ def from_logs(
     partial: bool = False,
     judged: bool = False,
     files: FileRole = "respondents",
+    title: str = "",
 ) -> list[LogBenchmark]:
     """Read the benchmarks of logs that other tools wrote, or of a table of answers or scores.
 
@@ -378,6 +379,8 @@ def from_logs(
         Whether judgements of the answers are given to the audit.
     files
         What several files of one model about the same items are, where they do not say it.
+    title
+        What the benchmark is called, in place of the logs' own name for it.
 
     Returns
     -------
@@ -392,7 +395,7 @@ def from_logs(
     >>> [metric.name for metric in made.metrics], len(made.original), len(made.included_recordings)
     (['f1'], 2, 2)
     """
-    settings = LogSettings(partial=partial, judged=judged, files=files)
+    settings = LogSettings(partial=partial, judged=judged, files=files, title=title)
     if isinstance(logs, (str, Path, Sequence)):
         paths = [logs] if isinstance(logs, (str, Path)) else logs
         return benchmarks_of_logs(
@@ -434,6 +437,7 @@ def _load_full(
             partial=options.answering.partial,
             judged=judged,
             files=options.answering.files,
+            title=options.answering.title,
         )
         if len(log_benchmarks) > 1:
             names = ", ".join(log_benchmark.name for log_benchmark in log_benchmarks)

@@ -280,6 +280,12 @@ class AnsweringOptions:
             " respondents (named by the files), or runs."
         ),
     ] = "respondents"
+    title: Annotated[
+        str,
+        Setting(
+            "What the benchmark of logs and tables is called, in place of their folder's name."
+        ),
+    ] = ""
     families: Annotated[
         Path | None,
         typer.Option(

@@ -172,6 +172,7 @@ def benchmarks_named(
     partial: bool = False,
     judged: bool = False,
     files: FileRole = "respondents",
+    title: str = "",
 ) -> list[str | LogBenchmark]:
     """The names of benchmarks as they are; in place of files and folders of logs the benchmarks
     that are made from them.
@@ -199,7 +200,7 @@ def benchmarks_named(
             with_questions=True,
         )
         log_benchmarks = benchmarks_of_logs(
-            read, LogSettings(partial=partial, judged=judged, files=files)
+            read, LogSettings(partial=partial, judged=judged, files=files, title=title)
         )
     return [*(name for name in names if not is_log(name)), *log_benchmarks]
 

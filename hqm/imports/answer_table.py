@@ -68,7 +68,9 @@ def holds_answers(records: list[dict[str, Any]]) -> bool:
 
 
 _KEY_FILE = re.compile(
-    r"(?:^|[\W_])(?:keys?|gold|gt|truth|ground_?truth|labels?|targets?|solutions?)(?:$|[\W_])", re.I
+    r"(?:^|[\W_])(?:keys?|gold|gt|truth|ground_?truth|labels?|targets?|solutions?)(?:$|[\W_])"
+    r"|^(?:val|validation|test|dev|train)_answers$",
+    re.I,
 )
 """How a file is called that holds right answers, item by item, and says nothing else."""
 
@@ -239,12 +241,18 @@ def _row(
 ) -> Row:
     """The row of a record, with its scores."""
     fields_by_name = dict(record)
+    # what the user says of a field holds for every row, also where its cell is empty
+    for field, column in chosen_columns.items():
+        for name in () if field == "run" else COLUMNS[field]:
+            fields_by_name.pop(name, None)
+        if field == "score":
+            fields_by_name.pop(column, None)
     for field, column in chosen_columns.items():
         if field not in ("score", "run"):
-            fields_by_name[COLUMNS[field][0]] = record[column]
+            fields_by_name[COLUMNS[field][0]] = record.get(column)
     known_scores = {}
     for name in scores:
-        score = score_of(fields_by_name.get(name))
+        score = score_of(record.get(name))
         if score is not None:
             known_scores[name] = score
     if scores:

@@ -8,8 +8,8 @@ model's name. Where two readings are possible, it refuses and says what to type.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +22,17 @@ Record = dict[str, Any]
 
 MIN_ITEMS = 5
 """An object of so few texts, or of one more, may as well be one record with unknown fields."""
-KEY, NAME, VALUE = "key", "name", "value"
-"""What the names and the values of an object of objects are called in `--columns`."""
+KEY, NAME, VALUE, PATH = "key", "name", "value", "path"
+"""What the names and the values of an object of objects are called in `--columns`; the path of a
+row is its names and its number below them, such as `video 3/order/1`.
+"""
 _CONTAINERS = frozenset(
     "results samples predictions outputs answers responses data records rows items examples"
     " instances details logs entries generations annotations".split()
 )
 """Names below which a file keeps its rows."""
 _SPLITS = frozenset("train training val valid validation dev test testmini".split())
-_SETTINGS = ("config", "args", "settings", "metadata", "info", "model_args")
+_SETTINGS = ("config", "args", "settings", "metadata", "info", "model_args", "parameters")
 _OF_ALL_ROWS = frozenset(
     (*fields.RESPONDENTS, *fields.TASKS, *fields.JUDGES, *fields.RUNS, "form", "split")
 )
@@ -60,6 +62,7 @@ _TELLING = frozenset(
 """Fields of which a row has one: an answer, a key, a question, a respondent or a score."""
 _ROW_FIELDS = frozenset((*fields.IDS, *fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
 _SAYING = frozenset((*fields.ANSWERS, *fields.KEYS, *fields.QUESTIONS))
+_RESPONSES = fields.OF_A_MODEL.union(fields.SCORES)
 _PARTS_OF_ROWS = frozenset("choices options messages conversations".split())
 """Lists of objects that a row has, and that are no rows."""
 _RESULT = re.compile(r"[-+\d.,/%=\s]*\d[-+\d.,/%=\s]*")
@@ -96,7 +99,7 @@ def lay_out(
         layout = _of_document(records[0], location, columns or {})
         if layout is not None:
             return layout
-    return _of_sheet(records, location)
+    return _of_sheet(records, location, columns or {})
 
 
 def heading_words(name: str) -> str:
@@ -129,14 +132,18 @@ def _is_row(record: Record) -> bool:
     return not scalars.isdisjoint(_ROW_FIELDS)
 
 
-def _holds_rows(value: Any) -> bool:
-    """Whether a value is a list of objects, or an object of objects, that say what a row says."""
+def _holds_rows(value: Any, column_names: Collection[str] = ()) -> bool:
+    """Whether a value is a list of objects, or an object of objects, that say what a row says, or
+    what the user chose.
+    """
     members = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(members, list) or not members:
         return False
     if not all(isinstance(member, dict) for member in members):
         return False
-    return not headings_of(members[0]).isdisjoint(_TELLING)
+    return not headings_of(members[0]).isdisjoint(_TELLING) or any(
+        name in members[0] for name in column_names
+    )
 
 
 # --- one object ---
@@ -343,24 +350,27 @@ def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> La
 
     `{"a": {"b": "yes"}}` may be a model's answer to an item, or an item's answer by a model.
     """
+    column_names = frozenset(columns.values())
     laid: list[Record] = []
     for key, value in record.items():
-        rows = _rows_of_object(value)
-        if not rows:
+        rows = _rows_of_object(value, column_names)
+        if not rows and value not in ({}, []):
             return None
         laid += [{KEY: str(key), **row} for row in rows]
-    if len(record) < 2:
+    if len(record) < 2 or not laid:
         return None
-    if KEY in columns.values():
-        return Layout(laid, f"objects below {len(record)} names")
+    if not column_names.isdisjoint((KEY, PATH)):
+        return Layout(_with_counts(laid, columns), f"objects below {len(record)} names")
     # an object of few numbers is a table of results, and no log
     cells = [row[VALUE] for row in laid if VALUE in row]
     if cells and all(map(_is_result, cells)):
         return None
     remedy, subject = f"--columns model={KEY}", f"{KEY} {next(iter(record))!r}"
+    if NAME in laid[0]:
+        remedy += f",item={NAME}"
+        subject += f", {NAME} {laid[0][NAME]!r}"
     if cells:
-        remedy += f",item={NAME},answer={VALUE}"
-        subject += f", {NAME} {laid[0].get(NAME)!r}"
+        remedy += f",answer={VALUE}"
     raise AnswerError(
         f"it is an object of objects, whose names may be models, items or parts ({subject})",
         location=location,
@@ -368,19 +378,47 @@ def _of_objects(record: Record, location: str, columns: Mapping[str, str]) -> La
     )
 
 
-def _rows_of_object(value: Any) -> list[Record]:
-    """The rows of one object of several: itself, its list of rows, or a row for each name in it;
+def _rows_of_object(value: Any, column_names: Collection[str]) -> list[Record]:
+    """The rows of one object of several: itself, its list of rows, or the rows of each name in it;
     none where it is laid out otherwise.
     """
-    if _holds_rows([value]):
+    rows = _rows_of_leaf(value, column_names)
+    if rows or not isinstance(value, dict):
+        return rows
+    if not any(isinstance(cell, (dict, list)) for cell in value.values()):
+        return [{NAME: str(name), VALUE: cell} for name, cell in value.items()]
+    for name, cell in value.items():
+        cell_rows = _rows_of_leaf(cell, column_names)
+        if not cell_rows:
+            return []
+        rows += [{NAME: str(name), **row} for row in cell_rows]
+    return rows
+
+
+def _rows_of_leaf(value: Any, column_names: Collection[str]) -> list[Record]:
+    """A row, or a list of rows; else none."""
+    if _holds_rows([value], column_names):
         return [value]
-    if isinstance(value, list) and _holds_rows(value):
-        return value
-    if not isinstance(value, dict):
-        return []
-    if any(isinstance(cell, (dict, list)) for cell in value.values()):
-        return []
-    return [{NAME: str(name), VALUE: cell} for name, cell in value.items()]
+    if isinstance(value, list) and _holds_rows(value, column_names):
+        return list(value)
+    return []
+
+
+def _with_counts(laid: list[Record], columns: Mapping[str, str]) -> list[Record]:
+    """The rows of objects with their path; and with the run, where the names say the model and the
+    item.
+    """
+    has_runs = {columns.get("model"), columns.get("item")} == {KEY, NAME}
+    counts: Counter[tuple[Any, Any]] = Counter()
+    records = []
+    for row in laid:
+        key, name = row[KEY], row.get(NAME)
+        counts[key, name] += 1
+        number = counts[key, name]
+        levels = [level for level in (key, name, str(number)) if level is not None]
+        row = {**row, PATH: "/".join(levels)}
+        records.append({"run": number - 1, **row} if has_runs else row)
+    return records
 
 
 def _is_result(cell: Any) -> bool:
@@ -415,7 +453,7 @@ _NO_ANSWERS = frozenset(
 """Words before `answer` and the like of a text that no model wrote."""
 
 
-def _of_sheet(records: list[Record], location: str) -> Layout:
+def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) -> Layout:
     """The rows of a sheet, a row for each model that its columns name."""
     first = records[0] if records else {}
     index_name = _index_column(records)
@@ -424,7 +462,16 @@ def _of_sheet(records: list[Record], location: str) -> Layout:
         for record in records:
             record.pop(index_name, None)
         first = records[0]
+    if not {"model", "answer"}.isdisjoint(columns):
+        return Layout(records)
     plain_names = headings_of(first)
+    models = _model_cells(records)
+    if models:
+        laid = []
+        for record in records:
+            shared = {name: cell for name, cell in record.items() if name not in models}
+            laid += [{"respondent": model, **shared, **record[model]} for model in models]
+        return Layout(laid, f"those of {name_fields(models)}, whom the columns name")
     answer_names = plain_names.intersection(fields.ANSWERS)
     if answer_names - {"answer"} or not plain_names.isdisjoint(fields.RESPONDENTS):
         return Layout(records)
@@ -437,6 +484,28 @@ def _of_sheet(records: list[Record], location: str) -> Layout:
     if not answering or (answer_names and "" in answering):
         return Layout(records)
     return _by_model(records, answering, by_model[""], location)
+
+
+def _model_cells(records: Sequence[Record]) -> list[str]:
+    """The columns, two or more, whose cells are each an object that says what a model answered or
+    how it scored; none where the rows name their respondent.
+    """
+    first = records[0] if records else {}
+    if not headings_of(first).isdisjoint(_RESPONSES | set(fields.RESPONDENTS)):
+        return []
+    names = [
+        name
+        for name, cell in first.items()
+        if isinstance(cell, dict) and not headings_of(cell).isdisjoint(_RESPONSES)
+    ]
+    if len(names) < 2 or not headings_of(names).isdisjoint(_FIELD_NAMES):
+        return []
+    shape = first[names[0]].keys()
+    for record in records:
+        cells = [record.get(name) for name in names]
+        if not all(isinstance(cell, dict) and cell.keys() == shape for cell in cells):
+            return []
+    return names
 
 
 def _by_model(

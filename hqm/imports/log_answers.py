@@ -59,6 +59,8 @@ class LogSettings:
     """What several files of one model about the same items are, where they do not say it."""
     benchmark: str = ""
     """The benchmark that was answered; rows that name another one are refused."""
+    title: str = ""
+    """What the benchmark is called, in place of the logs' own name for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ _TRUTHS = {
     "false": 0.0,
     "correct": 1.0,
     "incorrect": 0.0,
+    "correct answer": 1.0,
+    "incorrect answer": 0.0,
+    "refusal": 0.0,
     "c": 1.0,
     "i": 0.0,
     "p": 0.5,
@@ -177,7 +180,7 @@ class Row:
             raise AnswerError(no_field(accepted_fields, record), location=location)
         holds = next((name for name in names if record[name] is not None), "")
         if names or error:
-            answer = ended(record, answer_text(record.get(holds), location))
+            answer = ended(record, answer_text(only_member(record.get(holds)), location))
         else:
             answer = Response("", "missing", "only its score is recorded")
         questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
@@ -378,6 +381,8 @@ def key_in(record: Mapping[str, Any]) -> str:
     """
     name = next((name for name in KEYS if record.get(name) not in (None, "")), "")
     value = record.get(name)
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:g}"
     if isinstance(value, str) and _LETTER_LIST.fullmatch(value.strip()):
         value = re.findall(r"[A-Z]", value)
     elif isinstance(value, str) and value.lstrip().startswith("["):
@@ -541,6 +546,11 @@ def answer_text(value: Any, location: str) -> str:
             remedy="Write a text.",
         )
     return "" if value is None else check_length(str(value), "answer", location)
+
+
+def only_member(value: Any) -> Any:
+    """The member of a list of one, as tools write that may draw several answers; else the value."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 MAX_TOKENS = 1 << 32

@@ -48,7 +48,7 @@ from hqm.lint.answer_leaks import (
     leaks_in,
 )
 from hqm.lint.picture_checks import Pictures, check_images
-from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_words
+from hqm.lint.question_checks import WORDING_FINDINGS, check_ids, check_wordings, check_words
 from hqm.psychometrics.items.leaks import Stratum
 from hqm.text import look_of
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
@@ -525,6 +525,8 @@ def findings_of(
     copies = pictures.copies if pictures is not None else NO_COPIES
     yield from check_form(form, copies)
     yield from check_words(form, copies)
+    if benchmark.has_card:
+        yield from check_ids(form)
     yield from check_types(form, benchmark.card.types, benchmark.card.labelled)
     for wording in forms:
         yield from check_wordings(form, wording)
@@ -540,6 +542,8 @@ def findings_of(
 
 def _card(benchmark: Benchmark) -> Iterable[Finding]:
     card = benchmark.card
+    if not benchmark.has_card:
+        return
     if not card.licence:
         yield Finding("no-licence", "the card names no licence: nobody may use the data")
     if not card.citation:

@@ -116,6 +116,10 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
         sentence="{n} questions show signs of a wrong decoding, or hold control characters",
         items=[item for item in form.items if _ODD.search(item.prompt)],
     )
+
+
+def check_ids(form: Form) -> Iterable[Finding]:
+    """The finding about ids that a file of ids could not hold."""
     yield from finding(
         "id-odd",
         sentence="{n} ids have spaces or control characters",
