@@ -3,6 +3,7 @@ number now.
 """
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,13 @@ import pytest
 from hqm import Audit, BenchmarkAudit, DataError
 from hqm.auditing.verdict_records import compare_verdicts, pack_verdicts, unpack_verdicts
 from hqm.scoring.parsers import STRICT
-from hqm.signature import changed_procedures, labelled, parse_signature, sign
+from hqm.signature import (
+    changed_procedures,
+    labelled,
+    parse_signature,
+    scoring_label,
+    sign,
+)
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells
 from tests.test_flags import matrix
@@ -168,6 +175,37 @@ def test_an_audit_of_0_1_0_is_verified(run: Run) -> None:
     assert "strict of HQM 0.1.0 and statistic test_retest.rho_g of HQM 0.1.0, this is" in output
     assert f"{STRICT.label} and {now}" in " ".join(output.split())
     assert sign(parse_signature(signature)) == signature
+
+
+def test_an_audit_and_a_store_of_0_2_0_are_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """Four respondents, two runs and another wording, asked with the reader of that version."""
+    nouns = ("boat", "tram", "gull", "lamp", "goat", "drum")
+    items = [
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {nouns[i % 6]} in the picture?",
+            "target": ("yes", "no")[(i // 3) % 2],
+            "image": f"{i // 2}.png",
+            "type": ("existence", "attribute")[i % 2],
+        }
+        for i in range(40)
+    ]
+    write_benchmark(tmp_path / "mine", items)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "store_0_2_0.sqlite", "store.sqlite")
+    older = Audit.load(ROOT / "audit_0_2_0.json")
+    assert older.hqm_version == "0.2.0"
+    shift = older.audits[0].estimate("parallel_forms.mean_shift")
+    status, output, _ = run(
+        *("report", ROOT / "audit_0_2_0.json", "--verify", shift.signature),
+        *("--store", "store.sqlite"),
+    )
+    signed = "scoring official of HQM 0.2.0 and reader strict:4"
+    now = f"{scoring_label('official', 'mine')} and {STRICT.label}"
+    assert status == 0
+    assert tells(output, "verify.rescored", before=signed, now=now, changed=0, answers=480)
 
 
 def test_a_record_is_written_as_it_was_read(audit_file: Path) -> None:
