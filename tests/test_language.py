@@ -37,7 +37,7 @@ PHRASES = (
 FORBIDDEN = re.compile("|".join(PHRASES), re.IGNORECASE)
 SOURCES = [
     path
-    for package in ("hqm", "adapters", "benchmarks", "reports")
+    for package in ("hqm", "adapters", "benchmarks", "reports", "extensions")
     for path in sorted((ROOT / package).rglob("*"))
     if path.suffix in (".py", ".toml", ".html") and "__pycache__" not in path.parts
 ]

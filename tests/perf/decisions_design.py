@@ -380,7 +380,7 @@ def refusals(designs: int, *, seed: int = 3) -> Refusals:
             )
         except DesignError as error:
             refused += 1
-            blamed = str(error).partition("in the way stands ")[2].partition(" (")[0]
+            blamed = str(error).partition("the main cause is ")[2].partition(" (")[0]
             n_named += any(word in blamed for word in words) and "run" not in blamed
     return Refusals(designs, refused, n_named)
 

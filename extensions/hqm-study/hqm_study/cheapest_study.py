@@ -370,7 +370,7 @@ def design(
         judged,
     )
     wording_notes = [
-        f"a mean that stands for other wordings (Phi of at least {estimate.detail['goal']:g}, as"
+        f"a mean that generalises to other wordings (Phi of at least {estimate.detail['goal']:g}, as"
         f" the gate asks) takes {estimate.detail['wordings_needed']} of them"
         for estimate in benchmark_audit.all_estimates
         if (estimate.indicator, estimate.metric) == ("parallel_forms.phi_of_forms", name)
@@ -724,8 +724,8 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
         )
         effect_name = " x ".join(effect)
         return DesignError(
-            f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; in the way"
-            f" stands {effect_name} ({share:.0%} of the error)",
+            f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; the main"
+            f" cause is {effect_name} ({share:.0%} of the error)",
             remedy=(
                 f"Let {' and '.join(unchanged)} vary (--free), or ask for less."
                 if unchanged

@@ -207,8 +207,8 @@ def _check_scores(audited: ReopenedAudit, short: Benchmark, matrix: ScoreMatrix)
     )
     if not is_equal:
         raise DesignError(
-            "some of its answers are scored otherwise without the other items, so that no part of"
-            " it stands alone",
+            "some of its answers get other scores without the other items, so that no part of it"
+            " can be scored alone",
             location=benchmark.name,
             remedy=_SINGLE_SCORING_REMEDY,
         )

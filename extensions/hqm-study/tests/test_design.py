@@ -537,7 +537,7 @@ def test_targets_for_other_respondents(audit: Audit) -> None:
             pattern_of("design.out-of-reach", source=re.compile(".*(picture|item).*"))
             + ".*Let pictures vary",
         ),
-        ({"targets": ["forms>=.9999"], "free": ["pictures"]}, "in the way stands"),
+        ({"targets": ["forms>=.9999"], "free": ["pictures"]}, "the main cause is"),
         ({"targets": ["mdd<=.2"], "free": ["judges"]}, "no judge was asked twice"),
         ({"targets": ["mdd<=.00001"]}, pattern_of("design.out-of-reach")),
     ],

@@ -408,7 +408,7 @@ def test_relatives_of_one_family_leave_no_interval(tmp_path: Path) -> None:
 
 
 def test_directions_and_items_by_column(tmp_path: Path) -> None:
-    """A hallucination rate is turned round before it is added to an accuracy, and the best are
+    """A hallucination rate is reversed before it is added to an accuracy, and the best are
     those with the lowest.
     """
     lower = audit_table(read_table(TABLE5), items=500, direction="lower")
