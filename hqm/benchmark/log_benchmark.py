@@ -91,6 +91,31 @@ class LogBenchmark(Benchmark):
         """
         return Form(PARALLEL, ()) if self.included_recordings else super().parallel(form)
 
+    @property
+    def design(self) -> str:
+        """What the log's columns allow to be measured, and what would be added for more."""
+        recordings = self.included_recordings
+        n_respondents = len({recording.respondent for recording in recordings})
+        has_runs = any(recording.run for recording in recordings)
+        has_types = any(item.type for item in self.original.items)
+        # a column, whether the rows have it, and what it allows
+        rows = (
+            ("model", n_respondents > 1, "ranks and ties"),
+            ("item", True, "items"),
+            ("run", has_runs, "reruns"),
+            ("form", len(self.forms) > 1, "wordings"),
+            ("category", has_types, "types"),
+        )
+        present = [column for column, is_present, _ in rows if is_present]
+        present.append("score" if self.tool_scored else "answers")
+        measured = [aim for _, is_present, aim in rows if is_present]
+        added = [f"`{column}` for {aim}" for column, is_present, aim in rows if not is_present]
+        columns = f"columns {', '.join(added)}; " if added else ""
+        return (
+            f"with {', '.join(present)}: {', '.join(measured)} (to add: {columns}--criterion FILE"
+            " for people)"
+        )
+
     def to_ask(self) -> LogBenchmark:
         """The same questions without the log's answers, so that other models can be asked them.
 

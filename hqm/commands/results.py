@@ -19,7 +19,7 @@ from hqm.commands.options import (
     WHO_PANEL,
     RunOptions,
 )
-from hqm.commands.shared import benchmarks_named, session_of, writable
+from hqm.commands.shared import benchmarks_named, find_audit, session_of, writable
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
 
@@ -126,8 +126,11 @@ def export(
         str,
         typer.Argument(
             rich_help_panel=WHAT_PANEL,
-            metavar="STORE|NAME",
-            help=("A store, a benchmark, or a log whose questions are to be asked again."),
+            metavar="STORE|NAME|AUDIT",
+            help=(
+                "A store, a benchmark, an audit.json or its folder, or a log whose questions are to"
+                " be asked again."
+            ),
         ),
     ],
     to: Annotated[
@@ -138,7 +141,7 @@ def export(
             metavar="FILE|TOOL",
             help=(
                 "Of a store, a .jsonl or .parquet file, or eee; of a benchmark, a .json file, or"
-                " inspect or lmms-eval."
+                " inspect or lmms-eval; of an audit, a .csv file."
             ),
         ),
     ],
@@ -157,7 +160,7 @@ def export(
             rich_help_panel=WHAT_PANEL,
             metavar="NAME",
             help=(
-                "With eee, a benchmark whose answers are written; by default all in"
+                "With eee or an audit, a benchmark whose answers are written; by default all in"
                 " the store. Repeat it."
             ),
         ),
@@ -181,10 +184,11 @@ def export(
     ] = "other",
     options: RunOptions,
 ) -> None:
-    """Write a store, the metadata of a benchmark, or its forms for another tool.
+    """Write a store, an audit's scores, the metadata of a benchmark, or its forms for another tool.
 
-    A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the metadata become
-    JSON in the Croissant format. For inspect and lmms-eval, the forms become a folder from which
+    A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the scores of an audit
+    become CSV in the long format of the Item Response Warehouse; the metadata become JSON in the
+    Croissant format. For inspect and lmms-eval, the forms become a folder from which
     the tool asks them; `hqm import` takes its logs and the records of Every Eval Ever back.
     """
     from hqm.benchmark.croissant import write_croissant
@@ -203,6 +207,8 @@ def export(
         )
     elif to in TOOLS:
         _hand_over(what, to, out, options)
+    elif to.endswith(".csv"):
+        _write_responses(Path(what), Path(to), benchmarks or [])
     elif to.endswith(".json"):
         data = options.material.data
         findings = [
@@ -214,6 +220,28 @@ def export(
         with Store(Path(what), readonly=True) as opened:
             rows = export_store(opened, Path(to))
         print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
+
+
+def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:
+    """Write the scores of one benchmark's audit as item responses."""
+    from hqm.auditing.audit import Audit
+    from hqm.auditing.item_responses import write_item_responses
+
+    audits = Audit.load(find_audit(path)).audits
+    chosen = [audit for audit in audits if not names or audit.benchmark in names]
+    if len(chosen) != 1:
+        present = ", ".join(audit.benchmark for audit in audits)
+        raise UsageError(
+            f"a table of responses holds one benchmark, and the audit has {present}",
+            location=str(path),
+            remedy="Name one with --benchmark.",
+        )
+    table = write_item_responses(chosen[0], to)
+    unscored = f"; answers without a score, left out: {table.n_unscored:,}"
+    print(
+        f"wrote  {to}  {table.n_rows:,} responses to {table.n_items:,} items"
+        f"{unscored if table.n_unscored else ''}"
+    )
 
 
 def _statement(folder: str) -> str:

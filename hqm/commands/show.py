@@ -162,6 +162,7 @@ def log_benchmarks(benchmarks: Sequence[LogBenchmark | str]) -> None:
         if not isinstance(benchmark, str):
             notes = (f"note: {note}" for note in (*benchmark.matched.notes, *benchmark.notes))
             matched = f"{benchmark.card.title}: {benchmark.matched.sentence}"
+            print_lines(f"{benchmark.card.title}: {benchmark.design}", to=sys.stderr)
             print_lines(*notes, matched, to=sys.stderr)
 
 
@@ -203,6 +204,7 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
             )
         else:
             print(f"{report['benchmark']}: it cannot be read")
+        print_lines(f"  {linted.design}" if linted.design else "")
         for name in ("parts", "types", "targets"):
             counts = [f"{key} {count}" for key, count in report[name].items()]
             print_lines(f"  {name}: {', '.join(counts)}" if counts else "")

@@ -472,6 +472,8 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
             shared = {name: cell for name, cell in record.items() if name not in models}
             laid += [{"respondent": model, **shared, **record[model]} for model in models]
         return Layout(laid, f"those of {name_fields(models)}, whom the columns name")
+    if plain_names >= _RESPONSE_COLUMNS.keys() and plain_names.isdisjoint(fields.ANSWERS):
+        return _of_responses(records)
     answer_names = plain_names.intersection(fields.ANSWERS)
     if answer_names - {"answer"} or not plain_names.isdisjoint(fields.RESPONDENTS):
         return Layout(records)
@@ -506,6 +508,43 @@ def _model_cells(records: Sequence[Record]) -> list[str]:
         if not all(isinstance(cell, dict) and cell.keys() == shape for cell in cells):
             return []
     return names
+
+
+_RESPONSE_COLUMNS = {"id": "respondent", "item": "item", "resp": "score"}
+"""What the columns of item responses in long format are called in a table of scores."""
+_RESPONSE_FACETS = {
+    "wave": "epoch",
+    "rater": "judge",
+    "itemcov_picture": "cluster",
+    "itemcov_type": "category",
+}
+
+
+def _of_responses(records: list[Record]) -> Layout:
+    """The rows of item responses as the Item Response Warehouse keeps them.
+
+    Times (`rt`) and further covariates (`cov_`, `itemcov_`) say nothing of how good an answer is.
+    """
+    names = {**_RESPONSE_COLUMNS, **_RESPONSE_FACETS}
+    present = {}
+    for column in records[0]:
+        plain = heading_words(str(column))
+        if plain in names:
+            present[column] = names[plain]
+    # one rater of all rows is no facet
+    rater = next((column for column, name in present.items() if name == "judge"), None)
+    if rater is not None and len({str(record.get(rater)) for record in records}) == 1:
+        del present[rater]
+    laid = []
+    for record in records:
+        row = {name: record.get(column) for column, name in present.items()}
+        # R writes a missing value as NA
+        if row["score"] not in (None, "", "NA"):
+            laid.append(row)
+    taken = ", ".join(f"{name}={column}" for column, name in present.items())
+    n_missing = len(records) - len(laid)
+    missing = f"; rows without a response, left out: {n_missing:,}" if n_missing else ""
+    return Layout(laid, f"item responses in long format, {taken}{missing}")
 
 
 def _by_model(

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +26,8 @@ from hqm.benchmark.findings import (
     group_by_type,
 )
 from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
-from hqm.benchmark.registry import folder_of_card, groups, load, make
+from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
+from hqm.benchmark.registry import folder_of_card, groups, is_log, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
 from hqm.files.records import (
@@ -39,6 +40,7 @@ from hqm.files.records import (
     unique_keys,
 )
 from hqm.forms.make_forms import read_form as read_brought
+from hqm.imports.detect import read_logs
 from hqm.lint.answer_leaks import (
     WORDS,
     can_leak,
@@ -288,6 +290,8 @@ class Checked:
     claimed: tuple[str, ...] = ()
     part: str = ""
     """The part that was checked; all of them if empty."""
+    design: str = ""
+    """What the answers of a log allow to be measured; empty where there are none."""
 
     @property
     def readable(self) -> bool:
@@ -408,7 +412,9 @@ def lint_benchmarks(
     (True, True)
     """
     name = folder_of_card(name)
-    members = groups().get(name, (name,))
+    members: Sequence[str | LogBenchmark] = groups().get(name, (name,))
+    if is_log(name):
+        members = benchmarks_of_logs(read_logs([Path(name)], with_questions=True))
     if key is not None and len(members) > 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
@@ -425,10 +431,10 @@ def lint_benchmarks(
             raise
         except HQMError as error:
             faults.add("items-unreadable", f"it cannot be read: {error}")
-            linted.append(Checked(Path(member).name, "", tuple(faults.all())))
+            linted.append(Checked(Path(str(member)).name, "", tuple(faults.all())))
             continue
         if benchmark is None:
-            linted.append(Checked(Path(member).resolve().name, "", tuple(faults.all())))
+            linted.append(Checked(Path(str(member)).resolve().name, "", tuple(faults.all())))
             continue
         form_checked = restrict_form(form, benchmark.name, part, limit) if form.items else form
         if private:
@@ -449,8 +455,12 @@ def lint_benchmarks(
     return [replace(checked, part=part or "") for checked in linted]
 
 
-def _read(name: str, faults: Faults, settings: dict[str, Any]) -> tuple[Benchmark | None, Form]:
+def _read(
+    name: str | LogBenchmark, faults: Faults, settings: dict[str, Any]
+) -> tuple[Benchmark | None, Form]:
     """A benchmark and its items; of one without code of its own, the items that have no fault."""
+    if isinstance(name, LogBenchmark):
+        return name, name.original
     path = Path(name) / "card.toml"
     if path.is_file() and not (path.parent / "adapter.py").is_file():
         card = read_card(path, faults)
@@ -483,7 +493,15 @@ def _check_benchmark(
         [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)],
     )
     readable = form if form.items else None
-    return Checked(benchmark.name, card.version, tuple(findings), readable, card.task, card.types)
+    return Checked(
+        benchmark.name,
+        card.version,
+        tuple(findings),
+        readable,
+        card.task,
+        card.types,
+        design=benchmark.design if isinstance(benchmark, LogBenchmark) else "",
+    )
 
 
 def _forms(benchmark: Benchmark, form: Form, files: Mapping[str, Path]) -> list[Form]:
