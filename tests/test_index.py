@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -128,14 +129,19 @@ def test_the_index_is_one_report_of_several(run: Run, tmp_path: Path) -> None:
 # --- the first rows ---
 
 
-@pytest.fixture(scope="module")
-def first_rows() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("index_rows", ROOT / "docs" / "index_rows.py")
+def load_script(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / "docs" / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # a dataclass looks for its module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def first_rows() -> ModuleType:
+    return load_script("index_rows.py")
 
 
 ROWS = ("mm-vet", "hal-eval-table", "hqm-table")
@@ -158,7 +164,7 @@ def test_every_row_of_released_answers_is_tried(first_rows: ModuleType) -> None:
 def test_the_command_of_a_row_makes_it(
     first_rows: ModuleType, name: str, data: Path, tmp_path: Path
 ) -> None:
-    if not first_rows.audited(name, data, tmp_path / name):
+    if not first_rows.audited(name, data, None, tmp_path / name):
         pytest.skip(f"the answers of {name} are not at hand")
     audit_json = json.loads((tmp_path / name / "audit.json").read_text("utf-8"))
     assert audit_json["command"] == first_rows.ROWS[name]
@@ -181,7 +187,11 @@ def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(
     first_rows: ModuleType,
 ) -> None:
     index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
-    assert {row["command"] for row in index["rows"]} == set(first_rows.ROWS.values())
+    all_commands = first_rows.commands()
+    shown_commands = [row["command"] for row in index["rows"]]
+    assert set(shown_commands) <= set(all_commands.values())
+    assert set(first_rows.ROWS.values()) <= set(shown_commands)
+    assert shown_commands == sorted(shown_commands, key=list(all_commands.values()).index)
     titles = {row["title"].partition(":")[0] for row in index["rows"]}
     assert len(titles) >= 10, titles
     assert "<!-- the index -->" in (ROOT / "docs" / "index.md").read_text("utf-8")
@@ -202,3 +212,67 @@ def test_the_first_page_has_every_row_and_what_leaderboards_do_not_say(
     finding = index["finding"]
     words = {"undecided": number_word(undecided), "boards": number_word(len(boards))}
     assert tells(finding, "index.undecided", **words)
+
+
+# --- rows of public repositories ---
+
+
+def test_a_row_of_a_public_repository_names_its_commit_and_its_clone(
+    first_rows: ModuleType,
+) -> None:
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    rows_by_command = {row["command"]: row for row in index["rows"]}
+    n_rows = 0
+    for name, source in first_rows.PUBLIC.items():
+        clone = f"clones/{source.repository.partition('/')[2]}"
+        assert re.fullmatch("[0-9a-f]{40}", source.commit), name
+        assert source.command.startswith(f"hqm audit {clone}/"), name
+        row = rows_by_command.get(source.command)
+        if row is not None:
+            n_rows += 1
+            assert row["source"] == {"repository": source.repository, "commit": source.commit}
+            assert 0 <= row["pairs"]["differ"] <= row["pairs"]["all"]
+    assert n_rows >= 8
+
+
+def test_rows_that_were_made_replace_those_of_the_same_command(first_rows: ModuleType) -> None:
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    again = {**index["rows"][0], "verdict": "another one"}
+    merged = first_rows.merge_rows(index, {"rows": [again], "measured": ""})
+    assert merged["rows"][0]["verdict"] == "another one"
+    assert merged["rows"][1:] == index["rows"][1:]
+    assert merged["finding"] == index["finding"]
+    assert merged["measured"] == index["measured"]
+
+
+def test_a_clone_is_read_with_its_pattern_or_its_row_left_out(
+    first_rows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command as it is shown, on two files that lie as the repository has them."""
+    source = first_rows.Source("owner/name", "0" * 40, "CLONE/answers/*.json --set title=Trial")
+    monkeypatch.setitem(first_rows.PUBLIC, "trial", source)
+    assert not first_rows.audited("trial", None, tmp_path / "clones", tmp_path / "out")
+    folder = tmp_path / "clones" / "name" / "answers"
+    folder.mkdir(parents=True)
+    for model in ("m", "n"):
+        rows = [
+            {"model": model, "id": i, "response": "yes", "target": ("yes", "no")[i % 2]}
+            for i in range(20)
+        ]
+        (folder / f"{model}.json").write_text(json.dumps(rows))
+    assert first_rows.audited("trial", None, tmp_path / "clones", tmp_path / "out")
+    audit_json = json.loads((tmp_path / "out" / "audit.json").read_text("utf-8"))
+    assert audit_json["command"] == "hqm audit clones/name/answers/*.json --set title=Trial"
+    assert audit_json["audits"][0]["title"] == "Trial"
+
+
+def test_the_ranking_has_a_line_for_each_audit_that_tests_pairs() -> None:
+    index = json.loads((ROOT / "docs" / "make" / "index.json").read_text("utf-8"))
+    index_table = load_script("make/index_table.py")
+    tested = [row for row in index["rows"] if row.get("pairs") and row["pairs"]["all"]]
+    lines = index_table.ranking().splitlines()[2:]
+    assert len(lines) == len(tested)
+    assert all(any(row["title"] in line for line in lines) for row in tested)
+    shares = [float(re.findall(r"\((\d+)%\)", line)[0]) for line in lines]
+    assert shares == sorted(shares, reverse=True)
+    assert index_table.RANKING_MARKER in (ROOT / "docs" / "ranking.md").read_text("utf-8")

@@ -615,3 +615,15 @@ def test_the_answers_of_a_split_are_the_key_of_files_beside_them(tmp_path: Path)
     dump(tmp_path / "predictions" / "n.json", KEYS)
     dump(tmp_path / "val_answers.json", KEYS)
     assert scores_of(tmp_path) == {"m": 0.5, "n": 1.0}
+
+
+def test_a_score_of_hallucinations_is_better_where_it_is_lower(tmp_path: Path) -> None:
+    rows = [
+        {"model": model, "id": item, "response": "x", "is_hallucination": model == "m"}
+        for model in ("m", "n")
+        for item in ITEMS
+    ]
+    dump(tmp_path / "log.json", rows)
+    columns = {"score": "is_hallucination"}
+    (benchmark,) = hqm.from_logs(tmp_path / "log.json", columns=columns)
+    assert {metric.better for metric in benchmark.metrics} == {"lower"}

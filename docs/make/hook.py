@@ -84,6 +84,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """
     if index_table.MARKER in markdown:
         markdown = markdown.replace(index_table.MARKER, index_table.table())
+    if index_table.RANKING_MARKER in markdown:
+        markdown = markdown.replace(index_table.RANKING_MARKER, index_table.ranking())
     folder = (DOCS / page.file.src_uri).parent
 
     def named(link: re.Match[str]) -> str:

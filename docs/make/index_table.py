@@ -1,4 +1,6 @@
-"""The index on the first page: the rows that `docs/index_rows.py` made, as HTML."""
+"""The index on the first page, and the table of what can rank models: the rows that
+`docs/index_rows.py` made, as HTML and Markdown.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MARKER = "<!-- the index -->"
+RANKING_MARKER = "<!-- the ranking -->"
 ROWS = Path(__file__).with_name("index.json")
 _LEGEND = (
     "Error budget, on one axis for all rows: by how many points one model shifts relative to the"
@@ -40,6 +43,7 @@ def _row(row: Mapping[str, Any]) -> str:
         ("Not measured: ", escape(row["unmeasured"])),
         ("Leaks: ", _count(row["leaks"])),
         ("Keys to check: ", _count(row["keys"])),
+        ("Answers: ", _source(row)),
         ("Made again by ", f"<code>{escape(row['command'])}</code>"),
     ]
     lines = "<br>".join(name + value for name, value in more if value)
@@ -51,6 +55,46 @@ def _row(row: Mapping[str, Any]) -> str:
         f"<td>{row['strip']}</td>"
         f"<td><b>{points}</b><small>{escape(lead['about'])}</small></td></tr>"
     )
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    """Where the answers of a row are, and at which commit; empty where the command says it."""
+    source = row.get("source")
+    if source is None:
+        return ""
+    repository = escape(source["repository"])
+    return (
+        f'<a href="https://github.com/{repository}">{repository}</a> at {source["commit"][:12]},'
+        " cloned into <code>clones</code>"
+    )
+
+
+_VERDICTS = {
+    "fine": "no fault found",
+    "look": "check first",
+    "wrong": "not ready",
+    "not_measured": "too little measured",
+}
+
+
+def ranking() -> str:
+    """A row for each audit of answers, those first whose models differ most often, as Markdown."""
+    index = json.loads(ROWS.read_text(encoding="utf-8"))
+    rows = [row for row in index["rows"] if row.get("pairs") and row["pairs"]["all"]]
+    rows.sort(key=lambda row: (-row["pairs"]["differ"] / row["pairs"]["all"], row["title"]))
+    lines = [
+        "| benchmark | answers | pairs of models that differ | widest error, points |"
+        " lead of the first | items |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        pairs, lead = row["pairs"], row["lead"]
+        share = f"{pairs['differ']} of {pairs['all']} ({100 * pairs['differ'] / pairs['all']:.0f}%)"
+        error = "not measured" if row["error"] is None else f"±{row['error']:.2g}"
+        points = "–" if lead["number"] is None else f"{lead['number']}, {lead['about']}"
+        cells = (row["title"], row["size"], share, error, points, _VERDICTS[row["code"]])
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return "\n".join(lines)
 
 
 def _count(count: Mapping[str, Any]) -> str:

@@ -228,6 +228,7 @@ def read_table(
         tool="LLaVA" if is_llava else TABLE,
         rows=tuple(rows),
         notes=tuple(notes),
+        lower=frozenset(name for name in scores if _LOWER.search(heading_words(name))),
         names_respondents=names_respondents,
     )
 
@@ -485,6 +486,10 @@ _SCORE = re.compile(
     r"|exact|match|correct(?:ness)?|right|hit|true_false|iou|reward)(?:@?\d+)?$"
 )
 """What the columns of numbers are called that say how good an answer is."""
+_LOWER = re.compile(
+    r"(?:^|_)(?:is_)?(?:hallucinat(?:ed|ion|ions|ion_rate)|errors?|error_rate|wer|cer|harmful)$"
+)
+"""What scores are called of which lower is better."""
 
 
 def _is_numeric(records: Sequence[Mapping[str, Any]], column: str) -> bool:

@@ -499,6 +499,7 @@ def _row(
         "leaks": _leaks(audit),
         "keys": _keys(audit),
         "lead": _lead(audit, policy),
+        "pairs": dict(zip(("differ", "all"), count_separated_pairs(audit), strict=True)),
         "date": date,
         "command": command,
     }
@@ -520,6 +521,7 @@ def _other_row(other: OtherAudit, folder: str, date: str) -> dict[str, Any]:
         "leaks": no_count,
         "keys": no_count,
         "lead": no_count,
+        "pairs": None,
         "date": date,
         "command": other.command,
     }
