@@ -28,7 +28,7 @@ from hqm.imports.log_answers import LogSettings, read_recorded, take_logs
 from hqm.imports.row import tokens_in
 from hqm.judges.judgements import JudgementSource, import_judgements
 from hqm.respondents.server_replies import read_reply
-from tests.messages import tells
+from tests.messages import pattern_of, tells
 
 N_ITEMS = 12
 
@@ -274,28 +274,30 @@ def test_scores_on_two_scales_are_refused(
     assert tells(str(said), "door.scales", column=door.score_column), said
 
 
-MIXTURES: dict[str, tuple[Callable[[int, int], float], str, dict[str, object]]] = {
-    "three levels": (lambda m, i: (i + m) % 3 - 1, "door.three-levels", {}),
-    "sorted three levels": (lambda m, i: i // 10 - 1, "door.three-levels", {}),
+MIXTURES: dict[str, tuple[Callable[[int, int], float], str]] = {
+    "three levels": (
+        lambda m, i: (i + m) % 3 - 1,
+        pattern_of("door.three-levels", column="score"),
+    ),
+    "sorted three levels": (
+        lambda m, i: i // 10 - 1,
+        pattern_of("door.three-levels", column="score"),
+    ),
     "-1 in the first rows": (
         lambda m, i: i % 2 if i > 14 else 2 * (i % 2) - 1,
-        "layout.signs",
-        {"low": "in some rows", "high": "in others of 'm0'"},
+        pattern_of("layout.signs", column="score", low="in some rows", high="in others of 'm0'"),
     ),
     "one model in 0 and 1": (
         lambda m, i: i % 2 if m == 1 else (-1, 1, -1, 1, 0)[i % 5],
-        "layout.signs",
-        {"low": "for 'm0'", "high": "for 'm1'"},
+        pattern_of("layout.signs", column="score", low="for 'm0'", high="for 'm1'"),
     ),
     "ratings of a poor model": (
         lambda m, i: i % 2 if m == 1 else i % 5,
-        "door.binary-beside",
-        {"name": "m1", "top": 4},
+        pattern_of("door.binary-beside", column="score", name="m1", top=4),
     ),
     "one model in per cent": (
         lambda m, i: i % 2 if m == 1 else 10 + (i * 37) % 90,
-        "door.binary-alone",
-        {"name": "m1", "highest": "m0", "top": 99},
+        pattern_of("door.binary-alone", column="score", name="m1", highest="m0", top=99),
     ),
 }
 """The score of respondent m on item i -> what is said of it."""
@@ -303,7 +305,7 @@ MIXTURES: dict[str, tuple[Callable[[int, int], float], str, dict[str, object]]] 
 
 @pytest.mark.parametrize("name", MIXTURES)
 def test_scores_of_several_scales_are_refused_or_said(name: str, tmp_path: Path) -> None:
-    score, code, details = MIXTURES[name]
+    score, pattern = MIXTURES[name]
     lines = [f"m{m},q{i},{score(m, i):g}" for m in range(2) for i in range(30)]
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(["model,item,score", *lines]), encoding="utf-8")
@@ -312,7 +314,7 @@ def test_scores_of_several_scales_are_refused_or_said(name: str, tmp_path: Path)
         said = " ".join(log.notes)
     except HQMError as error:
         said = str(error)
-    assert tells(said, code, **({"column": "score"} | details)), said
+    assert re.search(pattern, " ".join(said.split())), said
 
 
 def test_files_of_one_model_about_different_items_are_joined_and_said(tmp_path: Path) -> None:

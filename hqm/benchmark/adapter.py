@@ -199,8 +199,8 @@ class Adapter:
     items     read, parallel, rewording, more_forms, check, prepare_images; seldom:
               included_recordings
     scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics,
-              scoring_files, scorings, recipes, analyses, tool_scored, verdict_of_scores, paper_parser,
-              unread_is_wrong
+              scoring_files, scorings, recipes, analyses, tool_scored, verdict_of_scores,
+              paper_parser, unread_is_wrong, has_card
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly,
               judge_together, context_items, read_judgements, replies_saying, verdict_of_people,
               stages, decide, parts

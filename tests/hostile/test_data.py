@@ -850,7 +850,7 @@ REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
     ("no part fits", [{"question": "Is it?", "answer": "Yes"}], None, "--part"),
     ("no answer", [{"question": "Is it?"}], "coco_random", "none of the fields 'answer'"),
     ("an answer that is an object", [{"answer": {"yes": 1}}], "coco_random", "which is no text"),
-    ("an answer that is a list", [{"answer": ["Yes"]}], "coco_random", "which is no text"),
+    ("an answer that is a list", [{"answer": ["Yes", "No"]}], "coco_random", "which is no text"),
 ]
 
 
