@@ -453,7 +453,6 @@ def gather(
 
 
 def _thumbnail(asks: Asks, benchmark: Benchmark, *names: str) -> str:
-    """Return pictures of the benchmark side by side, small, as a data URL."""
     return thumbnail(*(asks.file(benchmark, name)[0] for name in names))
 
 

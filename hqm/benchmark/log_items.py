@@ -150,16 +150,14 @@ def with_item_ids(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
         _check_positions(logs)
     if key_name != "id" and has_ids:
         notes.append(f"ids of the rows stand twice, so items are named by their {key_name}")
-    with_ids = [
-        replace(
-            log,
-            rows=tuple(
-                replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows
-            ),
-        )
-        for log, rows in zip(logs, keyed, strict=True)
-    ]
+    with_ids = [_with_names(log, rows) for log, rows in zip(logs, keyed, strict=True)]
     return with_ids, notes
+
+
+def _with_names(log: Log, rows: Sequence[tuple[Row, str]]) -> Log:
+    """The log with these names as the ids of its rows."""
+    named_rows = (replace(row, ids=(item,), own_ids=True, position=None) for row, item in rows)
+    return replace(log, rows=tuple(named_rows))
 
 
 def _check_positions(logs: Sequence[Log]) -> None:
