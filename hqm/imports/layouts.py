@@ -467,11 +467,7 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
     plain_names = headings_of(first)
     models = _model_cells(records)
     if models:
-        laid = []
-        for record in records:
-            shared = {name: cell for name, cell in record.items() if name not in models}
-            laid += [{"respondent": model, **shared, **record[model]} for model in models]
-        return Layout(laid, f"those of {name_fields(models)}, whom the columns name")
+        return _of_model_cells(records, models)
     if plain_names >= _RESPONSE_COLUMNS.keys() and plain_names.isdisjoint(fields.ANSWERS):
         return _of_responses(records)
     answer_names = plain_names.intersection(fields.ANSWERS)
@@ -486,6 +482,15 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
     if not answering or (answer_names and "" in answering):
         return Layout(records)
     return _by_model(records, answering, by_model[""], location)
+
+
+def _of_model_cells(records: Sequence[Record], models: Sequence[str]) -> Layout:
+    """A row for each cell of a model."""
+    laid = []
+    for record in records:
+        shared = {name: cell for name, cell in record.items() if name not in models}
+        laid += [{"respondent": model, **shared, **record[model]} for model in models]
+    return Layout(laid, f"those of {name_fields(models)}, whom the columns name")
 
 
 def _model_cells(records: Sequence[Record]) -> list[str]:

@@ -142,8 +142,8 @@ class ReadingCheck:
         points = 100 * (1 - low) * self.n_sent / max(self.n_answers, 1)
         return (
             f"{sent}; on answers that both read they agree in {self.n_agreed} of {self.n_checked}"
-            f" (at least {low:.3f} by the 95% interval), so that its errors move a mean by at most"
-            f" {points:.1f} points"
+            f" (at least {low:.3f} by the 95% interval). If it errs no more often on the others, its"
+            f" errors move a mean by at most {points:.1f} points"
         )
 
 
