@@ -10,7 +10,8 @@ repositories below FOLDER, each at the commit that it names:
 
 Rows whose answers are not there are left out, and named. `shapes` asks ten tiny models. The rows
 are also the first page of the documentation, and the table of what can rank models: the new ones
-replace those of docs/make/index.json, and the others stay.
+replace those of docs/make/index.json, and the others stay. Pictures made in one run share an axis:
+make all rows together before a release.
 """
 
 from __future__ import annotations

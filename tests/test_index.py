@@ -232,7 +232,7 @@ def test_a_row_of_a_public_repository_names_its_commit_and_its_clone(
             n_rows += 1
             assert row["source"] == {"repository": source.repository, "commit": source.commit}
             assert 0 <= row["pairs"]["differ"] <= row["pairs"]["all"]
-    assert n_rows >= 8
+    assert n_rows >= 9
 
 
 def test_rows_that_were_made_replace_those_of_the_same_command(first_rows: ModuleType) -> None:
