@@ -436,9 +436,8 @@ def _check_signs(name: str, by_respondent: Mapping[str, Sequence[float]], locati
         marks = by_respondent[label]
         if min(counts[label]) < _MIN_RUN:
             continue
-        minus, zero = (
-            [i for i, mark in enumerate(marks) if mark == level] for level in (-1.0, 0.0)
-        )
+        minus = [i for i, mark in enumerate(marks) if mark == -1.0]
+        zero = [i for i, mark in enumerate(marks) if mark == 0.0]
         start = max(min(minus), min(zero))
         is_split = start > min(max(minus), max(zero))
         # of a file in the order of its scores, the scores of 1 are on one side

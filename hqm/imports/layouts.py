@@ -99,6 +99,9 @@ def lay_out(
         layout = _of_document(records[0], location, columns or {})
         if layout is not None:
             return layout
+    headings = headings_of(records[0]) if records else set()
+    if headings >= _RESPONSE_COLUMNS.keys() and headings.isdisjoint(fields.ANSWERS):
+        return _of_responses(records)
     return _of_sheet(records, location, columns or {})
 
 
@@ -468,8 +471,6 @@ def _of_sheet(records: list[Record], location: str, columns: Mapping[str, str]) 
     models = _model_cells(records)
     if models:
         return _of_model_cells(records, models)
-    if plain_names >= _RESPONSE_COLUMNS.keys() and plain_names.isdisjoint(fields.ANSWERS):
-        return _of_responses(records)
     answer_names = plain_names.intersection(fields.ANSWERS)
     if answer_names - {"answer"} or not plain_names.isdisjoint(fields.RESPONDENTS):
         return Layout(records)

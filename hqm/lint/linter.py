@@ -26,7 +26,6 @@ from hqm.benchmark.findings import (
     group_by_type,
 )
 from hqm.benchmark.items import id_twice, item_of, item_type, restrict_form
-from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
 from hqm.benchmark.registry import folder_of_card, groups, is_log, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
@@ -40,7 +39,6 @@ from hqm.files.records import (
     unique_keys,
 )
 from hqm.forms.make_forms import read_form as read_brought
-from hqm.imports.detect import read_logs
 from hqm.lint.answer_leaks import (
     WORDS,
     can_leak,
@@ -412,9 +410,15 @@ def lint_benchmarks(
     (True, True)
     """
     name = folder_of_card(name)
-    members: Sequence[str | LogBenchmark] = groups().get(name, (name,))
+    members: Sequence[str | Benchmark] = groups().get(name, (name,))
+    designs: dict[str, str] = {}
     if is_log(name):
-        members = benchmarks_of_logs(read_logs([Path(name)], with_questions=True))
+        from hqm.benchmark.log_benchmark import benchmarks_of_logs
+        from hqm.imports.detect import read_logs
+
+        log_benchmarks = benchmarks_of_logs(read_logs([Path(name)], with_questions=True))
+        members = log_benchmarks
+        designs = {benchmark.name: benchmark.design for benchmark in log_benchmarks}
     if key is not None and len(members) > 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
@@ -452,14 +456,17 @@ def lint_benchmarks(
                 checks_wordings,
             )
             linted.append(replace(by_key, benchmark=f"{benchmark.name} by {key.stem}"))
-    return [replace(checked, part=part or "") for checked in linted]
+    return [
+        replace(checked, part=part or "", design=designs.get(checked.benchmark, ""))
+        for checked in linted
+    ]
 
 
 def _read(
-    name: str | LogBenchmark, faults: Faults, settings: dict[str, Any]
+    name: str | Benchmark, faults: Faults, settings: dict[str, Any]
 ) -> tuple[Benchmark | None, Form]:
     """A benchmark and its items; of one without code of its own, the items that have no fault."""
-    if isinstance(name, LogBenchmark):
+    if isinstance(name, Benchmark):
         return name, name.original
     path = Path(name) / "card.toml"
     if path.is_file() and not (path.parent / "adapter.py").is_file():
@@ -493,15 +500,7 @@ def _check_benchmark(
         [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)],
     )
     readable = form if form.items else None
-    return Checked(
-        benchmark.name,
-        card.version,
-        tuple(findings),
-        readable,
-        card.task,
-        card.types,
-        design=benchmark.design if isinstance(benchmark, LogBenchmark) else "",
-    )
+    return Checked(benchmark.name, card.version, tuple(findings), readable, card.task, card.types)
 
 
 def _forms(benchmark: Benchmark, form: Form, files: Mapping[str, Path]) -> list[Form]:
