@@ -1,4 +1,4 @@
-"""The fixtures of HQM's tests, for those of this extension."""
+"""The fixtures of HQM's tests, for those of the extensions."""
 
 from tests.conftest import (
     browser,
