@@ -226,6 +226,24 @@ def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_
     ]
 
 
+@pytest.mark.parametrize("n_answers", range(236, 257))
+def test_a_window_that_a_refusal_fills_is_judged_once(n_answers: int) -> None:
+    """41 of 242 are refused, so it is halved; of the next 257 a share like that is refused again,
+    while all that is answered was asked before.
+    """
+    concurrency = Concurrency(63, 256)
+    concurrency.begin(0.0)
+    for _ in range(201):
+        concurrency.answered(began=0.0, timestamp=0.5)
+    while concurrency.limit > 128:
+        concurrency.refused(began=1.0, timestamp=1.0)
+    for _ in range(n_answers):
+        concurrency.answered(began=0.5, timestamp=1.1)
+    assert not any(concurrency.refused(began=2.0, timestamp=2.0) for _ in range(257 - n_answers))
+    # more than a quarter of the share before: the server refuses whatever the number is
+    assert concurrency.limit == (256 if n_answers <= 246 else 64)
+
+
 def test_a_server_that_turns_everything_away_is_asked_by_few_until_it_answers() -> None:
     concurrency = lowered()
     assert all(concurrency.refused(began=began, timestamp=began + 0.1) for began in (1.2, 2.2, 3.2))

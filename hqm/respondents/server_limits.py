@@ -353,6 +353,7 @@ class Concurrency:
             if before / 4 < share <= _MAX_HABIT:
                 self._habit = max(self._habit, share)
                 self._ceiling = self._known = math.inf
+                self._in_burst = False
                 self._settle(max(limit, self.limit), skip=limit)
         elif self.limit < _NEAR_CEILING * self._known:
             self._habit = (self._habit + share) / 2 if self._habit else share
