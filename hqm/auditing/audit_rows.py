@@ -549,7 +549,7 @@ _TABLES = ("types", "errors", "parts", "d_study", "curve", "contrasts")
 
 
 def check_estimate(estimate: Estimate) -> Estimate:
-    """Refuse an estimate without its number, or beside its interval."""
+    """Refuse an estimate without what its status and its indicator promise."""
     if estimate.status == "ok" and estimate.value is None:
         raise wrong("it is missing though the status is ok", "value")
     if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):

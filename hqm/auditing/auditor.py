@@ -76,7 +76,7 @@ class Study:
 
     @cached_property
     def facets(self) -> dict[Cell, tuple[str, ...]]:
-        """The facets in which each administration differs from the reference."""
+        """The facets in which each administration differs from the reference administration."""
         return {cell: self.evidence.reference.differing(cell) for cell in self.evidence.matrices}
 
     def differing_in(self, facet: str) -> list[ScoreMatrix]:

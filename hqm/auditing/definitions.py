@@ -182,7 +182,7 @@ class TypeMeasured:
 
     @property
     def helped_by_items(self) -> bool:
-        """Whether more items make a score of it: they have enough in common."""
+        """Whether more items would give a reliable score, since its items correlate enough."""
         return self.reliability is None or self.reliability >= MIN_RELIABILITY
 
     @property
@@ -484,7 +484,7 @@ class WrongKeys:
     stands_out: bool = False
     """Whether the list is worth reading although it gives no number."""
     n_tested: int = 0
-    """How many an exact test names at a false discovery rate of 5 %."""
+    """The number that an exact test finds at a false discovery rate of 5 %."""
 
     @property
     def has_wrong_keys(self) -> bool:

@@ -313,7 +313,7 @@ class _AnswersByItem:
         return self._stored_verdict(judge.benchmark, item, name, cell, ask), tuple(replies)
 
     def _context(self, item: Item, cell: Cell) -> tuple[Form, int]:
-        """Return the item and those whose answers its judge sees beside, and its position there."""
+        """Return the items whose answers the judge sees, this one among them, and its position."""
         form = self.forms[cell.form]
         context_ids = {item.id, *self.benchmark.context_items(item)}
         items = [member for member in form.items if member.id in context_ids]

@@ -84,7 +84,7 @@ class Test:
 
     @property
     def passed(self) -> bool:
-        """Whether the test passed, or came to nothing and is not required."""
+        """Whether the test passed, or had no result and is not required."""
         is_open = self.outcome in ("UNDECIDED", "NOT MEASURED")
         return self.outcome == "PASS" or (is_open and not self.required)
 
@@ -414,7 +414,7 @@ def _search_tests(
     *,
     required: bool,
 ) -> Iterator[Test]:
-    """Yield the test of the worst of these strata, and of each that is too small for any search."""
+    """Yield the tests of the worst stratum and of each that is too small to be searched."""
     reason = "finding no leak means little unless a leak of this size would have been found"
     small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]

@@ -59,7 +59,7 @@ class PictureModel:
 
     @property
     def respondent(self) -> float:
-        """The variance of respondents: that of their means, less the error."""
+        """The variance of respondents: the variance of their means minus the error variance."""
         return float(np.var(self.means, ddof=1)) - self.error
 
 

@@ -1,4 +1,4 @@
-"""What a second opinion is made of: the answers of one metric, our estimates, and single checks."""
+"""The input of a second opinion: the answers of one metric, our estimates, and single checks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Study:
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Our estimates of the metric that have a value."""
+        """The audit's estimates of the metric that have a value."""
         return tuple(
             estimate
             for estimate in self.audit.all_estimates

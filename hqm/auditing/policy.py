@@ -346,7 +346,7 @@ def unscored_advice(total: int, n_unscored: int, max_share: float) -> Advice:
 def threshold_advice(
     estimate: Estimate, requirement: Requirement, value: float, end: float
 ) -> Advice:
-    """Return what to do where the end of an interval misses its threshold."""
+    """Return the remedy where one end of an interval misses its threshold."""
     key = f"or change `{requirement.rule}` of `{requirement.indicator}` in the policy"
     if requirement.exact:
         return _items_advice(estimate, key)

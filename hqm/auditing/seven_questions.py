@@ -480,7 +480,7 @@ def _state(
     precision: TotalPrecision,
     policy: Policy,
 ) -> AuditState:
-    """Return what an audit comes to; only faults of the items make it not ready."""
+    """Return the verdict of an audit; only faults of the items make it not ready."""
     if codes["faulty"] == "wrong":
         return "not_ready"
     if codes["faulty"] == "look":

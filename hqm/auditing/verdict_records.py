@@ -166,7 +166,7 @@ class Rereading:
 
 
 def compare_verdicts(before: BenchmarkAudit, now: BenchmarkAudit) -> Rereading:
-    """Count the answers of an audit that another scoring of the same answers reads otherwise."""
+    """Count the answers of an audit whose verdict changes with another scoring."""
     cells = [cell for cell in before.cells if cell in now.cells]
     if all(cell in before.verdicts for cell in cells):
         return _compare_records(before, now, cells)

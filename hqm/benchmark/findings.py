@@ -470,7 +470,7 @@ class Selection:
 
 
 def _longest_match(entries: Sequence[str], code: str, name: str) -> int:
-    """The length of the longest entry that fits, or -1; a full name is longer than any code."""
+    """The length of the longest entry that matches, or -1; a full name exceeds any code."""
     lengths = (len(entry) for entry in entries if code.startswith(entry) or entry == name)
     return max(lengths, default=-1)
 

@@ -385,7 +385,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
 
 
 def _first_form(logs: Sequence[Log]) -> str:
-    """The form that stands for the original one: that without a name, else the first."""
+    """The form that is taken as the original one: the form without a name, else the first."""
     names = list(dict.fromkeys(row.form for log in logs for row in log.rows))
     return "" if "" in names or ORIGINAL in names else names[0]
 

@@ -119,7 +119,7 @@ def grader(model: str | Model, template: str | None = None, partial_credit: bool
 
 @hooks(name="report", description="HQM's report of a run, into the folder that HQM_REPORT names.")
 class Report(Hooks):
-    """Audit the logs of a run, and hold the audit against a policy where HQM_POLICY names one."""
+    """Audit the logs of a run, and test the audit by a policy where HQM_POLICY names one."""
 
     def enabled(self) -> bool:
         """Whether the environment asks for a report."""

@@ -257,8 +257,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TestCount:
-    """How many tests of a population were made, how many of them are more than chance, and why
-    others were not made.
+    """The numbers of a population's tests that were made and that are significant, and why others
+    were not made.
     """
 
     n_tests: int
@@ -273,7 +273,7 @@ class TestCount:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How two measures order the respondents they share; scores turned so that higher is better.
+    """How two measures order the respondents that both have, with signs such that higher is better.
 
     `corrected` is Pearson's r over the root of both reliabilities: what two measures without noise
     would correlate. It is absent where both were scored from the same answers, because then they

@@ -13,7 +13,7 @@ text that looks like a guarded one, so that `unguarded` gives every text back.""
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _GUARD = "'"
 _LINE_END = "\r\n"
-"""With it, the writer quotes a cell that holds either sign; a line of ours ends in the second."""
+"""With it, the writer quotes a cell that contains either character; our lines end in the second."""
 
 
 class _Lines(list[str]):

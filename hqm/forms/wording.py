@@ -290,7 +290,7 @@ def _reason_no_order(
     if references and n_orders == 1:
         names = " and ".join(repr(item.options[reference.index]) for reference in references[:2])
         verb = "refers" if len(references) == 1 else "refer"
-        return f"{names} {verb} to other options, which have no other order with the same meaning"
+        return f"{names} {verb} to other options, so that no other order keeps the meaning"
     return f"{len(item.options)} options have no {draw + 1} orders"
 
 

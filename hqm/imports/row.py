@@ -704,8 +704,8 @@ def score_of(value: Any) -> float | None:
 
 
 def _says(read: str, right: str, contains: bool) -> bool:
-    """Whether a text that a tool read is the right answer: the same text or number, or, where that
-    is enough, a text that has it.
+    """Whether a text that a tool extracted is the right answer: the same text or number, or, where
+    that is enough, a text that contains it.
     """
     read, right = read.casefold(), right.strip().casefold()
     if re.search(r"\d", read) and re.search(r"\d", right):

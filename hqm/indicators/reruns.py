@@ -63,7 +63,7 @@ from hqm.scoring.metrics import Array
 from hqm.types import finite
 
 LENGTH = 1000
-"""The common length that reliabilities are brought to, in items."""
+"""The number of items to which reliabilities are converted, so that they can be compared."""
 
 
 def retest_of(case: Case) -> GeneralizedRetest:

@@ -360,6 +360,6 @@ def yes_ratio(matrix: ScoreMatrix) -> Array:
 
 
 def mean_words(matrix: ScoreMatrix) -> Array:
-    """(respondents,): mean length of the answers in words."""
+    """(respondents,): mean length of the answers, in words."""
     counts = np.isfinite(matrix.words).sum(axis=1)
     return ratio(np.nansum(matrix.words, axis=1), counts)

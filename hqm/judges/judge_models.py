@@ -287,7 +287,7 @@ class Judging:
 
 
 def _with_limit(request: Request, response: Response) -> Response:
-    """A cut reply with the tokens that it was allowed, so that the next attempt is allowed more."""
+    """A truncated reply with its limit of tokens, so that the next attempt has a higher limit."""
     if response.outcome not in ("truncated", "cut"):
         return response
     return response._replace(detail={**response.detail, LIMIT: request.sampling.max_tokens})

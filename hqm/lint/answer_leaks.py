@@ -241,7 +241,7 @@ def _unleaking_types(items: Sequence[Item], strata: Iterable[Stratum]) -> list[I
 
 
 def _joint_leaks(strata: Iterable[Stratum]) -> list[Stratum]:
-    """Return the leaks of all items together under the name of the remaining types."""
+    """Return the leaks of the pooled remaining types, under their names."""
     return [replace(s, type=OTHER_TYPES) for s in strata if s.shown and not s.type and not s.part]
 
 

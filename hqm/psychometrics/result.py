@@ -189,7 +189,7 @@ class Coefficient:
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
-        """Return a coefficient that does not exist, with its reason."""
+        """Return a coefficient without a value, with the reason."""
         return cls(math.nan, n=n, status=status, reason=reason)
 
 

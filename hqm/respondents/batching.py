@@ -26,7 +26,7 @@ MAX_ROWS = 512
 """Rows at most that are answered at a time, however much memory there is."""
 
 QueuedPrompt = tuple[int, Prompt]
-"""A request's number in the queue, and its prompt."""
+"""A request's position in the queue, and its prompt."""
 
 
 def group_by_kind(requests: Sequence[Request]) -> Iterator[list[Request]]:

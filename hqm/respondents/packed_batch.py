@@ -143,7 +143,7 @@ class DecodingBatch:
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
-            raise IndexError("no memory for another token: merge_batches makes room")
+            raise IndexError("no memory for another token: call merge_batches first")
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         logits = self._recorded_logits()
         if logits is None:

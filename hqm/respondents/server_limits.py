@@ -530,7 +530,7 @@ PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 CHARACTERS_A_TOKEN = 4
 _ROUNDING = 1e-9
-"""The share of a sum of prices that may be rounding."""
+"""The share of a sum of prices that may be due to rounding."""
 
 Prices = tuple[float, float]
 """Money per million tokens read and written."""

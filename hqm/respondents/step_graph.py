@@ -71,7 +71,7 @@ class StepGraphs:
         return replay
 
     def agree(self, recorded: torch.Tensor, plain: torch.Tensor) -> bool:
-        """Whether two steps say the same of the next tokens; where not, no more are recorded."""
+        """Whether two steps predict the same next tokens; if not, no more steps are recorded."""
         self.to_check -= 1
         first, second = (logits.float().softmax(-1) for logits in (recorded, plain))
         if not float((first - second).abs().sum(-1).max()) / 2 < _MAX_DISTANCE:

@@ -313,7 +313,7 @@ class _TowerOutput(Exception):  # noqa: N818 (it carries a result out of a forwa
 
 
 def _concatenate(outputs: Sequence[Any]) -> Any:
-    """Concatenate several outputs of one module, whatever structure holds the tensors."""
+    """Concatenate several outputs of one module, in any structure of tensors."""
     first = outputs[0]
     if first is None:
         return None

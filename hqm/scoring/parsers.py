@@ -57,7 +57,7 @@ class Parser:
     read: Callable[[str, str, bool], Polar | None] = _no_polar
     """Answer, question, and whether the question is negated -> "yes", "no" or None."""
     reads_negation: bool = False
-    """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
+    """Whether "Yes, there is no dog" is read as a yes to "Is there no dog?"."""
     source: str = ""
     kind: Callable[[str], Hashable] | None = None
     """Question -> all that the reading of a text takes from it, beside whether it is negated, for

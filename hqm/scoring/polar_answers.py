@@ -662,7 +662,7 @@ def _says_contrary(stated: Sequence[str], question_words: Sequence[str]) -> bool
 
 
 def _contraries_in(word: str, question_words: Sequence[str]) -> set[str]:
-    """The words of a question that a word is a contrary of."""
+    """The words of a question of which a word is the opposite."""
     return set().union(*_CONTRARIES_BY_WORD.get(word, ())) & set(question_words) - {word}
 
 

@@ -126,7 +126,7 @@ def most_reliable(comparison: Comparison, *, use_random: bool = False) -> str:
 
 
 def largest_difference(comparison: Comparison) -> Difference | None:
-    """The largest difference that is shown, whatever source of error it belongs to."""
+    """The largest significant difference over all sources of error."""
     differences = [d for d in comparison.differences if d.length is None and _has_winner(d)]
     return max(differences, key=lambda d: abs(d.others.difference), default=None)
 

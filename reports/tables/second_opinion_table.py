@@ -1,4 +1,4 @@
-"""The numbers of an audit beside those of pingouin, statsmodels and scipy, as a table."""
+"""A table of an audit's numbers beside those computed by pingouin, statsmodels and scipy."""
 
 from __future__ import annotations
 

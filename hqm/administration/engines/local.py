@@ -40,7 +40,7 @@ them.
 _MAX_SILENCE = 60.0
 """Seconds after which a notice about a worker that has sent nothing is printed."""
 _MAX_TINY_BYTES = 50_000_000
-"""Bytes of weights below which several copies of a model may stand side by side on a CPU."""
+"""The size of weights, in bytes, below which several copies of a model may be loaded on a CPU."""
 
 Batch = tuple[int, list[tuple[Request, Response]] | HQMError]
 """The index of a respondent, with its answers, or with the error that ends it."""

@@ -216,7 +216,7 @@ class Layout:
 
     model: Model
     engines: int
-    """The copies that answer at a time; 0 while others must finish first."""
+    """The number of copies that answer at the same time; 0 while they wait for others to finish."""
     gpus: float
     """The GPUs of each copy."""
     misfit: str = ""

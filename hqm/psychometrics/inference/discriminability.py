@@ -287,7 +287,7 @@ def lord_error(score: ArrayLike, items: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalErrors(Outcome):
-    """Errors over the range of scores, and the ranges in which differences stay unseen.
+    """Errors over the range of scores, and the ranges in which differences cannot be shown.
 
     Attributes
     ----------

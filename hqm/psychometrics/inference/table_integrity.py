@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class TableCheck(Outcome):
-    """The violations that a published table has.
+    """The rules that a published table violates.
 
     Attributes
     ----------

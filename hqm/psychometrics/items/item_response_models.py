@@ -87,7 +87,7 @@ def _pass(theta: Array, a: float, d: Array) -> Array:
 def _posterior(
     x: Array, weight: Array, a: float, d: Array, theta: Array, log_prior: Array, full: bool
 ) -> tuple[Array, Array]:
-    """(patterns, points) posterior weights and (patterns,) marginal log likelihoods."""
+    """Posterior weights (patterns, points) and marginal log likelihoods (patterns,)."""
     z = _logits(theta, a, d)
     log_failed = -np.log1p(np.exp(z))
     log = x @ z.T + (log_failed.sum(axis=1) if full else weight @ log_failed.T) + log_prior

@@ -179,7 +179,7 @@ _SHARES = np.geomspace(2e-4, 0.45, 50)
 _ROUNDS = 60
 """Of learning the model, at most."""
 _MAX_FITTED_KINDS = 1500
-"""Kinds of items that the model is learnt from at most; a random sample beyond that."""
+"""The most kinds of items that the model is fitted to; of more, a random sample is taken."""
 _LOW = 1e-9
 MIN_RESPONDENTS = 10
 """From how many respondents on a number is said and an item named."""

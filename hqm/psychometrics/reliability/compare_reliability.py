@@ -22,7 +22,7 @@ _MAX_CORRELATION = 1 - 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityDifference(Outcome):
-    """Two reliabilities from the same respondents, and whether they differ.
+    """Two reliabilities of the same respondents, with a test of their difference.
 
     `low` and `high` bound the difference; `p` tests that it is 0. Both are NaN where respondents
     are too few.

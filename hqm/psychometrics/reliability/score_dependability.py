@@ -455,7 +455,7 @@ def dependability(
     level: float = 0.95,
     draws: int = 10_000,
 ) -> Coefficient:
-    """Estimate Phi of the mean over columns, with its lower bound for others like them.
+    """Estimate Phi of the mean over columns, and its lower bound over such columns.
 
     Few columns say little about how far others would shift all scores, which `icc` does not know:
     its columns are these. Here every sum of squares is divided by draws of its own chi-square.

@@ -681,7 +681,7 @@ def _pearson(x: Array, y: Array, w: Array) -> float:
 
 
 def _ranks(x: Array, w: Array) -> Array:
-    """Ranks in the middle of each value's weight."""
+    """Weighted mid-ranks of the values."""
     _, member = np.unique(x, return_inverse=True)
     weight = np.bincount(member, weights=w)
     return np.asarray((np.cumsum(weight) - weight / 2)[member])

@@ -233,7 +233,7 @@ def pair_coherence(
 
 @dataclass(frozen=True, slots=True)
 class BalancedScore:
-    """Mean score over two opposite forms, in which a tendency towards yes cancels.
+    """Mean score over two forms with opposite keys, in which a tendency towards yes cancels out.
 
     `scores` has one entry a respondent (NaN without both forms); `reliability` is that of the mean
     for absolute values, ICC(A,2), with the single form's ICC(A,1) stepped up.
