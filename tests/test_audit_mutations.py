@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
 from collections import Counter
@@ -20,6 +21,10 @@ from tests.conftest import NIGHTLY, counts
 SEED = random.SystemRandom().randrange(10_000) if NIGHTLY else 1
 DESIGNS = (8, 13, 40, 61)
 """Answers with labels and another wording, a table of scores, and types."""
+
+ROW_LISTS = (
+    "by_type candidates contrasts cues curve d_study errors groups reading_list strata types".split()
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +77,22 @@ def test_a_reason_to_read_that_there_is_not_is_refused(documents: list[Any], why
     changed["audits"][0]["to_read"][0]["why"] = why
     with pytest.raises(hqm.DataError, match=r"to_read\[0\].why"):
         Audit.from_dict(changed)
+
+
+def test_a_row_that_is_none_is_refused(documents: list[Any]) -> None:
+    """Whatever stands in a list of rows is asked for its fields by who prints it."""
+    n_refused = 0
+    for document in documents:
+        estimates = document["audits"][0]["estimates"]
+        for number, key in itertools.product(range(len(estimates)), ROW_LISTS):
+            if not isinstance(estimates[number]["detail"].get(key), list):
+                continue
+            changed = copy.deepcopy(document)
+            rows = changed["audits"][0]["estimates"][number]["detail"][key]
+            if not rows or not isinstance(rows[0], (dict, list)):
+                continue
+            rows[0] = "x"
+            with pytest.raises(hqm.DataError, match=rf"detail\.{key}\[0\]"):
+                Audit.from_dict(changed)
+            n_refused += 1
+    assert n_refused > 20

@@ -546,6 +546,17 @@ _READ_DETAILS = {
 
 _TABLES = ("types", "errors", "parts", "d_study", "curve", "contrasts")
 """The details that are tables: every row has the fields of the first."""
+_LISTS: Mapping[str, type] = {
+    **dict.fromkeys(
+        "by_type candidates components constant_types contrasts cues curve d_study errors"
+        " rank_changes reading_list strata".split(),
+        dict,
+    ),
+    "groups": list,
+}
+"""The details that are lists of rows, or of lists: what reads them asks each for its fields."""
+_TYPE_TABLES = ("types.index", "types.added_value", "consistency.own_strengths")
+"""The indicators whose detail `types` has rows; that of others has names."""
 
 
 def check_estimate(estimate: Estimate) -> Estimate:
@@ -560,6 +571,7 @@ def check_estimate(estimate: Estimate) -> Estimate:
         ):
             raise wrong("it is missing", "detail", key)
     _check_tables(estimate.detail)
+    _check_lists(estimate)
     labels_by_rater = estimate.detail.get("raters") or {}
     if estimate.indicator == "criterion.labelled_answers" and not isinstance(labels_by_rater, dict):
         raise wrong("it is no object with a number for each rater", "detail", "raters")
@@ -577,6 +589,18 @@ def _check_tables(detail: Mapping[str, Any]) -> None:
     item_map = detail.get("map") or {}
     if len({len(item_map[name]) for name in _Map.__annotations__ if name in item_map}) > 1:
         raise wrong("its columns are not equally long", "detail", "map")
+
+
+def _check_lists(estimate: Estimate) -> None:
+    """Refuse a list of rows in which something else stands."""
+    kinds = dict(_LISTS)
+    if estimate.indicator in _TYPE_TABLES:
+        kinds["types"] = dict
+    for key, kind in kinds.items():
+        values = estimate.detail.get(key)
+        for number, value in enumerate(values if isinstance(values, (list, tuple)) else ()):
+            if not isinstance(value, kind):
+                raise wrong("it is no row", "detail", key, number)
 
 
 def _check_alike(rows: Any, *path: str | int) -> None:
