@@ -22,9 +22,7 @@ SEED = random.SystemRandom().randrange(10_000) if NIGHTLY else 1
 DESIGNS = (8, 13, 40, 61)
 """Answers with labels and another wording, a table of scores, and types."""
 
-ROW_LISTS = (
-    "by_type candidates contrasts cues curve d_study errors groups reading_list strata types".split()
-)
+ROW_LISTS = "by_type candidates contrasts cues curve d_study errors groups reading_list strata types".split()
 
 
 @pytest.fixture(scope="module")

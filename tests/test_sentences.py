@@ -167,6 +167,11 @@ PAIRS = est(
 )
 
 
+def items_missing(error: float) -> int:
+    """How many items more than 100 bring an error to .03."""
+    return max(0, math.ceil(100 * (error / 0.03) ** 2 - 1e-9) - 100)
+
+
 def typed(*errors: float) -> Estimate:
     """The estimate that holds types with these standard errors."""
     rows = [
@@ -174,7 +179,7 @@ def typed(*errors: float) -> Estimate:
             "type": f"type {i}",
             "items": 100,
             "sem": error,
-            "missing_items": 0 if error <= 0.03 else 50,
+            "missing_items": items_missing(error),
             "measured": True,
             "state": "measurable" if error <= 0.03 else "not measurable",
             "at_chance": False,
@@ -429,7 +434,8 @@ def test_random_audits_are_answered_as_their_numbers_are() -> None:
         }
         assert side[codes["wording"]] in texts["wording"]
         lacking = sum(error > 0.03 for error in errors)
-        need = text_of("report.type-needs", limit="3", items=f"{50 * lacking:,}")
+        n_missing = sum(map(items_missing, errors))
+        need = text_of("report.type-needs", limit="3", items=f"{n_missing:,}")
         assert (need in texts["more"]) == bool(lacking)
         all_text = " ".join((*texts.values(), headline(audit).text))
         assert not FORBIDDEN.search(all_text), all_text

@@ -65,7 +65,11 @@ def test_scores_that_are_no_shares_keep_their_own_unit() -> None:
     audit = audit_of(estimate)
     scored = [replace(row, scores={"accuracy": 7.5}) for row in audit.respondents]
     assert scored
-    assert unit_of(replace(audit, respondents=tuple(scored)), estimate) == "units of accuracy"
+    # in an audit of version 0.1.0 no metric says its scale
+    unscaled = replace(audit, respondents=tuple(scored), metrics={"accuracy": {}})
+    assert unit_of(unscaled, estimate) == "units of accuracy"
+    scales = {"accuracy": (0.0, 10.0)}
+    assert unit_of(replace(audit, scales=scales), estimate) == "units of accuracy"
 
 
 def shown(estimate: Estimate) -> str:

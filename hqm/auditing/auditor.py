@@ -429,7 +429,8 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
             yield with_favoured_keys(finding, evidence.first)
-    yield from unmeasurable_types(small_types)
+    if index is not None:
+        yield from unmeasurable_types(small_types, index.detail["largest_error"])
 
 
 def _form_row(form: Form, reference: Form) -> dict[str, Any]:

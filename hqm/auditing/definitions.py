@@ -22,7 +22,7 @@ from hqm.scoring.rules import unscored
 from hqm.types import Cell, Estimate, Form, Item, types_in
 
 MEASURABLE = 0.03
-"""The standard error that makes a type measurable."""
+"""The standard error that makes a type measurable, as a share of the metric's scale."""
 _MIN_ITEMS_FOR_CHANCES = 100
 FEW_FAULTS = 5.0
 """From how many wrong keys on, that a list of items to read expects, its advice is given: lists of
@@ -127,6 +127,15 @@ def who_labelled(audit: BenchmarkAudit) -> Labellers:
     return Labellers(tuple(names["people"]), tuple(names["oracle"]))
 
 
+def scale_width(audit: BenchmarkAudit, metric: str = "") -> float | None:
+    """Return how wide the scale of a metric is, of which the limits of a policy are shares.
+
+    The leading metric unless given; None where the scale has no two ends.
+    """
+    low, high = audit.scale(metric or next(iter(audit.metrics), ""))
+    return None if low is None or high is None else float(high) - float(low)
+
+
 @dataclass(frozen=True, slots=True)
 class TypeMeasured:
     """What an audit knows of one hallucination type.
@@ -136,13 +145,13 @@ class TypeMeasured:
     type, claimed, items
         Its name, whether the card claims it, and how many items it has.
     error
-        The standard error of its score; None without items.
+        The standard error of its score, in the metric's units; None without items.
     error_high
         Its one-sided 95 % upper end, which decides.
     measured
         Whether the error is that of this audit's answers, and no forecast from the number of items.
     measurable
-        Whether the upper end of the error is at most .03.
+        Whether the upper end of the error is within the limit.
     missing
         How many more items it needs for that.
     """
@@ -207,8 +216,9 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
     Parameters
     ----------
     limit
-        The standard error that is allowed, which a policy names.
+        The standard error that is allowed, as a share of the scale, which a policy names.
     """
+    width = scale_width(audit)
     rows: dict[str, Mapping[str, Any]] = {}
     for estimate in audit.all_estimates:
         if estimate.indicator == "types.index":
@@ -225,7 +235,7 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
         items = int(covered["items"] if covered is not None else row.get("items") or 0)
         claimed = covered is not None and bool(covered["claimed"])
         if items or claimed:
-            measured_type = _type_measured(kind, claimed, items, row, limit)
+            measured_type = _type_measured(kind, claimed, items, row, limit, width)
             types.append(
                 replace(
                     measured_type,
@@ -239,42 +249,37 @@ def types_measured(audit: BenchmarkAudit, limit: float = MEASURABLE) -> tuple[Ty
 
 
 def _type_measured(
-    kind: str, claimed: bool, items: int, row: Mapping[str, Any], limit: float
+    kind: str,
+    claimed: bool,
+    items: int,
+    row: Mapping[str, Any],
+    limit: float,
+    width: float | None,
 ) -> TypeMeasured:
-    error, missing = row.get("sem"), int(row.get("missing_items") or 0)
-    high = row.get("sem_high", error)
-    if limit != MEASURABLE and high is not None and row.get("measured"):
-        # another policy than the default one allows another error
-        ratio = float(high) / limit
-        missing = max(0, math.ceil(items * ratio**2 - 1e-9) - items)
-        state = "measurable" if ratio <= 1 else "labelled, not measurable"
-        row = {**row, "state": state}
-    if not row:
-        error = 0.5 / items**0.5 if items else None
-        return TypeMeasured(kind, claimed, items, error, False, False, missing, error_high=error)
-    if "measured" in row:
-        is_measurable = row.get("state") == "measurable"
-        return TypeMeasured(
-            kind,
-            claimed,
-            items,
-            error,
-            bool(row["measured"]),
-            is_measurable,
-            missing,
-            bool(row.get("at_chance")),
-            high,
-        )
-    # an audit from before a type was judged by its error in the answers
+    """Return what a row of `types.index` says of a type, by a limit that is a share of the scale."""
+    missing, error = int(row.get("missing_items") or 0), row.get("sem")
+    if error is None and (row or not items):
+        return TypeMeasured(kind, claimed, items, None, False, bool(row) and not missing, missing)
+    is_measured = bool(row.get("measured", row))
     if error is None:
-        return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing)
-    n_missing = (
-        max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items)
-        if error > MEASURABLE
-        else 0
-    )
+        error = 0.5 / items**0.5 * (width or 1.0)
+    high = row.get("sem_high")
+    # an audit of version 0.1.0 has no upper end
+    high = error if high is None else high
+    # the squared error shrinks with the number of items; 1e-9 is rounding
+    ratio = high / (limit * (width or 1.0))
+    n_missing = max(0, math.ceil(items * ratio**2 - 1e-9) - items)
+    at_chance = bool(row.get("at_chance"))
     return TypeMeasured(
-        kind, claimed, items, error, True, n_missing == 0, n_missing, error_high=high
+        kind,
+        claimed,
+        items,
+        error,
+        is_measured,
+        n_missing == 0,
+        0 if at_chance else n_missing,
+        at_chance,
+        high,
     )
 
 
@@ -688,10 +693,8 @@ def planned_contrasts(
         The leading metric unless given.
     """
     metric = metric or next(iter(audit.metrics), "")
-    low, high = audit.metrics.get(metric, {}).get("scale") or (None, None)
-    width = None if low is None or high is None else float(high) - float(low)
     estimates = (estimate for estimate in audit.all_estimates if estimate.metric == metric)
-    return contrasts_in(estimates, equal_within, width)
+    return contrasts_in(estimates, equal_within, scale_width(audit, metric))
 
 
 def shared_items(audit: BenchmarkAudit) -> tuple[int, int] | None:

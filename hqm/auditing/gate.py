@@ -22,6 +22,7 @@ from hqm.auditing.definitions import (
     findings_in_order,
     leak_rows,
     leaks_shown,
+    scale_width,
     scored_answers,
     severity_of,
     types_measured,
@@ -445,7 +446,7 @@ def _named_only(test: Test) -> Test:
 
 
 def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test]:
-    claimed = [kind for kind in types_measured(benchmark) if kind.claimed]
+    claimed = [kind for kind in types_measured(benchmark, requirement.error) if kind.claimed]
     if not claimed:
         remedy = Advice(
             'Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false'
@@ -455,7 +456,8 @@ def _coverage(benchmark: BenchmarkAudit, requirement: Coverage) -> Iterator[Test
     short = [kind for kind in claimed if _falls_short(kind, requirement)]
     requirement_text = f"{requirement.items_a_type} items or more"
     if requirement.error < 1:
-        requirement_text = f"a standard error of at most {requirement.error:g} at its upper end"
+        limit = requirement.error * (scale_width(benchmark) or 1.0)
+        requirement_text = f"a standard error of at most {limit:g} at its upper end"
     if not short:
         sentence = f"all {len(claimed)} claimed types have {requirement_text}"
         yield _test(benchmark, "coverage", True, sentence)
@@ -474,19 +476,17 @@ def _falls_short(kind: TypeMeasured, requirement: Coverage) -> bool:
     """Return whether a type has too few items, or too large an error at its upper end."""
     if kind.items < requirement.items_a_type:
         return True
-    has_large_error = kind.error_high is None or kind.error_high > requirement.error
-    return has_large_error and requirement.error < 1
+    return requirement.error < 1 and not kind.measurable
 
 
 def _items_needed(kind: TypeMeasured, requirement: Coverage) -> int:
     """Return how many items a type needs; 0 where all respondents are at chance in it."""
     if kind.at_chance:
         return 0
-    # the variance of a share is at most .25, and an error shrinks with the root of the items
-    n_items = math.ceil(0.25 / requirement.error**2 - 1e-9)
-    if kind.error_high is not None:
-        forecast = math.ceil(kind.items * (kind.error_high / requirement.error) ** 2 - 1e-9)
-        n_items = forecast or n_items
+    n_items = kind.items + kind.missing
+    if not kind.error_high:
+        # the variance of a share is at most .25, and an error shrinks with the root of the items
+        n_items = math.ceil(0.25 / requirement.error**2 - 1e-9)
     return max(requirement.items_a_type, n_items)
 
 
@@ -685,11 +685,11 @@ def _scaled(benchmark: BenchmarkAudit, estimate: Estimate, requirement: Requirem
     """Return the margin of a difference of scores in the metric's units: it is a share of its
     scale.
     """
-    low, high = benchmark.metrics.get(estimate.metric, {}).get("scale", (None, None))
+    width = scale_width(benchmark, estimate.metric)
     indicator = indicator_named(estimate.indicator)
-    if indicator is None or indicator.unit.kind != "score" or low is None or high is None:
+    if indicator is None or indicator.unit.kind != "score" or width is None:
         return requirement
-    return requirement.model_copy(update={"within": requirement.bound * (high - low)})
+    return requirement.model_copy(update={"within": requirement.bound * width})
 
 
 def _equivalent(

@@ -18,7 +18,7 @@ from scipy.special import chdtri
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget, Gap
-from hqm.auditing.definitions import types_measured
+from hqm.auditing.definitions import scale_width, types_measured
 from hqm.auditing.policy import MAX_ITEM_FACTOR, Policy
 from hqm.psychometrics.variance.study_forecast import Z_POWER, Z
 from hqm.types import Estimate
@@ -76,7 +76,6 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
     metric = next(iter(audit.metrics), "")
     estimates = [estimate for estimate in audit.all_estimates if estimate.metric == metric]
     error = _standard_error(audit, metric)
-    low, high = audit.metrics.get(metric, {}).get("scale") or (None, None)
     scores = [
         score
         for respondent in audit.respondents
@@ -94,7 +93,7 @@ def total_precision(audit: BenchmarkAudit) -> TotalPrecision:
         run_error=run_error,
         run_error_high=None if run_error is None else run_error * widening,
         spread=float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
-        scale=None if low is None or high is None else high - low,
+        scale=scale_width(audit, metric),
         n_separated=int(pairs.detail.get("apart") or 0) if pairs is not None else 0,
         n_pairs=int(pairs.detail.get("pairs") or 0) if pairs is not None else 0,
     )

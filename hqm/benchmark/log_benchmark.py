@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import commonpath
 from pathlib import Path
@@ -34,7 +34,7 @@ from hqm.imports.detect import answers_of, names_its_tool, read_logs
 from hqm.imports.log_answers import ImportedLogs, LogSettings, match_logs
 from hqm.imports.match import summarize_rows
 from hqm.imports.row import Log, Row
-from hqm.scoring.metrics import UNIT, Metric, mean_of
+from hqm.scoring.metrics import PER_CENT, UNIT, Metric, mean_of
 from hqm.types import ORIGINAL, PARALLEL, VIDEO, Form, Item, Response, Verdict
 
 _POOLED = "score"
@@ -345,7 +345,8 @@ def _free_name(task: str, names: dict[str, str]) -> str:
 
 
 def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
-    joined = _merge_judges(logs)
+    share_logs, notes_on_shares = _with_shares(logs)
+    joined = _merge_judges(share_logs)
     numbered, notes_on_runs = _without_rare_runs(_number_runs_from_zero(joined))
     keyed, notes_on_keys = with_item_ids(
         [replace(log, rows=_merge_judge_rows(rows)) for log, rows in numbered]
@@ -362,6 +363,7 @@ def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings
     ]
     matched = match_logs({form.name: form for form in forms}, logs_of_form, settings)
     notes = (
+        *notes_on_shares,
         *notes_on_runs,
         *notes_on_keys,
         *notes_on_items,
@@ -446,6 +448,29 @@ def _number_runs_from_zero(logs: Sequence[Log]) -> _NumberedLogs:
                     log_rows[i] = replace(row, run=0, asking=row.run)
         renumbered.append((log, log_rows))
     return renumbered
+
+
+def _with_shares(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
+    """The logs with right answers scored 1 where all scores are 0 or 100, and a note for each such
+    score.
+    """
+    values: dict[str, set[float]] = defaultdict(set)
+    for log in logs:
+        for row in log.rows:
+            for name, score in row.scores.items():
+                values[name].add(score)
+    per_cents = {name for name, scores in values.items() if scores == set(PER_CENT)}
+    if not per_cents:
+        return list(logs), []
+    share_logs = []
+    for log in logs:
+        rows = []
+        for row in log.rows:
+            shares = {name: row.scores[name] / 100 for name in per_cents & row.scores.keys()}
+            rows.append(replace(row, scores={**row.scores, **shares}))
+        share_logs.append(replace(log, rows=tuple(rows)))
+    notes = [f"{name}: its scores are 0 and 100, taken as 0 and 1" for name in sorted(per_cents)]
+    return share_logs, notes
 
 
 def _merge_judges(logs: Sequence[Log]) -> list[Log]:
@@ -542,6 +567,10 @@ def _metrics(
         f"{first} stands for {', '.join(names)}: the rows have equal scores"
         for first, names in equal.items()
     ]
+    for metric in metrics:
+        low, high = metric.ends
+        if low is not None and high is not None and (low, high) != UNIT:
+            notes.append(f"{metric.name}: its scale is taken to go from {low:g} to {high:g}")
     return tuple(metrics), notes
 
 
@@ -553,7 +582,6 @@ def _metric(
     *,
     partial: bool,
 ) -> Metric:
-    is_unit_interval = all(0 <= value <= 1 for value in values.values())
     return Metric(
         name,
         mean_of(name, _count(name)),
@@ -561,9 +589,35 @@ def _metric(
         subset=name if partial else "",
         share=all(value in (0.0, 1.0) for value in values.values()),
         about=f"Mean of {name}, as {tool} scored each answer.",
-        scale=UNIT if is_unit_interval else (None, None),
+        scale=scale_of_scores(values.values()),
         count=_count(name),
     )
+
+
+_MAX_LEVEL = 10
+"""The end of the longest scale of whole levels."""
+
+
+def scale_of_scores(scores: Collection[float]) -> tuple[float | None, float | None]:
+    """Return the ends of the scale that scores show; none where they show no end.
+
+    Shares end at 0 and 1, per cents that reach both ends at 0 and 100, and whole levels up to 10 at
+    the highest that was given; they begin at 1, or lower where a score is lower.
+
+    >>> scale_of_scores([0.2, 1.0]), scale_of_scores([2, 3, 5]), scale_of_scores([0, 55.5, 100])
+    ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
+    >>> scale_of_scores([12.5, 80.0])
+    (None, None)
+    """
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    if low >= 0 and high <= 1:
+        return UNIT
+    if (low, high) == PER_CENT:
+        return PER_CENT
+    are_levels = all(float(score).is_integer() for score in set(scores))
+    if are_levels and -_MAX_LEVEL <= low < high <= _MAX_LEVEL:
+        return (min(1.0, float(low)), float(high))
+    return (None, None)
 
 
 def _notes_on_targets(form: Form, metrics: Sequence[Metric]) -> Iterator[str]:

@@ -81,6 +81,8 @@ class Measure:
     """That its respondents answered different numbers of items, where they did."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
+    scale: tuple[float | None, float | None] = (None, None)
+    """The least and the greatest score, where it has them."""
 
     @property
     def sign(self) -> int:
@@ -164,6 +166,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
             "judge": reference.judge,
             "version": audit.version,
         },
+        scale=audit.scale(metric),
     )
 
 

@@ -268,7 +268,21 @@ class Case:
     @property
     def oriented(self) -> Array:
         """(respondents, units): `first_scores`, higher being better."""
-        return 1 - self.first_scores if self.metric.better == "lower" else self.first_scores
+        if self.metric.better != "lower":
+            return self.first_scores
+        low, width = self.scale
+        return 2 * low + width - self.first_scores
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Where the metric's scale begins and how wide it is; 0 and 1 where it has no two ends."""
+        low, high = self.metric.ends
+        return (0.0, 1.0) if low is None or high is None else (low, high - low)
+
+    def shares(self, scores: Array) -> Array:
+        """Scores of the metric as shares of its scale; unchanged where it has no two ends."""
+        low, width = self.scale
+        return (scores - low) / width
 
     @property
     def run_matrices(self) -> tuple[ScoreMatrix, ...]:

@@ -289,16 +289,18 @@ def _estimate_flags(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warne
         sentence = _sentence(flag, first)
         if names and flag not in ("UNPARSED", "WITHHELD"):
             sentence += f" (also: {', '.join(names)})"
-        is_note = _is_note(flag, first)
+        is_note = _is_note(flag, first, case)
         yield Warned(flag, case.metric.name, sentence, family, note=is_note)
 
 
-def _is_note(flag: str, estimate: Estimate) -> bool:
+def _is_note(flag: str, estimate: Estimate, case: Case) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
     if flag in _RANGE_ENDS:
         # a range that is wide because items are few is the imprecision that the verdict names
         end = estimate.value if flag == "CEILING" else estimate.detail.get("bottom")
-        return end is not None and min(end, 1 - end) > _MAX_END_RANGE
+        low, width = case.scale
+        share = None if end is None else (end - low) / width
+        return share is not None and min(share, 1 - share) > _MAX_END_RANGE
     if flag == "MEAN_SHIFT":
         interval = estimate.interval("fixed_models")
         return (

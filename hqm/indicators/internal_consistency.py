@@ -424,7 +424,7 @@ _LARGEST = 1.0
 
 def _strengths(case: Case) -> Dimensionality:
     return dimensionality(
-        case.first_scores,
+        case.shares(case.first_scores),
         [item.type or "" for item in case.items],
         case.clusters,
         rng=stream(case.seed, "dimensionality"),

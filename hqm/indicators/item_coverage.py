@@ -85,6 +85,7 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
 
 
 def _coverage(case: Case) -> Coverage:
+    """The types by their errors as shares of the scale; without a scale by their items alone."""
     items = case.items
     plain = case.metric.share and case.additive and not case.metric.group
     return type_coverage(
@@ -100,15 +101,18 @@ def _coverage(case: Case) -> Coverage:
 
 
 def _errors(case: Case) -> dict[str, StandardError]:
-    """Type -> the standard error of its score by the metric, clusters left out in turn; root mean
-    square over respondents.
+    """Type -> the standard error of its score by the metric, as a share of the scale, clusters left
+    out in turn; root mean square over respondents.
     """
-    errors = {}
+    errors: dict[str, StandardError] = {}
+    if None in case.metric.ends:
+        return errors
+    width = case.scale[1]
     method = "clusters left out, root mean square over respondents"
     types = np.array([item.type or "" for item in case.first.items])
     for kind in {item.type for item in case.items if item.type}:
         units = case.first.units(case.metric, types == kind)
-        replicates = leave_one_out_scores(units, case.metric)
+        replicates = leave_one_out_scores(units, case.metric) / width
         count = replicates.shape[1]
         if count < MIN_CLUSTERS:
             continue
@@ -127,6 +131,7 @@ def _index(case: Case) -> Result:
     what it adds to the total.
     """
     study = case.cached(_coverage)
+    width = case.scale[1]
     subscores = {}
     if _has_subscores(case):
         subscores = {s.name: s for s in case.cached(_subscores) if s.status == "ok"}
@@ -142,8 +147,8 @@ def _index(case: Case) -> Result:
                 "wordings": t.wordings,
                 "share": finite(t.share),
                 **_reliability(case, t.name),
-                "sem": finite(t.sem),
-                "sem_high": finite(t.sem_high),
+                "sem": finite(t.sem * width),
+                "sem_high": finite(t.sem_high * width),
                 "measured": t.measured,
                 "missing_items": 0 if at_chance else t.missing_items,
                 "at_chance": at_chance,
@@ -161,7 +166,7 @@ def _index(case: Case) -> Result:
         types=rows,
         n_min=study.n_min,
         unlabelled=study.unlabelled,
-        largest_error=LARGEST_ERROR,
+        largest_error=LARGEST_ERROR * width,
     )
 
 
@@ -182,6 +187,9 @@ def _at_chance(case: Case, kind: str) -> bool:
     chance = max(float(guess), max(keys.values()) / len(items))
     right = case.oriented[:, columns]
     n_answers = np.isfinite(right).sum(axis=1)
+    if not n_answers.any():
+        # where nothing was read, nothing is known of chance
+        return False
     total = np.nansum(right, axis=1)
     p_values = binomial_above(np.round(total) - 1, n_answers, chance)
     mean = total.sum() / max(int(n_answers.sum()), 1)
@@ -273,7 +281,7 @@ def _key_functioning(case: Case) -> DifferentialFunctioning:
 
 
 def _functioning(case: Case, parts: list[str]) -> DifferentialFunctioning:
-    return differential_functioning(case.oriented, parts, case.families)
+    return differential_functioning(case.shares(case.oriented), parts, case.families)
 
 
 def _largest(study: DifferentialFunctioning) -> Result:
@@ -310,8 +318,8 @@ indicators = (
         explains=(type_coverage,),
         headline=_FAMILY,
         meaning=(
-            "Share of the eight types whose score has a standard error of at most .03 in these"
-            " answers."
+            "Share of the eight types whose score has a standard error of at most .03 of the scale"
+            " in these answers."
         ),
     ),
     Indicator(

@@ -227,13 +227,15 @@ def _lead(case: Case) -> Result:
 
 
 def _saturation(case: Case) -> Saturation:
-    return saturation(case.first_scores, higher_is_better=_higher(case))
+    return saturation(case.shares(case.first_scores), higher_is_better=_higher(case))
 
 
 def _headroom(case: Case) -> Result:
     study = case.cached(_saturation)
     return result(
-        study.headroom, at_ceiling=finite(study.at_ceiling), at_floor=finite(study.at_floor)
+        study.headroom * case.scale[1],
+        at_ceiling=finite(study.at_ceiling),
+        at_floor=finite(study.at_floor),
     )
 
 
@@ -326,7 +328,7 @@ may be used for (Terwee and others 2007: 15 % at an end).
 
 
 def _errors_by_score(case: Case) -> ConditionalErrors:
-    return conditional_errors(case.oriented, case.clusters)
+    return conditional_errors(case.shares(case.oriented), case.clusters)
 
 
 def _measures_up_to(case: Case) -> Result:
@@ -338,14 +340,15 @@ def _measures_up_to(case: Case) -> Result:
         if len(respondents) >= min_saturated:
             flags.append(flag)
     errors = []
+    width = case.scale[1]
     for score, other_items, these_items in zip(
         study.score, study.other_items, study.these_items, strict=True
     ):
         errors.append(
             {
                 "score": _on_scale(case, score),
-                "other_items": other_items,
-                "these_items": these_items,
+                "other_items": other_items * width,
+                "these_items": these_items * width,
             }
         )
     return result(
@@ -359,8 +362,9 @@ def _measures_up_to(case: Case) -> Result:
 
 
 def _on_scale(case: Case, score: float) -> float:
-    """A score of which more is better, on the metric's own scale."""
-    return score if _higher(case) else 1 - score
+    """A share of the scale of which more is better, on the metric's own scale."""
+    low, width = case.scale
+    return low + width * (score if _higher(case) else 1 - score)
 
 
 # --- the contrasts, read back from an estimate ---

@@ -559,8 +559,13 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
         )
 
 
-def unmeasurable_types(types: Mapping[str, UnmeasurableType]) -> Iterable[Finding]:
-    """The finding about types whose score is not known well enough."""
+def unmeasurable_types(
+    types: Mapping[str, UnmeasurableType], limit: float = LARGEST_ERROR
+) -> Iterable[Finding]:
+    """The finding about types whose score is not known well enough.
+
+    The limit is in the unit of the errors.
+    """
     if not types:
         return
     examples = tuple(
@@ -585,9 +590,7 @@ def unmeasurable_types(types: Mapping[str, UnmeasurableType]) -> Iterable[Findin
     )
     yield Finding(
         TYPE_NOT_MEASURABLE,
-        sentence=(
-            f"{subject} a standard error above {LARGEST_ERROR:g} ({basis}): no score of its own"
-        ),
+        sentence=(f"{subject} a standard error above {limit:g} ({basis}): no score of its own"),
         count=sum(row.items for row in types.values()),
         examples=examples,
         rows=rows,

@@ -23,6 +23,8 @@ Tally = Mapping[str, Any]
 Better = Literal["higher", "lower", "neither"]
 UNIT = (0.0, 1.0)
 """The scale of shares and rates."""
+PER_CENT = (0.0, 100.0)
+"""The scale of shares times 100."""
 
 
 @dataclass(frozen=True, slots=True)

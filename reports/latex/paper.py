@@ -305,7 +305,7 @@ def quality_table(
             " one-sided 95% bound.",
             "rho_G: reliability of one run. ICC: ICC(A,1), agreement. Shift: of the mean score by"
             " the other wording. Types alone: how many are shown to say more than the"
-            " total (Haberman 2008), with an error of at most .03, above chance and without a leak.",
+            " total (Haberman 2008), with an error of at most .03 of the scale, above chance and without a leak.",
             *mark_notes,
             "There is no column of averages, because test-retest and parallel forms measure"
             " different errors and their mean measures neither.",
@@ -318,7 +318,7 @@ def _points(measure: Measure) -> tuple[Text, Text]:
     """The standard error of one run, and the mean standard error of a score over new items, in
     points.
     """
-    factor = Points.for_scores([*measure.scores.values()])
+    factor = Points.for_measure(measure)
     sem = measure.estimate("test_retest.sem")
     errors = [(high - low) / (2 * _Z) for low, high in measure.intervals.values()]
     mean_error = sum(errors) / len(errors) * factor.factor if errors else None
@@ -341,7 +341,7 @@ def _shift(measure: Measure) -> Text:
     row = next((row for row in rows if row.shift is not None), None)
     if row is None:
         return number_cell(None)
-    points = Points.for_scores([*measure.scores.values()])
+    points = Points.for_measure(measure)
     values = [None if v is None else v * points.factor for v in (row.shift, row.low, row.high)]
     signature = measure.estimate("parallel_forms.mean_shift")
     cell = number_cell(

@@ -274,7 +274,7 @@ def strips(comparison: Comparison) -> dict[str, str]:
     page.
     """
     budgeted = [(m, m.budget) for m in comparison.measures if m.budget is not None]
-    points = {m.label: Points.for_scores([*m.scores.values()]) for m, _ in budgeted}
+    points = {m.label: Points.for_measure(m) for m, _ in budgeted}
     end = max((axis_end(budget, points[m.label].factor) for m, budget in budgeted), default=1.0)
     return {m.label: budget_strip(m.label, budget, points[m.label], end) for m, budget in budgeted}
 

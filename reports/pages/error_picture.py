@@ -187,7 +187,7 @@ class MeasuresPicture:
         """Return the picture of measures, in their order; one without a budget has no bar."""
         pictures = []
         for measure in measures:
-            points = Points.for_scores([*measure.scores.values()])
+            points = Points.for_measure(measure)
             budget = measure.budget or ErrorBudget(metric=measure.metric, rows=())
             pictures.append(ErrorPicture.of_budget(budget, points, measure.label))
         return cls(tuple(pictures))

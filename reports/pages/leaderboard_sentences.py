@@ -55,13 +55,10 @@ def contrasts_of(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[N
 def difference_text(audit: BenchmarkAudit, value: float) -> str:
     """A difference of scores with its unit, the sign left out.
 
-    Shares are said in points, and whole numbers of them without decimals.
+    Whole numbers of points are said without decimals.
     """
-    points = Points.for_metric(audit)
-    text = points.format(abs(value))
-    if points.factor == 1:
-        return text
-    text = text.removesuffix(".0") if float(text) else text
+    text = Points.for_metric(audit).format(abs(value))
+    text = text.rstrip("0").rstrip(".") if float(text) == round(float(text)) != 0 else text
     return f"{text} {'point' if text == '1' else 'points'}"
 
 

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hqm.reports.tables.table import (
     DASH,
@@ -23,6 +24,10 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
+from hqm.scoring.metrics import PER_CENT, UNIT
+
+if TYPE_CHECKING:
+    from hqm.comparison.measures import Measure
 
 Sentence = tuple[Text, ...]
 
@@ -395,7 +400,8 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "measurable type": (
         r"[Mm]easurable",
         (
-            "a type on which a respondent's score has a standard error of at most .03 in this audit"
+            "a type on which a respondent's score has a standard error of at most .03 of the scale in"
+            " this audit"
             " (root mean square over the respondents)"
         ),
     ),
@@ -522,13 +528,20 @@ def difference_with_unit(audit: BenchmarkAudit, metric: str, value: float | None
 
 
 def is_share(audit: BenchmarkAudit, metric: str) -> bool:
-    """Whether the scores of a metric are shares: all of them lie between 0 and 1."""
+    """Whether the scores of a metric are shares."""
     scores = [
         score
         for row in audit.respondents
         for by_metric in (row.scores, *row.cells.values())
         if (score := by_metric.get(metric)) is not None
     ]
+    return _are_shares(audit.scale(metric), scores)
+
+
+def _are_shares(scale: Sequence[float | None], scores: Sequence[float]) -> bool:
+    """Whether scores are shares: by their scale, or without one whether all lie between 0 and 1."""
+    if tuple(scale) != (None, None):
+        return tuple(scale) == UNIT
     return bool(scores) and all(0 <= score <= 1 for score in scores)
 
 
@@ -545,14 +558,20 @@ class Points:
     @classmethod
     def for_metric(cls, audit: BenchmarkAudit, metric: str = "") -> Points:
         """Return the points of a metric, the leading one unless named."""
-        return cls(100.0, 1) if is_share(audit, metric or leading_metric(audit)) else cls(1.0, 2)
+        metric = metric or leading_metric(audit)
+        return cls._on_scale(audit.scale(metric), share=is_share(audit, metric))
 
     @classmethod
-    def for_scores(cls, scores: Sequence[float]) -> Points:
-        """Return the points of scores without their audit."""
-        share = all(0 <= score <= 1 for score in scores)
-        # shares are printed as percentage points
-        return cls(100.0, 1) if share else cls(1.0, 2)
+    def for_measure(cls, measure: Measure) -> Points:
+        """Return the points of a measure that is compared."""
+        scores = [*measure.scores.values()]
+        return cls._on_scale(measure.scale, share=_are_shares(measure.scale, scores))
+
+    @classmethod
+    def _on_scale(cls, scale: Sequence[float | None], *, share: bool) -> Points:
+        # per cents have the decimals of the shares that they are
+        digits = 1 if share or tuple(scale) == PER_CENT else 2
+        return cls(100.0 if share else 1.0, digits)
 
     def format(self, value: float | None, *, sign: bool = False) -> str:
         """A number of points.

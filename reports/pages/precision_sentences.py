@@ -19,7 +19,7 @@ from hqm.reports.pages.phrases import (
 from hqm.reports.tables.table import capital, finite_number, number, short_name
 
 from hqm import BenchmarkAudit, Estimate, Policy
-from hqm.auditing.definitions import who_labelled
+from hqm.auditing.definitions import scale_width, who_labelled
 from hqm.auditing.precision import exceeded_limits, more_items, total_precision
 
 
@@ -113,7 +113,7 @@ def more_items_answer(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, 
         parts.append(f"{_item_count(need.items)} {purpose}")
     if forecast.types:
         hardest = max(forecast.types, key=lambda kind: forecast.types[kind])
-        limit = points.format_limit(policy.coverage.error)
+        limit = points.format_limit(policy.coverage.error * (scale_width(audit) or 1.0))
         most = f", most of them in {hardest} ({capped_count(forecast.types[hardest])})"
         count = f"{capped_count(forecast.for_types)} more for scores by type with errors of at most"
         count += f" {limit} points"

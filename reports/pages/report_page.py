@@ -75,7 +75,13 @@ from hqm.reports.tables.table import (
 from hqm.reports.tables.type_tables import STANDING_LABELS, types_title
 
 from hqm import Audit, BenchmarkAudit, ErrorBudget, Policy, __version__
-from hqm.auditing.definitions import guessing_level, leaks_shown, scored_answers, types_measured
+from hqm.auditing.definitions import (
+    guessing_level,
+    leaks_shown,
+    scale_width,
+    scored_answers,
+    types_measured,
+)
 from hqm.auditing.seven_questions import find_remedies
 
 if TYPE_CHECKING:
@@ -209,7 +215,9 @@ def _page(
         "to_read": len(items_to_read),
         "reading_note": " ".join(reading_notes(audit)),
         "grid": _grid(audit, share, policy.coverage.error),
-        "type_limit": Points.for_metric(audit).format_limit(policy.coverage.error),
+        "type_limit": Points.for_metric(audit).format_limit(
+            policy.coverage.error * (scale_width(audit) or 1.0)
+        ),
         "types_title": types_title(audit, policy.coverage.error),
         "answers": answer_questions(audit, policy),
         "statement": str(statement(audit)),
@@ -355,6 +363,8 @@ def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
 
 
 _NO_ANSWERS = "there are no scored answers"
+_ASKED = ("ok", "few")
+"""The statuses of a source of error of which there are answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -580,8 +590,9 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
         budget = audit.budget.get(leading_metric(audit))
         if budget is None:
             continue
-        n_judged += audit.scoring == "people" or budget.row("people").status in ("ok", "few")
-        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status == "ok"]
+        # what few models answered was asked too, as the rows of the index say
+        n_judged += audit.scoring == "people" or budget.row("people").status in _ASKED
+        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status in _ASKED]
         n_reworded += bool(wordings)
         points = Points.for_metric(audit)
         shifts += [(row.half * points.factor, audit.title) for row in wordings if row.half]

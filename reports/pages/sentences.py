@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import stdev
 from textwrap import shorten
 
 from hqm.reports.pages.error_picture import SOURCE_SHORT_NAMES, SOURCES, largest_row
@@ -67,13 +68,14 @@ from hqm import (
     Audit,
     BenchmarkAudit,
     ErrorBudget,
+    Estimate,
     Gate,
     Policy,
     Statement,
     __version__,
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
-from hqm.auditing.definitions import has_graded_items, types_measured
+from hqm.auditing.definitions import has_graded_items, scale_width, types_measured
 from hqm.auditing.gate import check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
@@ -361,8 +363,10 @@ def remedy_lines(audit: BenchmarkAudit, remedies: Sequence[Remedy]) -> list[Reme
 def _remedy_line(audit: BenchmarkAudit, remedy: Remedy) -> RemedyLine:
     points, count = Points.for_metric(audit), remedy.count
     cost = ""
-    if remedy.cost is not None and remedy.cost >= 0.0005 and points.factor == 100:
-        cost = f" A model that is always right can lose {points.format(remedy.cost)} points."
+    width = scale_width(audit)
+    if remedy.cost is not None and remedy.cost >= 0.0005 and width is not None:
+        lost = points.format(remedy.cost * width)
+        cost = f" A model that is always right can lose {lost} points."
     keys = {0: "Keys", 1: "One key"}.get(count, f"About {count:,} keys")
     words = {
         "cost": cost,
@@ -432,8 +436,9 @@ def reading_notes(audit: BenchmarkAudit) -> tuple[str, ...]:
     if has_graded_items(audit):
         faults = f"reversed {pluralise_in_words(planted, 'item')} in a copy of these scores"
     share = percent(finite_number(power["true_among_first"]))
+    ranked = "first" if planted == 1 else f"among the first {number_word(planted)}"
     return (
-        f"Test of this list: we {faults}; {share} ranked among the first {number_word(planted)}.",
+        f"Test of this list: we {faults}; {share} ranked {ranked}.",
         "Being listed does not mean that an item is wrong.",
     )
 
@@ -508,7 +513,7 @@ def _repeat_answer(
     if rho.value is None:
         is_single = len(audit.respondents) == 1
         return (as_sentence(f"Not known: {'one model answered' if is_single else rho.reason}."),)
-    precision, points = total_precision(audit), Points.for_metric(audit)
+    points = Points.for_metric(audit)
     sentences = [*run_error_sentences(audit, answers.codes["repeat"], policy)]
     half = budget_row(audit, "seed").half
     if half is not None:
@@ -517,14 +522,27 @@ def _repeat_answer(
         )
         sentences.append(as_sentence(moved if half else "Reruns gave the same answers."))
     _, inference = goal("test_retest.rho_g", policy)
+    scores = _scores_of_rerun(audit, rho)
     spread = ""
-    if precision.spread is not None:
-        count = number_word(len(audit.respondents))
-        spread = f" among these {count} models (sd {points.format(precision.spread)} points)"
+    if len(scores) > 1:
+        count = number_word(len(scores))
+        spread = f" among these {count} models (sd {points.format(stdev(scores))} points)"
     reliability = coefficient(rho, inference)
     sentences.append(compose("Reliability {rho}{spread}.", rho=reliability, spread=spread))
     sentences += without_far_respondents(rho)
     return tuple(sentences)
+
+
+def _scores_of_rerun(audit: BenchmarkAudit, rho: Estimate) -> list[float]:
+    """The scores of the models that were asked again, whose reliability it is."""
+    errors = rho.detail.get("by_respondent") or {}
+    metric = leading_metric(audit)
+    scores = [
+        row.scores.get(metric)
+        for row in audit.respondents
+        if not errors or errors.get(row.name) is not None
+    ]
+    return [score for score in scores if score is not None and math.isfinite(score)]
 
 
 def _limit_sentence(audit: BenchmarkAudit, row: BudgetRow, policy: Policy) -> Iterator[str]:

@@ -26,7 +26,7 @@ from hqm.reports.tables.table import (
 )
 
 from hqm import BenchmarkAudit, Estimate
-from hqm.auditing.definitions import MEASURABLE, types_measured
+from hqm.auditing.definitions import MEASURABLE, scale_width, types_measured
 
 STEPS = 7
 """How many colours the heat map has."""
@@ -176,13 +176,19 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 " labels. Claimed: the benchmark says that it measures the type, but no item is"
                 " known to do so, and the type cannot be scored. A type is measurable when the"
                 " standard error of a respondent's score on it (root mean square over these"
-                " respondents, items of a cluster together) is .03 or less at its one-sided 95 %"
+                f" respondents, items of a cluster together) is {_limit(audit)} or less at its"
+                " one-sided 95 %"
                 " upper end in this audit; the last"
                 " column says about how many more such items that takes."
             ),
         ),
         signature=score_signature(audit),
     )
+
+
+def _limit(audit: BenchmarkAudit) -> str:
+    """The error that the default policy allows, in the unit of the scores."""
+    return f"{MEASURABLE * (scale_width(audit) or 1.0):g}"
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
@@ -229,7 +235,7 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
                 "How much of the type's true score its own items predict, and how much of it the"
                 " total predicts (Haberman 2008). A type stands alone where the 95% interval of the"
                 " difference over respondents lies above 0, and the upper end of the standard error"
-                f" of its score is at most {MEASURABLE:g}, which is the limit of the default policy."
+                f" of its score is at most {_limit(audit)}, which is the limit of the default policy."
             ),
         ),
         signature=estimate.signature,
