@@ -19,12 +19,11 @@ from hqm.scoring.commitments import (
     is_denied,
     normalize,
     parse_answer,
-    plain,
     shared_words,
-    with_plain_digits,
 )
 from hqm.scoring.list_answers import read_list
 from hqm.scoring.number_answers import _passage_number
+from hqm.scoring.plain_text import plain, with_plain_digits
 from hqm.scoring.polar_answers import _restates, _without_adjectives
 from hqm.scoring.short_answers import _match_text, _phrases_in, names_phrase
 from hqm.scoring.written_numbers import Number, numbers_in, sole_number

@@ -16,12 +16,13 @@ from hqm.scoring.commitments import (
     longest_spans,
     normalize,
     parse_answer,
-    plain,
     says_unable,
     sentences,
     shared_words,
+    without_side_remark,
 )
-from hqm.scoring.number_answers import read_number
+from hqm.scoring.number_answers import CALCULATION, read_number
+from hqm.scoring.plain_text import plain
 from hqm.scoring.polar_answers import POLARITY, Polar, leading_polarity, read_polar
 from hqm.scoring.written_numbers import LATIN, Number, numbers_in, sole_number
 from hqm.types import LETTERS
@@ -151,9 +152,14 @@ def _choosing_passages(answer: ParsedAnswer, letters: str) -> list[Passage]:
         if letter in letters and not supposed and not is_denied(text, match.start(), match.start()):
             passages.append(Passage(letter, match.start()))
     lines = [line for line in text.split("\n") if line.strip()]
-    passages += [Passage(line, 0, True) for line in lines[:1]]
-    for sentence in (*answer.concluding[:1], *answer.sentences[-1:]):
-        passages.append(Passage(sentence, text.rfind(sentence), True))
+    corrections = [passage.start for passage in passages if passage.corrects]
+    for start, line in (
+        *((0, line) for line in lines[:1]),
+        *((text.rfind(line), line) for line in (*answer.concluding[:1], *answer.sentences[-1:])),
+    ):
+        # "A – wait, those are greenhouses" takes back its beginning
+        if not any(start < correction < start + len(line) for correction in corrections):
+            passages.append(Passage(line, start, True))
     return sorted(passages, key=lambda passage: passage.start, reverse=True)
 
 
@@ -294,7 +300,20 @@ def _named_choice(
     is_sole_option = len(letters_named) == 1 and letters_named == _named_options(
         answer.text, options
     )
-    return tuple(letters_named) if is_sole_option else _begun_option(first, options)
+    if is_sole_option:
+        return tuple(letters_named)
+    return _begun_option(first, options) or _undenied_option(answer.text, options)
+
+
+def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
+    """The only option whose letter an answer that denies all others does not deny."""
+    letters = {option.letter for option in options}
+    denied = set()
+    for match in _UPPER_LETTER.finditer(text):
+        if match[1] in letters and is_denied(text, *match.span()):
+            denied.add(match[1])
+    remaining = letters - denied
+    return tuple(remaining) if len(remaining) == 1 < len(denied) else ()
 
 
 def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -372,18 +391,16 @@ def _clause_choice(text: str, options: Sequence[Option], question: str) -> tuple
     clauses = [
         text[inference.end() :] if inference else "",
         answering_clause(text, question),
+        without_side_remark(normalize(text)),
         re.split("; |, but ", text)[-1],
     ]
-    for clause in clauses:
-        letters_named = _named_options(clause, options)
-        if len(letters_named) == 1:
-            return tuple(letters_named)
-    if all(option.number is not None for option in options):
-        number = read_number(text, question=question)
-        letters = [option.letter for option in options if number and option.is_number(number)]
-        if len(letters) == 1:
-            return tuple(letters)  # "18 - 3 = 15", where both are options
-    return ()
+    choices = [_named_options(clause, options) for clause in clauses]
+    if all(option.number is not None for option in options):  # "18 - 3 = 15", both of them options
+        counts = question.lower().startswith("how many")
+        number = read_number(text, counts, question)
+        stated = [option.letter for option in options if number and option.is_number(number)]
+        choices.insert(0 if CALCULATION.search(text) else len(choices), stated)
+    return tuple(next((letters for letters in choices if len(letters) == 1), ()))
 
 
 def _lone_letter(text: str, letters: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ _MINUTES = _minute_values(*_HOURS, "fifteen", "twenty", "twenty-five", "twenty f
 _MINUTE_NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _HALF_OF_DAY = r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
 _DIGITAL = re.compile(
-    rf"(?<![\d:.])(?P<hour>[01]?\d|2[0-4])\s?(?:[:：h]|\.(?=\d\d\s*[ap]\.?m))\s?"
+    rf"(?<![\d:.])(?P<hour>[01]?\d|2[0-4])\s?(?:[:：h]|\.(?=\d\d(?!\d)))\s?"
     rf"(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:]){_HALF_OF_DAY}",
     re.IGNORECASE,
 )
@@ -109,4 +109,5 @@ def sole_time(text: str) -> ClockTime | None:
     ('3:15', None, None)
     """
     match = _DIGITAL.fullmatch(text.strip())
-    return _parse_time(match) if match else None
+    is_decimal = match is not None and "." in match[0] and not match["half"]
+    return _parse_time(match) if match and not is_decimal else None

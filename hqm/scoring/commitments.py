@@ -12,31 +12,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 from hqm.scoring.cue_search import CueIndex, CueSearch, WordSearch, words_pattern
+from hqm.scoring.plain_text import BOLD, BOLD_END, BOX, BOX_END, MARKS, plain, without_marks
 
-# reasoning between tags names options that the answer then rejects
-_THINKING = re.compile(
-    r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
-    r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>"
-    r"|<\|channel\|>(?:analysis|commentary)\b.*?<\|channel\|>final",
-    re.DOTALL | re.IGNORECASE,
-)
-# some servers send the reasoning without its opening tag
-_THINKING_END = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
-# an answer that was cut while it was reasoning has no closing tag, and says nothing
-_THINKING_START = re.compile(
-    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>"
-    r"|<\|channel\|>analysis).*",
-    re.DOTALL,
-)
-# a tag around an answer counts as a box does
-_TAGGED = re.compile(
-    r"<(answer|final_answer|conclusion|solution)>(.*?)(?:</\1>|$)"
-    r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)",
-    re.DOTALL | re.IGNORECASE,
-)
 _ANOTHER_QUESTION = re.compile(r"\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
 """Some models go on with another question, and answer it as well."""
 _OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
@@ -45,7 +24,6 @@ _ITEM = r"(?:(?!\b(?:is|are|and|or|not|so|but|as|would)\b)[^()\n])*"
 _LISTED = re.compile(rf"\(A\){_ITEM}\(B\){_ITEM}\(C\){_ITEM}(?:\([D-Z]\){_ITEM})*")
 _RIGHT_OPTION_LINE = re.compile(r"[:–—-]\s*\W?(?:yes|correct|right|true)\b", re.IGNORECASE)
 """An option that is called the right one in the list of all."""
-_TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
 # code between fences is no prose; only what is called the answer counts in it
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 # an answer that is a program is unread: what it prints is not known
@@ -54,131 +32,6 @@ _CODE = re.compile(
     r"^\s*(?:import \w+(?: as \w+)?\s*$|from [\w.]+ import |def \w+\(|print\(|#include)",
     re.MULTILINE,
 )
-
-# --- how the text is written: LaTeX, Markdown, wide characters ---
-
-_BOX, _BOX_END, _BOLD, _BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
-_MARKS = re.compile(f"[{_BOX}-{_BOLD_END}]")
-# in this order: subscripts before fractions, which may hold them
-_LATEX = tuple(
-    (re.compile(pattern), new)
-    for pattern, new in (
-        (r"_\{([^{}]*)\}", r"\1"),
-        (r"(?<=[A-Za-z])_(?=\d)", ""),
-        (r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
-        (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
-        (r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
-         r"\{([^{}]*)\}", r"\1"),
-        (r"\^\s*\{?\\circ\}?|\\degree", "°"),
-        (r"\\(?:times|cdot)\b", "×"),
-        (r"\\pi\b", "π"),
-        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
-        (r"\\approx\b|\\simeq\b", "≈"),
-        (r"\\geq?(?![a-z])", "≥"),
-        (r"\\leq?(?![a-z])", "≤"),
-        (r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
-        (r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
-        (r"\{,\}", ","),
-        (r"\^\s*\{([^{}]*)\}", r"^\1"),
-        (r"\\([%$#&_{}])", r"\1"),
-        (r"\\[()\[\]]", " "),
-    )
-)  # fmt: skip
-# the exponents of powers of ten
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_FRACTIONS: Mapping[str, str] = MappingProxyType(
-    {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
-)
-# a heading announces the line below it
-_HEADING = re.compile(
-    r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
-)
-_CONTRACTED_IS = re.compile(
-    r"'s\b(?:(?<=\bthere's)|(?<=\bthat's)|(?<=\bthis's)|(?<=\bshe's)|(?<=\bit's)|(?<=\bhe's))",
-    re.IGNORECASE,
-)
-_CONTRACTED_ARE = re.compile(r"'re\b(?:(?<=\bthey're)|(?<=\bwe're)|(?<=\byou're))", re.IGNORECASE)
-# what a text must have for the patterns below to find anything
-_LATEX_SIGN = re.compile(r"[\\_{^]")
-_BULLET_SIGN = re.compile("[*•▪]")
-_MARKDOWN_SIGN = re.compile("[#>*_`]")
-_BULLET_LINE = re.compile(r"(?m)^\s*[*•▪]\s+")
-_MARKDOWN = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)")
-_DOLLARS = re.compile(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$")
-_SPACES = re.compile(r"  +|\t[ \t]*")
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
-
-
-def plain(text: str) -> str:
-    """The text as it would be read aloud: without thinking, tags, LaTeX and Markdown.
-
-    What stands in a box, and what is bold, is marked, because an answer may be there.
-    """
-    if text.isascii() and text.isalnum():
-        return text
-    if not text.isascii():  # （Ｂ） is (B)
-        text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
-        text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
-    if "'" in text:
-        text = _CONTRACTED_ARE.sub(" are", _CONTRACTED_IS.sub(" is", text))
-    if "<" in text or "◁" in text:
-        text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
-        text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
-    if "<" in text or "[" in text:
-        text = _TAG.sub(" ", text)
-    text = _boxed(text)
-    if _LATEX_SIGN.search(text):
-        for pattern, new in _LATEX:
-            text = pattern.sub(new, text)
-    text = with_plain_digits(text)
-    if "**" in text or "__" in text:
-        text = _EMPHASIS.sub(f"{_BOLD}\\2{_BOLD_END}", text)
-    text = _HEADING.sub(r"\1:", _BULLET_LINE.sub("- ", text) if _BULLET_SIGN.search(text) else text)
-    if _MARKDOWN_SIGN.search(text):
-        text = _MARKDOWN.sub("", text)
-    if "$" in text:
-        text = _DOLLARS.sub("", text)
-    if "  " in text or "\t" in text:
-        text = _SPACES.sub(" ", text)
-    return text.strip()
-
-
-def with_plain_digits(text: str) -> str:
-    """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
-    1/2.
-    """
-    if text.isascii():
-        return text
-    text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
-    for sign, fraction in _FRACTIONS.items():
-        text = text.replace(sign, f" {fraction}")
-    text = text.translate(_SUBSCRIPTS)
-    return re.sub(r"[²³]", "^2", text)
-
-
-def _boxed(text: str) -> str:
-    """The text with the boxes of LaTeX marked; braces may stand in a box."""
-    if "box" not in text:
-        return text
-    while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
-        depth = 1
-        end = match.end()
-        while end < len(text) and depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        content = text[match.end() : end - 1 if not depth else end]
-        text = f"{text[: match.start()]}{_BOX}{content}{_BOX_END}{text[end:]}"
-    return text
-
-
-def without_marks(text: str) -> str:
-    """The text without the marks of boxes and bold letters."""
-    if not text.isascii():
-        text = _MARKS.sub("", text)
-    return text.strip()
-
-
 # --- what announces an answer ---
 
 _KIND = (
@@ -215,11 +68,11 @@ _UNSPACED_CUES = (
 _CUE = CueSearch(
     re.compile(
         r"(?:"
-        rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”']?\s*"
+        rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{BOLD_END}\"”']?\s*"
         r"(?:[:：→]|->|=(?!=))"
         rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice"
         rf"|option|value|number))?"
-        rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
+        rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{BOX}]{{0,100}}?)?\s+{_IS}\b"
         r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
         r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
         r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer(?! th)"
@@ -285,6 +138,13 @@ _CORRECTION = CueSearch(
     find_starts=_correction_starts,
     unspaced=re.compile(r"(?:等等|不对|更正)(?:[\s,:;!—–]|[-.](?!\d))*"),
 )
+# the clause of a contrast that leaves out its predicate: "Hanoi did not win; Oslo did"
+_ELLIPTIC_CONTRAST = re.compile(
+    r"(?:\bnot|n't)\b[^.;\n]{1,80}?[.;,—–]\s+(?:but |while |and |whereas |instead,? )?"
+    r"([^.;,\n]{1,40}?)\s+(?:did|does|do|was|were|is|are|has|had|have)[.!]?\s*$",
+    re.IGNORECASE,
+)
+_MAX_CONTRAST_CHARS = 160
 # a first thought is removed before anything is read: it is corrected in the same sentence
 _FIRST_THOUGHT = CueSearch(
     re.compile(
@@ -360,6 +220,21 @@ _END = re.compile(
     r"(?P<gap>[\"')\]]*\s+)(?=[^a-z\s])|[。！？](?P<wide>)|(?P<lines>\n+)"
 )
 """The end of a sentence: its mark, and what follows up to the next one."""
+UNABLE_ABROAD = (
+    r"(?:kann|lässt sich|ist)(?: [\wäöü]+){0,4} nicht (?:\w+ )?(?:sagen|beurteil|bestimm|feststell"
+    r"|beantwort|möglich|sicher|klar|eindeutig)\w*|kann nicht|weiß nicht|\bunklar\b",
+    r"\bno (?:es posible|est[áo]y? (?:claro|segur\w)|sé|puedo (?!ver)|se (?:puede|sabe|distingue)"
+    r"(?! (?:ver|apreciar|observar)))",
+    r"\bne (?:peu[xt]|sais|permet|peut-on) pas(?! (?:le |la )?voir)|\bimpossible de\b"
+    r"|\bpas (?:possible|certain|sûr|clair)\b",
+    r"\bnão (?:posso (?!ver)|sei|é possível|dá para|está claro|se pode (?!ver))",
+    r"не (?:могу (?!увид)|знаю|ясно|удаётся)|невозможно|неизвестно|неясно|трудно сказать",
+    "无法|不能确定|不确定|不知道|不清楚|看不清|难以",
+    "(?:分|わ)か(?:らない|りません)|(?:判断|判別|特定)でき|不明",
+    "알 수 없|모르|(?:판단|확인)할 수 없|불분명|어렵",
+    "لا (?:يمكن|أستطيع|أعرف)|غير واضح|نمی‌توان",
+    "नहीं (?:बता|कह)|पता नहीं|स्पष्ट नहीं",
+)
 _UNABLE = WordSearch(
     re.compile(
         r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|isn't possible to|unable to|(?:\bnot|n't) (?:able"
@@ -369,7 +244,8 @@ _UNABLE = WordSearch(
         r"|provid"
         r"|calculat"
         r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
-        r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick)\w*"
+        r"|compare|make out|recogni[sz]|discern|infer|access|choose|confirm|settle|decide|pick"
+        r"|establish|ascertain|assess|estimat|deduc|deriv|obtain|distinguish)\w*"
         r"|(?:\b(?:insufficient|not enough|more)|n't enough) information|(?:\bnot"
         r"|n't) (?:\w+ly )?(?:sure|clear|certain|visible|legible"
         r"|specified|mentioned|provided|determinable|listed|among|yet determined|labell?ed|named|marked"
@@ -383,14 +259,14 @@ _UNABLE = WordSearch(
         r"|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
         r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
         r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
-        r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
-        r"|weiß nicht|ne (?:peux|sais) pas|no (?:puedo|sé)\b|não (?:posso|sei)\b|نمی‌توان",
+        rf"|{'|'.join(UNABLE_ABROAD)}",
         re.IGNORECASE,
     ),
     first_words=frozenset(
         "can cannot could couldn isn unable not impossible insufficient more n to too does doesn do"
         " don did didn is are aren was wasn i no it none neither ne unknown undetermined"
-        " indeterminate unanswerable unclear illegible unreadable please without hard kann".split()
+        " indeterminate unanswerable unclear illegible unreadable please without hard kann"
+        " impossible pas unklar".split()
     ),
 )
 
@@ -523,12 +399,12 @@ def parse_answer(text: str) -> ParsedAnswer:
         if passage.text and passage.start > retraction_end
     ]
     prose = _FENCE.sub("\n", spoken) if "```" in spoken else spoken
-    emphasised = re.findall(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
+    emphasised = re.findall(f"{BOLD}([^{BOLD_END}]*){BOLD_END}", prose)
     prose_offsets = offsets if prose == spoken else _CUES.offsets(prose)
     conclusions = _CONCLUSION.find(prose, prose_offsets["conclusion"])
     concluding = [_rest_of_line(prose, match.end()) for match in conclusions]
     prose_sentences = tuple(sentences(prose))
-    statements = tuple(sentence for sentence in prose_sentences if not sentence.endswith("?"))
+    statements = tuple(line for line in prose_sentences if not line.endswith(("?", "？")))
     return ParsedAnswer(
         text=without_marks(spoken),
         explicit=tuple(sorted(explicit, key=lambda passage: passage.start, reverse=True)),
@@ -547,7 +423,7 @@ def _first_question(text: str) -> str:
 
 def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Iterator[Passage]:
     """The passages that are boxed, called the answer, or correct what was said before."""
-    for match in re.finditer(f"{_BOX}([^{_BOX_END}]*){_BOX_END}?", spoken):
+    for match in re.finditer(f"{BOX}([^{BOX_END}]*){BOX_END}?", spoken):
         yield Passage(without_marks(match[1]), match.start())
     for match in _CUE.find(spoken, offsets["cue"]):
         # "if the answer is B" answers nothing; "I choose B" does, whatever stands before it
@@ -555,6 +431,9 @@ def _explicit_passages(spoken: str, offsets: Mapping[str, Sequence[int]]) -> Ite
             spoken[max(0, match.start() - 30) : match.start()]
         ):
             yield Passage(_rest_of_line(spoken, match.end()), match.end())
+    elliptic = _ELLIPTIC_CONTRAST.search(spoken, max(0, len(spoken) - _MAX_CONTRAST_CHARS))
+    if elliptic:
+        yield Passage(without_marks(elliptic[1]), elliptic.start(1))
     for match in _CORRECTION.find(spoken, offsets["correction"]):
         yield Passage(_rest_of_line(spoken, match.end()), match.end(), corrects=True)
 
@@ -605,11 +484,14 @@ def answering_clause(text: str, question: str) -> str:
     """
     clauses = re.split(
         r"[;,] (?!\d)(?:and |but |while |whereas |so )?|\b(?:but|while|whereas)\b|\band (?=(?:is"
-        r"|are|was|were|has|the|an?|its?|his|her)\b)",
+        r"|are|was|were|has|the|an?|its?|his|her|\w+ the \w+est)\b)",
         text,
     )
     overlaps = [shared_words(clause, question) for clause in clauses]
     superlatives = _SUPERLATIVE.findall(question)
+    ranks = text.split(" > ")
+    if len(superlatives) == 1 and len(ranks) > 1:
+        return ranks[-1 if superlatives[0].lower() in _LEAST else 0]
     if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
         # "Cairo had the lowest rainfall, while Oslo had the highest"
         word = superlatives[0].lower()
@@ -624,7 +506,23 @@ def answering_clause(text: str, question: str) -> str:
     )
 
 
+_LEAST = frozenset("least lowest fewest smallest shortest slowest lightest coldest driest".split())
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
+
+
+_SIDE_REMARK = re.compile(
+    r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?(?:which(?! (?:makes?|means))|with|near"
+    r"|next|close|under|over|above|below|beside|behind|followed|compared|whereas|while|unlike"
+    r"|similar|mixed|along|together|alongside|based on|citing|using|according to|adapted from"
+    r"|quoting)\b"
+)
+_MAX_REMARK_OFFSET = 60
+
+
+def without_side_remark(text: str) -> str:
+    """A text up to a remark beside its statement: "forest" of "forest, with farmland behind"."""
+    remark = _SIDE_REMARK.search(text, 1)
+    return text[: remark.start()] if remark and remark.start() < _MAX_REMARK_OFFSET else text
 
 
 def shared_words(text: str, question: str) -> int:
@@ -636,7 +534,7 @@ def shared_words(text: str, question: str) -> int:
 
 def _stem(word: str) -> str:
     """A word of three letters or more without its ending."""
-    return re.sub(r"(?<=\w{3})(?:e?s|ed|ing)$", "", word)
+    return re.sub(r"(?<=\w{3})(?:e?s|ed|ing|e)$", "", word)
 
 
 _QUESTION_WORDS = frozenset(
@@ -725,7 +623,7 @@ def normalize(text: str) -> str:
     >>> normalize("**The  Café.**")
     'cafe'
     """
-    text = _MARKS.sub("", plain(text)).replace("$", "").casefold()
+    text = MARKS.sub("", plain(text)).replace("$", "").casefold()
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text)
         letters = (letter for letter in decomposed if unicodedata.category(letter) != "Mn")

@@ -117,44 +117,44 @@ _LANGUAGES = (
         _pattern(r"\b(?:nicht|kein\w*|niemand|nirgends|weder)\b"),
         _pattern(r"\b(?:vielleicht|möglicherweise|vermutlich|könnte|kann|kannst|weiß|erkennbar|erkennen|ob|oder|scheint)\b"),
         _words("der die das den dem des ein eine einen einem einer ist sind war es gibt auf im in zu",
-               "sehen bild foto sich befindet zeigt und hier da wird man kann abgebildet sichtbar dort"),
+               "irgendein irgendeine sehen bild foto sich befindet zeigt und hier da wird man kann abgebildet sichtbar dort"),
     ),
     Language(
         "es", "",
         _pattern(r"\b(?:no|ning[uú]n[oa]?|nunca|tampoco|ni)\b"),
         _pattern(r"\b(?:quizás?|tal vez|posiblemente|podría|parece|puedo|puede|sé|posible|si|o)\b"),
         _words("el la los las un una unos es son está están hay en se ve ven imagen foto que y con de",
-               "del al esta este puede ver observa aprecia aparece"),
+               "del al esta este puede ver observa aprecia aparece algún alguna alguno visible"),
     ),
     Language(
         "fr", "",
         _pattern(r"\b(?:ne|n|pas|aucune?|jamais|ni)\b"),
         _pattern(r"\b(?:peut-être|probablement|pourrait|semble|peux|peut|sais|possible|si|ou)\b"),
         _words("le la les l un une des de d du est sont il elle y a dans sur cette cet ce image photo",
-               "que qu et avec on voit peut voir t ils"),
+               "que qu et avec on voit peut voir t ils quelque visible bien"),
     ),
     Language(
         "pt", "",
         _pattern(r"\b(?:não|nenhuma?|nunca|nem)\b"),
         _pattern(r"\b(?:talvez|possivelmente|poderia|parece|posso|sei|possível|se|ou)\b"),
         _words("o a os as um uma é são está estão há em na no nas nos imagem foto que e com de do da",
-               "esta este vê pode ver existe aparece"),
+               "esta este vê pode ver existe aparece algum alguma visível"),
     ),
     Language(
         "it", "",
         _pattern(r"\b(?:non|nessun[oa]?|mai|né)\b"),
         _pattern(r"\b(?:forse|probabilmente|potrebbe|sembra|posso|so|possibile|se|o)\b"),
         _words("il lo la i gli le l un una uno è sono c ci nella nell nel immagine foto che e con di",
-               "del della si vede può vedere questa"),
+               "del della si vede può vedere questa qualche alcun alcuna visibile"),
     ),
 )  # fmt: skip
 _ENGLISH = _words(
     "the a an is are was were there it this that in of on not no and with to image picture do does",
     "has have can see i you he she they any for at by be",
 )
-_EXISTENCE = re.compile(
-    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\b(?:visible|present)\b"
-    r"|^(?:does|do) (?:the|this) (?:image|picture|photo) (?:contain|show|depict|have)",
+EXISTENCE_QUESTION = re.compile(
+    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict)"
+    r"|\b(?:visible|present)\b",
     re.IGNORECASE,
 )
 _MAX_COMPARED_SENTENCES = 3
@@ -221,20 +221,26 @@ def denies_in_other_language(text: str, question: str) -> bool | None:
 
 
 def _asks_existence(question: str) -> bool:
-    return language_of(question) is None and _EXISTENCE.search(question) is not None
+    return language_of(question) is None and EXISTENCE_QUESTION.search(question) is not None
 
 
 def _restated_denial(clauses: Sequence[str], language: Language, question: str) -> bool | None:
     """Whether the clauses that have all content words of the question deny it; None where none
     has, or they disagree.
     """
+    if language.unspaced and len(clauses) == 1 and clauses[0] in question:
+        return False  # a verb of the question is a yes: "戴着。"
     asked = set(language.content(question))
     verdicts = set()
     for clause in clauses:
         content = set(language.content(clause))
-        if not asked or not asked <= content or language.doubt.search(clause):
-            continue
         denies = language.denial.search(clause) is not None
+        if not asked or not content or language.doubt.search(clause):
+            continue
+        if denies and content < asked and _denies_first_asked(clause, language, asked):
+            verdicts.add(True)  # "No dog is visible", asked for a dog on the sofa
+        if not asked <= content:
+            continue
         if denies and content > asked and not _denies_first_asked(clause, language, asked):
             continue  # "The dog is not on the sofa" does not say that there is no dog
         verdicts.add(denies)

@@ -29,7 +29,7 @@ _FILLERS = (
 )
 # a verb or sign that states the number behind it
 _COPULA = re.compile(
-    r"(?:=|≈|\bfrom\s+\S+\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|lag bei|beträgt|es"
+    r"(?:=|≈|\b(?:from|by)\s+\S+(?:\s\w+)?\s+to\s|\b(?:is worth|worth|(?:est|était) de|ist|war|bei|beträgt|es"
     r"|era|fue|is|are|was|were|be|equals?|equal to|gives?|get|gets|makes?|has|have|had"
     rf"|reach(?:es|ed)?|totals?|making|totall?ing|left with|of|see|count|shows?|reads?|indicates?"
     r"|points to|(?:stood|stands|stand) at|accounts? for|makes? up|costs?|(?:comes?|came|works?"
@@ -54,8 +54,9 @@ SUBORDINATE = re.compile(
     r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
     r"|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
-    r"|arranged|consisting|split|divided|grouped|reaching"
-    r"|versus|vs|leaving|including|of which|plus another)\b",
+    r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
+    r"(?: percent)? (?:from|on)|versus|vs|leaving|including|(?:one|some|two|all) of which|of which"
+    r"|plus another)\b",
     re.IGNORECASE,
 )
 # no things are counted: the answer is zero
@@ -77,7 +78,7 @@ _TIME_PREPOSITION = re.compile(
 )
 _TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
 _COUNT_QUESTION = re.compile(
-    r"how many (\w+) (?:(?:are|is) (?:there|shown|visible|in|on)|(?:can|do) you (?:see|count))\b",
+    r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have|had|will)\b",
     re.IGNORECASE,
 )
 _YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
@@ -143,7 +144,7 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         number = None if says_unable(text) else _passage_number(text, counts, question)
         if number is not None:
             return number
-        if text in answer.concluding and _is_hedged(text, numbers_in(text)):
+        if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return None
 
@@ -175,23 +176,35 @@ def _is_pronoun(number: Number, text: str) -> bool:
     if not (number.word and number.value == 1):
         return False
     return bool(
-        re.search(r"\b(?:the|this|that|which|each|every|no|any|an?|\w+er)\s+(?:\w+\s+)?$", before)
+        re.search(
+            r"\b(?:the|this|that|which|each|every|no|any|an?|another|\w+er)\s+(?:\w+\s+)?$", before
+        )
         or re.match(r"\s+(?:of|that|which|can|could|must|is)\b", after)
     )
 
 
 def _is_hedged(text: str, numbers: Sequence[Number]) -> bool:
     """Whether a text leaves it open which number it is: "7 or 19", "between 7 and 19"."""
-    if "=" in text and " or " not in text:
+    if "=" in text and " or " not in text and not _TWO_SOLUTIONS.search(text):
         return False  # a difference, not a range
     return any(_is_range(text, low, high) for low, high in pairwise(numbers))
+
+
+# "x = 3 and x = -3"
+_TWO_SOLUTIONS = re.compile(r"\b([a-z])\s*=\s*[^\s,]+\s*(?:,|and|or|,\s*and)\s*\1\s*=[^=]*$", re.I)
+# a change has two ends, of which the second holds: "rose by 99 million to 1,750 million"
+_CHANGE = re.compile(
+    r"\b(?:by|(?:r[io]se|fell|falls?|grew|grows?|went|goes|drop\w*|increas\w*|decreas\w*|chang\w*)"
+    r"(?: \w+)? from)\s+[$€£]?$",
+    re.IGNORECASE,
+)
 
 
 def _is_range(text: str, low: Number, high: Number) -> bool:
     """Whether two numbers of a text are alternatives, or the ends of a range."""
     separator = text[low.end : high.start]
-    if re.fullmatch(r"\s*(?:or(?:\s+\w\s*=)?|/|to|[-–])\s*", separator, re.IGNORECASE):
-        return True
+    if re.fullmatch(r"\s*(?:(?:or|and|,)(?:\s+\w\s*=)|or|/|to|[-–])\s*", separator, re.IGNORECASE):
+        return not (separator.strip() == "to" and _CHANGE.search(text[: low.start]))
     is_introduced = re.search(r"\bbetween\s*$", text[: low.start], re.IGNORECASE)
     # "the difference between 7 and 19 is 12"
     is_operand = re.match(r"\s*(?:is|was|equals)\b", text[high.end :])
@@ -221,10 +234,15 @@ def stated_numbers(text: str, question: str) -> list[Number]:
     when or where; only years where a year is asked for.
     """
     numbers = undenied_numbers(text)
-    years = [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
+    years = _years(numbers)
     if _YEAR_QUESTION.search(question):
         return years or [number for number in numbers if number.unit != "th"]
     return _new_numbers(text, question) or numbers
+
+
+def _years(numbers: Sequence[Number]) -> list[Number]:
+    """The numbers that may be years."""
+    return [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
 
 
 def _new_numbers(text: str, question: str) -> list[Number]:
@@ -232,9 +250,13 @@ def _new_numbers(text: str, question: str) -> list[Number]:
     in_question = {(number.value, number.unit) for number in numbers_in(question)}
     values = {value for value, _ in in_question}
     new_numbers = []
-    for number in undenied_numbers(text):
+    numbers = undenied_numbers(text)
+    years = _years(numbers)
+    for number in numbers:
         is_repeated = bool(number.unit) and (number.value, number.unit) in in_question
-        is_time = number.value in values and _TIME_PREPOSITION.search(text[: number.start])
+        is_time = number.value in values and (
+            number in years or _TIME_PREPOSITION.search(text[: number.start])
+        )
         if not is_repeated and not is_time:
             new_numbers.append(number)
     return new_numbers
@@ -245,14 +267,12 @@ def _counted_number(text: str, question: str) -> Number | None:
     dogs".
     """
     count_question = _COUNT_QUESTION.match(question)
-    if count_question is None or "=" in text:
-        return None
-    noun = count_question[1].lower().removesuffix("s")
     numbers = undenied_numbers(text)
-    if _is_hedged(text, numbers):
+    if count_question is None or "=" in text or _TOTAL.search(text) or _is_hedged(text, numbers):
         return None
-    counted = [number for number in numbers if number.unit == noun]
-    if not counted and re.search(rf"\bno {noun}", text, re.IGNORECASE):
+    nouns = [word.removesuffix("s") for word in count_question[1].lower().split()]
+    counted = [number for number in numbers if number.unit.removesuffix("s") in nouns]
+    if not counted and re.search(rf"(?:\bno|\bnot any|n't any) {nouns[-1]}", text, re.IGNORECASE):
         return numbers_in("0")[0]
     return counted[0] if len(counted) == 1 < len(numbers) else None
 
@@ -301,6 +321,7 @@ def _passage_number(text: str, counts: bool, question: str = "") -> Number | Non
     return None
 
 
+CALCULATION = re.compile(r"\d\s*[-+−–×*/÷·]\s*\d[^=]*=")
 _INCREMENT = re.compile(r"\b(?:more|another|extra|additional|fewer|less|too many)\b", re.IGNORECASE)
 # "12 were sold, leaving 6", where it is asked what is left
 _REMAINDER_QUESTION = re.compile(r"\b(?:left|remain\w*|still)\b", re.IGNORECASE)
@@ -339,7 +360,7 @@ def _labelled_number(text: str, question: str) -> Number | None:
     """The number whose name the question has, where several are named: "AB = 45, BC = 60"."""
     labelled = []
     for number in numbers_in(text):
-        label = re.search(r"\b([A-Za-z]\w*)\s*[:=]\s*$", text[: number.start])
+        label = re.search(r"\b([A-Za-z]\w*|[12]\d{3})\s*[:=]\s*$", text[: number.start])
         if label and re.search(rf"\b{label[1]}\b", question, re.IGNORECASE):
             labelled.append(number)
     names_several = re.search(r"[:=].*[,;].*[:=]", text)
@@ -399,6 +420,9 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
         for number in numbers
         if _COPULA.search(segment[: number.start]) or _REMAINDER.match(segment[number.end :])
     ]
+    results = [number for number in predicated if re.search(r"[=≈]\s*$", segment[: number.start])]
+    if len(results) == 1 and CALCULATION.search(segment):
+        return results[0]
     is_total = _TOTAL.search(segment) and not _TOTAL.search(question)
     clause = "" if is_total else answering_clause(segment, question)
     answering = stated_numbers(clause, question)
@@ -407,5 +431,4 @@ def _predicated_number(segment: str, numbers: Sequence[Number], question: str) -
         return answering[0]  # "Blue costs $25, and the red one costs $30"
     if not predicated:
         return None
-    results = [number for number in predicated if re.search(r"[=≈]\s*$", segment[: number.start])]
-    return results[-1] if len(results) == 1 and "+" in segment else predicated[-1]
+    return predicated[-1]

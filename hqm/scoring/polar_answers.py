@@ -9,12 +9,17 @@ from types import MappingProxyType
 from typing import Literal
 
 from hqm.scoring.commitments import (
+    UNABLE_ABROAD,
     ParsedAnswer,
     normalize,
     parse_answer,
     says_unable,
 )
-from hqm.scoring.foreign_statements import denies_in_other_language, language_of
+from hqm.scoring.foreign_statements import (
+    EXISTENCE_QUESTION,
+    denies_in_other_language,
+    language_of,
+)
 
 Polar = Literal["yes", "no"]
 
@@ -41,9 +46,15 @@ def _alternatives(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
+# "Claro que sí", "Ich glaube, ja"
+_ASSURANCE = (
+    r"(?:(?:(?:creo|parece|diría|claro|acho|penso|credo|je (?:pense|crois|dirais)) (?:que|che)"
+    r"|por supuesto(?: que)?|bien sûr(?: que)?|ich (?:glaube|denke)|natürlich|конечно|certamente)"
+    r",? (?=[^\W\d]+\b))?"
+)
 # a yes or no at the very beginning; longer phrases before shorter ones
 _LEAD = re.compile(
-    rf"^[\W_]*(?:(?:{_alternatives((*_YES, *_NO))})(?![\w'])|(?:{_alternatives((*_TRUE, *_FALSE))})"
+    rf"^[\W_]*{_ASSURANCE}(?P<word>(?:{_alternatives((*_YES, *_NO))})(?![\w'])|(?:{_alternatives((*_TRUE, *_FALSE))})"
     r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b"
     r"|(?:it|they|he|she|there|this|that) (?:is|are|was|were|does|do|did|has|have)\W*$))"
     r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
@@ -56,11 +67,12 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 # Chinese and Japanese set no space behind the word, so that no word boundary can be asked for
-_CJK_LEAD = re.compile(r"^[\W_]*(不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
+_CJK_LEAD = re.compile(r"^[\W_]*(?P<word>不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
 # "No idea" and "yes or no" begin like an answer
 _NO_ANSWER = re.compile(
     r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
-    r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b",
+    r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b"
+    rf"|^\W*(?:{'|'.join(UNABLE_ABROAD)})",
     re.IGNORECASE,
 )
 NEGATIVE = re.compile(
@@ -85,7 +97,8 @@ _VERB = re.compile(
 _ADVERBIAL = re.compile(
     r"^(?:(?:based on|according to|in|from|as shown in|looking at|judging (?:by|from)"
     r"|since|because|as|given|while|although|though)\b"
-    r"(?:[^,.]|\.(?=\d))*,\s*|i (?:think|believe|guess|assume)(?: that)?\s+(?!so\b|not\b)"
+    r"(?:[^,.]|\.(?=\d))*,\s*|i (?:(?:would |can )?(?:think|believe|guess|assume|say|conclude)"
+    r"|am (?:confident|sure))(?: that)?\s+(?!so\b|not\b)"
     r"|(?:definitely|certainly|absolutely|clearly|probably|most likely|likely|hmm|well|i think"
     r"|i believe)\b[\s,]*(?=yes|no\b))",
     re.IGNORECASE,
@@ -105,7 +118,7 @@ _PLAIN_WORDS = frozenset(
         " look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
-        " couldn"
+        " couldn indeed actually really"
         " shouldn be you from given provided based according to than as at by here anywhere"
     ).split()
 )
@@ -147,11 +160,6 @@ _PRONOUN = re.compile(
 _UNIVERSAL = re.compile(
     r"\b(?:both|all|every|each|and|whole|entire|always|throughout|only)\b", re.IGNORECASE
 )
-_EXISTENCE_QUESTION = re.compile(
-    r"\b(?:is|are) there\b|\b(?:can|do) you see\b|\bany\b|^(?:does|do)\b.*\b(?:contain|show|depict)"
-    r"|\b(?:visible|present)\b",
-    re.IGNORECASE,
-)
 # an answer that sees nothing is unread, unless the question asks what can be seen
 _UNSEEN = re.compile(
     r"\b(?:not|n't) (?:conclusively|definitively|necessarily|clearly)\b"
@@ -172,7 +180,9 @@ _ABSENCE = re.compile(
 )
 _ELLIPSIS = re.compile(
     r".*\b(?:it|they|he|she|this|that|these|those|i|there|both|all)\s(?:is|are|was|were|does|do|did"
-    r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*(?:there (?:is|are|was|were) )?none\b",
+    r"|has|have|had|can|cannot|will)(?:\snot|n't)?\W*$|\W*(?:there (?:is|are|was|were) )?none\b"
+    r"|.*\b(?:there (?:is|are|was|were)|i (?:can )?see|it has|(?:has|contains|shows) )"
+    r"\s?(?:one|some|several|none)\W*$",
     re.IGNORECASE,
 )
 """A sentence that leaves out what it is about: "It does not"."""
@@ -373,7 +383,7 @@ def _restated_polarity(answer: ParsedAnswer, question: str, negated: bool) -> Po
     """
     unseen = _UNSEEN.search(answer.text)
     if unseen and not (
-        _EXISTENCE_QUESTION.search(question) and re.search(r"see|view|make", unseen[0])
+        EXISTENCE_QUESTION.search(question) and re.search(r"see|view|make", unseen[0])
     ):
         return None
     if not question or quotes_question(question):
@@ -424,7 +434,7 @@ def _plain_clause_polarity(clause: str, question: str, negated: bool) -> Polar |
     denies = NEGATIVE.search(clause) is not None
     if DOUBT.search(clause) or not _is_statement(clause, words, question_words):
         return None
-    asks_existence = _EXISTENCE_QUESTION.search(question) is not None
+    asks_existence = EXISTENCE_QUESTION.search(question) is not None
     is_partial = set(words) < set(question_words) and not denies and not asks_existence
     if is_partial and _EXISTENTIAL_CLAUSE.match(clause):
         return None  # "There is a dog" does not say that the dog is black
@@ -472,7 +482,7 @@ def leading_polarity(text: str) -> Polar | None:
     match = _LEAD.match(text) or _CJK_LEAD.match(text)
     if match is None:
         return None
-    word = re.sub(r"^[\W_]+", "", match[0]).lower()
+    word = match["word"].lower()
     if word in POLARITY:
         return POLARITY[word]
     return "no" if re.search(r"\bnot\b|n't|opposite|nothing", word) else "yes"

@@ -27,7 +27,9 @@ from hqm.scoring.commitments import (
     parse_answer,
     says_unable,
     shared_words,
+    without_side_remark,
 )
+from hqm.scoring.foreign_statements import language_of
 from hqm.scoring.list_answers import (
     EMPTY_LIST,
     ORDER_QUESTION,
@@ -55,12 +57,6 @@ from hqm.types import Item
 
 # --- a text ---
 
-_SIDE_REMARK = re.compile(
-    r"(?:[,;]|\s[–—-])\s+(?:just |right |though |and )?(?:which(?! (?:makes?|means))|with|near"
-    r"|next|close|under|over|above"
-    r"|below|beside|behind|followed|compared|whereas|while|unlike|similar|mixed|along"
-    r"|together|alongside)\b"
-)
 _ALTERNATIVE = re.compile(r"^\s*(?:,? ?\(?\bor\b|/)\s*\w", re.IGNORECASE)
 
 
@@ -90,10 +86,7 @@ def names_phrase(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
 
 def _phrases_in(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """The phrases that a text names and does not deny, in its order."""
-    text = normalize(text)
-    remark = _SIDE_REMARK.search(text, 1)
-    if remark and remark.start() < 60:
-        text = text[: remark.start()]
+    text = without_side_remark(normalize(text))
     spans: list[tuple[int, int, str]] = []
     for phrase in phrases:
         matches = [match.span() for match in _phrase_pattern(phrase).finditer(text)]
@@ -181,7 +174,7 @@ def _match_time(text: str, key: ClockTime, question: str) -> ShortMatch | None:
     passages = [passage.text for passage in answer.explicit]
     for passage in (*passages, *answer.emphasised, *answer.concluding, *answer.sentences[::-1]):
         clause = answering_clause(re.sub(r" and (?=[a-z]+s\b)", "; ", passage), question)
-        if numbers_in(clause):
+        if times_in(clause) or numbers_in(clause):
             passage = clause  # "It opens at 9:30 and closes at 18:00"
         times = [
             time for time, start, end in times_in(passage) if not is_denied(passage, start, end)
@@ -273,10 +266,21 @@ def _match_list(
             return ShortMatch(in_order, ", ".join(members))
     if readings:
         return ShortMatch(False, ", ".join(readings[0]))
+    return _match_named_list(text, answer, targets)
+
+
+def _match_named_list(text: str, answer: ParsedAnswer, targets: Sequence[str]) -> ShortMatch | None:
+    """The match of an answer that gives no list, but may name the members in its sentences."""
     is_empty = EMPTY_LIST.search(answer.text) is not None
-    if answer.sentences and says_unable(answer.sentences[-1]) and not is_empty:
-        return None
+    last = answer.sentences[-1] if answer.sentences else ""
     phrases = names_phrase(text, targets)
+    if says_unable(last) and not is_empty and len(phrases) < 2:
+        return None
+    if len(phrases) < len(targets) and not answer.explicit and not is_empty:
+        phrases = _phrases_in(answer.text, targets)
+        names_more = not all(_phrases_in(sentence, targets) for sentence in answer.sentences)
+        if len(phrases) == len(targets) and names_more:
+            return None  # a sentence may name what is not in the list
     if len(phrases) < len(targets):
         return ShortMatch(False, ", ".join(phrases)) if phrases or is_empty else None
     if any(hedges(text, target) for target in targets):
@@ -317,7 +321,7 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     answer = parse_answer(text)
     numbers = list(map(sole_number, read_list(text)))
     if (not numbers or None in numbers) and answer.sentences and not says_unable(answer.text):
-        last = without_parentheses(answer.sentences[-1])
+        last = _COUNTER_STATEMENT.split(without_parentheses(answer.sentences[-1]), maxsplit=1)[0]
         stated = stated_numbers(last, item.prompt)
         is_single = sole_number(last[last.rfind("=") + 1 :]) or re.search(
             r"\bonly\b", last, re.IGNORECASE
@@ -337,6 +341,7 @@ def _match_numbers(text: str, keys: list[Fraction], item: Item) -> ShortMatch | 
     return ShortMatch(values == keys, ", ".join(map(str, numbers)))
 
 
+_COUNTER_STATEMENT = re.compile(r",? (?:whereas|while|but not|unlike|rather than)\b")
 _ABSENT_NOUN = re.compile(
     r"\bno (\w+)(?: (\w+))?(?=[.,;]|$| in (?:the|this)\b| (?:is|are|was|were|can be) (?:visible"
     r"|shown|given|present|seen"
@@ -456,6 +461,9 @@ def _statement_on_noun(answer: ParsedAnswer, question: str) -> str:
     )
     if statement is None or is_denied(answer.text, *statement.span(1)):
         return ""
+    predicate = re.search(r"\w+", normalize(statement[1]))
+    if predicate is None or predicate[0] in normalize(question).split():
+        return ""  # "Friday's bar is the shortest" names it before the verb
     return statement[1]
 
 
@@ -468,10 +476,7 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     if len(answer.sentences) > 3 and not answer.explicit:
         return None
     commitment = answer.explicit[0].text if answer.explicit else answer.sentences[-1]
-    absent = _ABSENT_NOUN.search(commitment)
-    if absent and any(noun and noun.lower() in question.lower() for noun in absent.groups()):
-        return None  # "No brand is visible"
-    if says_unable(commitment) or (says_unable(answer.text) and DOUBT.search(commitment)):
+    if _is_open(answer, commitment, target, question):
         return None
     if _names_surname(answer, commitment, target, question):
         return ShortMatch(True, commitment[:80])
@@ -481,6 +486,17 @@ def _match_unnamed(answer: ParsedAnswer, target: str, question: str) -> ShortMat
     if is_abbreviated or any(_share_stem(word, key) for word in words for key in key_words):
         return None  # "triangular" for a triangle
     return ShortMatch(False, commitment[:80])
+
+
+def _is_open(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:
+    """Whether a commitment without the target does not say what is asked."""
+    absent = _ABSENT_NOUN.search(commitment)
+    if absent and any(noun and noun[:6].lower() in question.lower() for noun in absent.groups()):
+        return True  # "No brand is visible"
+    language = language_of(commitment)
+    if language is not None and language.script and target.isascii():
+        return True  # "金曜日" may be a translation of the key
+    return says_unable(commitment) or bool(says_unable(answer.text) and DOUBT.search(commitment))
 
 
 def _names_surname(answer: ParsedAnswer, commitment: str, target: str, question: str) -> bool:

@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 
-from hqm.scoring.commitments import with_plain_digits
 from hqm.scoring.foreign_statements import language_of
+from hqm.scoring.plain_text import with_plain_digits
 
 SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -31,7 +31,14 @@ _OTHER_LANGUAGES = (
     "zero - dois três quatro cinco seis sete oito nove dez onze doze",
     "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
     "零 一 二 三 四 五 六 七 八 九 十 十一 十二",
+    "शून्य - दो तीन चार पाँच छह सात आठ नौ दस",
+    "- - - - - पांच छः",
+    "صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة",
+    "- واحدة اثنتان ثلاث أربع خمس ست سبع ثمان تسع عشر",
+    "- 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열",
 )
+# before a counter the first four Korean numbers are shortened, and mean other things elsewhere
+_KOREAN_COUNTERS = "개 명 마리 대 권 장 그루 송이 사람 가지 번 잔 병 채".split()
 
 
 def _compound_words() -> dict[str, int]:
@@ -49,6 +56,9 @@ def _foreign_words() -> dict[str, int]:
     for words in _OTHER_LANGUAGES:
         values |= {word: value for value, word in enumerate(words.split())}
     del values["-"]
+    for value, word in enumerate(("한", "두", "세", "네"), 1):
+        values |= {f"{word} {counter}": value for counter in _KOREAN_COUNTERS}
+        values |= {f"{word}{counter}": value for counter in _KOREAN_COUNTERS}
     return values
 
 
@@ -159,6 +169,7 @@ _NO_UNIT = (
     "|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
 )
 LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
+_SPACED = "\u0900-\u097f\u0620-\u064a"  # Hindi and Arabic letters; a digit may follow them
 _NUMBER = re.compile(
     rf"(?<![{LATIN}.^√])"
     r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
@@ -168,8 +179,8 @@ _NUMBER = re.compile(
     r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
     r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
     r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
-    rf"|(?P<word>(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
-    rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}]))"
+    rf"|(?P<word>(?<![{_SPACED}])(?:(?:{'|'.join(_TENS)})\s(?:{'|'.join(SMALL_NUMBERS[1:10])})"
+    rf"|(?:{_WORD})(?!共|般|定|起|样))(?:[-\s]dozen)?)(?![{LATIN}{_SPACED}]))"
     r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
     r"(?P<scale>[\s-]*(?:hundred(?:[\s-]+(?:thousand|million|billion))?|thousand|million|billion"
     rf"|trillion|mn|bn|万|亿)(?![{LATIN}])"
@@ -183,7 +194,9 @@ _FIRST_WORDS = frozenset(
     ("minus", "negative", *_TENS, *(re.split(r"[\s-]", word)[0] for word in NUMBER_WORDS))
 )
 _MAX_DIGITS = 60
-_DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
+_PARTICIPLE = re.compile(r"\s+\w+(?:ed|en)\b")
+"""What makes "half" an adverb: "another one half hidden"."""
+_DATE = re.compile(r"\d+/\d+/\d+|(?<!\d)\d{1,3}\s?:\s?\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +276,9 @@ def _decimal(digits: str) -> tuple[Fraction, int]:
 
 
 _POINTED_THOUSANDS = re.compile(
-    r"(?<![\d.,])([1-9]\d{0,2})\.(\d{3})(?![\d.,]*\d|e\d|\s?[×x*])(?=(\s?(?:€|EUR\b|euros?\b))?)",
+    r"(?<![\d.,])([1-9]\d{0,2})\.(\d{3})(?![\d.,]*\d|e\d|\s?[×x*])"
+    r"(?=(\s?(?:(?:Millionen|Mio\.?|Milliarden|Mrd\.?|milioni|millones de|milhões de|millones"
+    r"|milhões)\s?)?(?:€|EUR\b|euros?\b)|\s?(?:Millionen|Mio|Milliarden|Mrd|milioni|milhões)\b)?)",
     re.IGNORECASE,
 )
 _POINT = re.compile(r"\.\d{3}(?!\d)")
@@ -338,7 +353,8 @@ def _parse_number(match: re.Match[str]) -> Number:
     if match["sign"] or match["late"]:
         value = -value
     unit = (match["unit"] or "").lower().replace(" ", "")
-    if match["word"] and unit.removesuffix("s") in _FRACTION_WORDS:
+    is_fraction = match["word"] and unit.removesuffix("s") in _FRACTION_WORDS
+    if is_fraction and not _PARTICIPLE.match(match.string, match.end()):
         value /= _FRACTION_WORDS[unit.removesuffix("s")]
         unit = ""
     if unit not in _UNITS and len(unit) > 2 and not unit.endswith("/s"):

@@ -1,0 +1,194 @@
+"""Answers as they would be read aloud: without reasoning between tags, JSON, LaTeX and Markdown.
+
+What stands in a box or between tags of an answer, and what is bold, is marked, for
+`hqm.scoring.commitments` looks there first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# reasoning between tags names options that the answer then rejects
+_THINKING = re.compile(
+    r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
+    r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>"
+    r"|<\|channel\|>(?:analysis|commentary)\b.*?<\|channel\|>final",
+    re.DOTALL | re.IGNORECASE,
+)
+# some servers send the reasoning without its opening tag
+_THINKING_END = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
+# an answer that was cut while it was reasoning has no closing tag, and says nothing
+_THINKING_START = re.compile(
+    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>"
+    r"|<\|channel\|>analysis).*",
+    re.DOTALL,
+)
+# a tag around an answer counts as a box does
+_TAGGED = re.compile(
+    r"<(answer|final_answer|conclusion|solution)>(.*?)(?:</\1>|$)"
+    r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
+
+BOX, BOX_END, BOLD, BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
+MARKS = re.compile(f"[{BOX}-{BOLD_END}]")
+# in this order: subscripts before fractions, which may hold them
+_LATEX = tuple(
+    (re.compile(pattern), new)
+    for pattern, new in (
+        (r"_\{([^{}]*)\}", r"\1"),
+        (r"(?<=[A-Za-z])_(?=\d)", ""),
+        (r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
+        (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
+        (r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
+         r"\{([^{}]*)\}", r"\1"),
+        (r"\^\s*\{?\\circ\}?|\\degree", "°"),
+        (r"\\(?:times|cdot)\b", "×"),
+        (r"\\pi\b", "π"),
+        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+        (r"\\approx\b|\\simeq\b", "≈"),
+        (r"\\geq?(?![a-z])", "≥"),
+        (r"\\leq?(?![a-z])", "≤"),
+        (r"\\(?:right|Right|long|Longright)arrow\b|\\to\b|\\implies\b", "→"),
+        (r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
+        (r"\{,\}", ","),
+        (r"\^\s*\{([^{}]*)\}", r"^\1"),
+        (r"\\([%$#&_{}])", r"\1"),
+        (r"\\[()\[\]]", " "),
+    )
+)  # fmt: skip
+# the exponents of powers of ten
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_FRACTIONS: Mapping[str, str] = MappingProxyType(
+    {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
+)
+# a heading announces the line below it
+_HEADING = re.compile(
+    r"^[\s#*_]*((?:(?:final|correct|my|short) )?(?:answer|conclusion))[\s*_]*$", re.I | re.M
+)
+_CONTRACTED_IS = re.compile(
+    r"'s\b(?:(?<=\bthere's)|(?<=\bthat's)|(?<=\bthis's)|(?<=\bshe's)|(?<=\bit's)|(?<=\bhe's))",
+    re.IGNORECASE,
+)
+_CONTRACTED_ARE = re.compile(r"'re\b(?:(?<=\bthey're)|(?<=\bwe're)|(?<=\byou're))", re.IGNORECASE)
+_TAG_SIGN = re.compile(r"[<◁[]")
+# what a text must have for the patterns below to find anything
+_LATEX_SIGN = re.compile(r"[\\_{^]")
+_BULLET_SIGN = re.compile("[*•▪]")
+_MARKDOWN_SIGN = re.compile("[#>*_`]")
+_BULLET_LINE = re.compile(r"(?m)^\s*[*•▪]\s+")
+_MARKDOWN = re.compile(r"(?m)^\s*(?:#{1,6}|>)\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)")
+_DOLLARS = re.compile(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$")
+_SPACES = re.compile(r"  +|\t[ \t]*")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+
+
+def plain(text: str) -> str:
+    """The text as it would be read aloud: without thinking, tags, LaTeX and Markdown.
+
+    What stands in a box, and what is bold, is marked, because an answer may be there.
+    """
+    if text.isascii() and text.isalnum():
+        return text
+    if not text.isascii():  # （Ｂ） is (B)
+        text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
+        text = re.sub("[\uff01-\uff5e]", lambda m: unicodedata.normalize("NFKC", m[0]), text)
+    if '":' in text and "{" in text:
+        text = _with_json_answer(text)
+    if "'" in text:
+        text = _CONTRACTED_ARE.sub(" are", _CONTRACTED_IS.sub(" is", text))
+    if _TAG_SIGN.search(text):
+        text = _without_tags(text)
+    text = _boxed(text)
+    if _LATEX_SIGN.search(text):
+        for pattern, new in _LATEX:
+            text = pattern.sub(new, text)
+    return _without_markdown(with_plain_digits(text)).strip()
+
+
+def _without_tags(text: str) -> str:
+    """The text without what it thinks between tags, and with what it answers between them marked
+    as a box.
+    """
+    if "<" in text or "◁" in text:
+        text = _THINKING_START.sub("", _THINKING_END.sub("", _THINKING.sub(" ", text)))
+        text = _TAGGED.sub(lambda m: f"\n{BOX}{m[2] or m[3] or ''}{BOX_END}\n", text)
+    return _TAG.sub(" ", text)
+
+
+def _without_markdown(text: str) -> str:
+    """The text without headings, bullets, dollar signs and repeated spaces; bold is marked."""
+    if "**" in text or "__" in text:
+        text = _EMPHASIS.sub(f"{BOLD}\\2{BOLD_END}", text)
+    text = _HEADING.sub(r"\1:", _BULLET_LINE.sub("- ", text) if _BULLET_SIGN.search(text) else text)
+    if _MARKDOWN_SIGN.search(text):
+        text = _MARKDOWN.sub("", text)
+    if "$" in text:
+        text = _DOLLARS.sub("", text)
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
+    return text
+
+
+# the keys of an answer in JSON, the likeliest first
+_JSON_KEYS = "final_answer answer final choice label prediction verdict result output value".split()
+
+
+def _with_json_answer(text: str) -> str:
+    """The text with an object in JSON replaced by its answer, as if that stood in a box."""
+    start, end = text.find("{"), text.rfind("}") + 1
+    try:
+        record = json.loads(text[start:end])
+    except (ValueError, RecursionError):
+        return text
+    values = {key.lower().replace(" ", "_"): value for key, value in record.items()}
+    for key in _JSON_KEYS:
+        value = values.get(key)
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if isinstance(value, list):
+            value = f"[{', '.join(map(str, value))}]"
+        if isinstance(value, str | int | float):
+            return f"{text[:start]}{BOX}{value}{BOX_END}{text[end:]}"
+    return text
+
+
+def with_plain_digits(text: str) -> str:
+    """A text with superscripts, subscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is
+    1/2.
+    """
+    if text.isascii():
+        return text
+    text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
+    for sign, fraction in _FRACTIONS.items():
+        text = text.replace(sign, f" {fraction}")
+    text = text.translate(_SUBSCRIPTS)
+    return re.sub(r"[²³]", "^2", text)
+
+
+def _boxed(text: str) -> str:
+    """The text with the boxes of LaTeX marked; braces may stand in a box."""
+    if "box" not in text:
+        return text
+    while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
+        depth = 1
+        end = match.end()
+        while end < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        content = text[match.end() : end - 1 if not depth else end]
+        text = f"{text[: match.start()]}{BOX}{content}{BOX_END}{text[end:]}"
+    return text
+
+
+def without_marks(text: str) -> str:
+    """The text without the marks of boxes and bold letters."""
+    if not text.isascii():
+        text = MARKS.sub("", text)
+    return text.strip()
