@@ -244,6 +244,72 @@ def test_a_window_that_a_refusal_fills_is_judged_once(n_answers: int) -> None:
     assert concurrency.limit == (256 if n_answers <= 246 else 64)
 
 
+class CheckedConcurrency(Concurrency):
+    """Counts how often one event changes the number, and holds that it stays in its bounds."""
+
+    n_changes = 0
+
+    def _change(self, limit: int) -> None:
+        super()._change(limit)
+        self.n_changes += 1
+        assert 1 <= self.limit <= self.maximum
+
+    def happens(self, event: Callable[[float, float], bool], began: float, now: float) -> None:
+        n_requests = self._before + self._asked
+        self.n_changes = 0
+        event(began, now)
+        assert event != self.refused or self.n_changes <= 1, "it is judged once"
+        # it is counted once, or it ends what was counted
+        assert self._before + self._asked in (0, 1, n_requests, n_requests + 1)
+        assert 0 <= self._scattered <= self._asked <= 2 * max(self.maximum, 32)
+        assert 0 <= self._habit <= 0.25
+        assert 0 <= self._count < max(self._wanted, 1)
+
+
+def test_no_order_of_answers_and_refusals_breaks_what_holds_of_the_number() -> None:
+    """Stretches of answers, of refusals and of both, asked before or after the last halving; 300
+    seeds take all 72 branches of `Concurrency` above `enter` (coverage.py).
+    """
+    for seed in range(counts(3000)):
+        rng = random.Random(seed)
+        first = rng.choice((1, 2, 8, 63))
+        concurrency = CheckedConcurrency(first, first + rng.choice((0, 1, 12, 256)))
+        concurrency.begin(0.0)
+        now, length, refused_share, early_share, step, latency = 0.0, 0, 0.0, 0.0, 0.0, 0.0
+        for _ in range(1500):
+            if not length:
+                length = rng.choice((1, 20, 100, 2 * concurrency.limit, 4 * concurrency.limit))
+                refused_share, early_share = rng.choice((0, 0.1, 0.2, 1)), rng.choice((0, 0.5, 1))
+                step, latency = rng.choice((0, 0.001, 0.5)), rng.choice((0.001, 0.1, 3.0))
+                if rng.random() < 0.05:
+                    concurrency.begin(now)
+                if rng.random() < 0.1:
+                    concurrency.unanswered()
+            length -= 1
+            now += step
+            halved = max(concurrency._halved, 0.0)
+            is_refused = rng.random() < refused_share
+            # refusals come at once, so that few of them are of requests before the halving
+            is_early = rng.random() < early_share / (10 if is_refused else 1)
+            began = halved - latency if is_early else max(now - latency, halved)
+            event = concurrency.refused if is_refused else concurrency.answered
+            concurrency.happens(event, began, now)
+
+
+def test_a_server_that_was_closed_at_first_is_given_less_when_it_is_full() -> None:
+    """What a closed server refuses is no share of what it refuses when it is open."""
+    concurrency = Concurrency(8, 256)
+    concurrency.begin(0.0)
+    for second in range(100):
+        concurrency.refused(began=float(second), timestamp=second + 0.5)
+    for _ in range(200):
+        concurrency.answered(began=200.0, timestamp=201.0)
+    limit = concurrency.limit
+    for _ in range(limit):
+        concurrency.refused(began=202.0, timestamp=203.0)
+    assert concurrency.limit == limit // 2
+
+
 def test_a_server_that_turns_everything_away_is_asked_by_few_until_it_answers() -> None:
     concurrency = lowered()
     assert all(concurrency.refused(began=began, timestamp=began + 0.1) for began in (1.2, 2.2, 3.2))

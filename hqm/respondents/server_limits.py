@@ -328,6 +328,8 @@ class Concurrency:
             return False
         if self._in_burst and not self._came:
             self._shut, self._halved, self._after = began, timestamp, max(self._after, self.limit)
+            # a closed server says nothing of the share that it refuses when it is open
+            self._asked = self._scattered = self._before = 0
             if self.adapts:
                 self._change(min(self.limit, _MAX_PROBES))
             return True
@@ -356,7 +358,7 @@ class Concurrency:
                 self._in_burst = False
                 self._settle(max(limit, self.limit), skip=limit)
         elif self.limit < _NEAR_CEILING * self._known:
-            self._habit = (self._habit + share) / 2 if self._habit else share
+            self._habit = min((self._habit + share) / 2 if self._habit else share, _MAX_HABIT)
 
     def _tolerated(self) -> float:
         """The refusals of this window that may be unrelated to the number."""
@@ -382,9 +384,10 @@ class Concurrency:
                 if self.limit <= 1.25 * self._known < math.inf
                 else 1
             )
-            share = self._scattered / (self._before + self._asked)
-            doubtful = 0 < share <= 2 * _MAX_HABIT and self._calm <= _MAX_CALM_ROUNDS // 4
-            self._lowered = (self.limit, share) if doubtful else None
+            n_requests = self._before + self._asked
+            doubtful = 0 < self._scattered <= 2 * _MAX_HABIT * n_requests
+            doubtful = doubtful and self._calm <= _MAX_CALM_ROUNDS // 4
+            self._lowered = (self.limit, self._scattered / n_requests) if doubtful else None
             # a refusal of fewer than were known to be too much may have other reasons
             higher = (
                 self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
