@@ -135,9 +135,12 @@ def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
 
 
 def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None:
-    """Sixteen requests are in flight, and paid, when the signal comes."""
-    store = tmp_path / "store.sqlite"
-    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=1.5) as server:
+    """Requests are in flight, and paid, when the signal comes, and answered once it is heard."""
+    store, is_heard = tmp_path / "store.sqlite", threading.Event()
+    with PlannedServer(
+        lambda _n, body, _h: completion(question(body)),
+        min_in_flight=lambda _number: 0 if is_heard.is_set() else 1000,
+    ) as server:
         command = [
             *HQM,
             "audit",
@@ -153,6 +156,9 @@ def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None
         process = start(command, store)
         wait_until(lambda: len(server.asked) >= 24, process)
         process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert tells(process.stderr.readline(), "run.stopping")
+        is_heard.set()
         _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert count(store) == server.answered == len(server.asked)

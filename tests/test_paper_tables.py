@@ -284,7 +284,7 @@ def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None
         ["pdflatex", "-interaction=nonstopmode", "w.tex"],
         cwd=tmp_path,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     measured_widths = re.findall(
@@ -445,7 +445,7 @@ def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=300,
         check=False,
     )
     log = (folder / "paper.log").read_text(errors="replace")

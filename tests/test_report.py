@@ -570,7 +570,7 @@ def test_a_real_browser_runs_it_without_an_error(audit: Audit, page: str, tmp_pa
         [*common, "--virtual-time-budget=4000", "--dump-dom", file.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr[-2000:]
