@@ -266,7 +266,7 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     document = json.loads((folder / "croissant.json").read_text())
     read = mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).metadata
     assert read.ctx.is_v1_1()
-    assert (read.data_collection, read.data_use_cases) == ("As drawn.", ["As drawn."])
+    assert read.data_collection == "As drawn."
     (biases,) = read.data_biases
     assert biases.startswith("As drawn.")
     (limits,) = read.data_limitations
@@ -281,6 +281,57 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
         assert (sentence in limits) != (sentence in biases), sentence
     (audit,) = hqm.Audit.load(folder / "out" / "audit.json").audits
     assert hqm.Statement.parse(document["measurementTechnique"]) == audit.statement
+    (uses,) = read.data_use_cases
+    assert uses.startswith("As drawn. Measured by an audit: ")
+    # the audit's folder gives the same as the benchmark's, where its benchmark has a name of HQM's
+    shown = json.loads(run("gate", folder / "out", "--checklist", "betterbench", "--json")[1])
+    points = {point["id"]: point for point in shown[0]["points"]}
+    assert len(points) == 46 + 8
+    states = {name: points[name]["state"] for name in ("D1", "D9", "D13", "I4", "Do13", "C6")}
+    assert states == {
+        "D1": "AUTHOR",
+        "D9": "ANSWERED",
+        "D13": "NOT MEASURED",
+        "I4": "TOOL",
+        "Do13": "NOT MEASURED",
+        "C6": "ANSWERED",
+    }
+    assert "50.0 to 100.0" in points["D9"]["answer"]
+    assert points["I2"]["answer"].startswith("`hqm audit ")
+    status, printed, _ = run("gate", folder / "out", "--checklist", "betterbench")
+    counted = re.search(r"answers (\d+) of 54 points\. It could measure (\d+) more", printed)
+    assert (status, counted is not None) == (0, True)
+    listed = [point["state"] for point in points.values()]
+    assert counted is not None
+    assert [int(n) for n in counted.groups()] == [
+        listed.count("ANSWERED"),
+        listed.count("NOT MEASURED"),
+    ]
+    assert run("gate", folder / "out", "--checklist", "no-list")[0] == 2
+
+
+def test_a_readme_keeps_its_authors_words_beside_the_section_of_an_audit(
+    run: Run, tmp_path: Path
+) -> None:
+    from huggingface_hub import DatasetCard
+
+    answers = tmp_path / "answers.csv"
+    rows = [f"{n},{name},{n % k}" for n in range(40) for name, k in (("a", 2), ("b", 3), ("c", 5))]
+    write_csv(answers, "item,respondent,score", *rows)
+    assert run("audit", answers, "--out", tmp_path / "out", "-q")[0] == 0
+    (audit,) = hqm.Audit.load(tmp_path / "out" / "audit.json").audits
+    fresh, written = tmp_path / "fresh.md", tmp_path / "README.md"
+    written.write_text("---\nlicense: mit\n---\n# Mine\n\nMy words.\n", encoding="utf-8")
+    for _ in range(2):  # the second time the section is replaced
+        for path in (fresh, written):
+            assert run("export", tmp_path / "out", "--to", path)[0] == 0
+        texts = [path.read_text(encoding="utf-8") for path in (fresh, written)]
+        assert [text.count("## Measurement quality") for text in texts] == [1, 1]
+        assert all(str(audit.statement) in text for text in texts)
+    card = DatasetCard.load(str(fresh)).data
+    assert (card.size_categories, card.license) == (["n<1K"], "other")
+    assert DatasetCard.load(str(written)).data.license == "mit"
+    assert texts[1].startswith("---\nlicense: mit\n---\n# Mine\n\nMy words.\n")
 
 
 @pytest.mark.data

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -84,8 +85,10 @@ _FINDING_LETTERS = {"data_limitations": "STWIDF", "data_biases": "L"}
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
-def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
-    """The makers' statements about their data, with the findings of the check."""
+def _responsible(
+    card: Card, findings: Sequence[Finding], measured: Mapping[str, str]
+) -> dict[str, str]:
+    """The makers' statements about their data, with the findings of the check and of an audit."""
     texts: dict[str, str] = {}
     if card.rai is not None:
         texts = card.rai.model_dump()
@@ -97,11 +100,17 @@ def _responsible(card: Card, findings: Sequence[Finding]) -> dict[str, str]:
         if sentences:
             check_result = f"Found by a check of HQM {__version__}: {' '.join(sentences)}"
             texts[field] = f"{texts.get(field, '')} {check_result}".strip()
+    for field, text in measured.items():
+        texts[field] = f"{texts.get(field, '')} {text}".strip()
     return {rai_name(field): text for field, text in texts.items() if text}
 
 
 def croissant_metadata(
-    benchmark: Benchmark, folder: Path, findings: Sequence[Finding] = (), statement: str = ""
+    benchmark: Benchmark,
+    folder: Path,
+    findings: Sequence[Finding] = (),
+    statement: str = "",
+    measured: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
@@ -117,6 +126,8 @@ def croissant_metadata(
         Those of the check, for the limits and biases.
     statement
         The reliability statement of an audit.
+    measured
+        Field of the card's section `[rai]`, or `data_annotation_analysis` -> what an audit says.
 
     Raises
     ------
@@ -154,7 +165,7 @@ def croissant_metadata(
         "@type": "sc:Dataset",
         "conformsTo": _CONFORMS_TO,
         **{key: value for key, value in properties.items() if value},
-        **_responsible(card, findings),
+        **_responsible(card, findings, measured),
         **({"measurementTechnique": statement} if statement else {}),
         "distribution": files,
         "recordSet": records,
@@ -167,6 +178,7 @@ def write_croissant(
     data: Path | None = None,
     findings: Sequence[Finding] = (),
     statement: str = "",
+    measured: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Write the metadata of the benchmark of this name, and return how many files they describe.
 
@@ -175,7 +187,7 @@ def write_croissant(
 
     Parameters
     ----------
-    findings, statement
+    findings, statement, measured
         As in `croissant_metadata`.
 
     Raises
@@ -189,7 +201,7 @@ def write_croissant(
             f"{name} stands for several benchmarks", remedy=f"Export one of {members}."
         )
     benchmark = load(name, data=data)
-    metadata = croissant_metadata(benchmark, path.parent, findings, statement)
+    metadata = croissant_metadata(benchmark, path.parent, findings, statement, measured)
     if not metadata["recordSet"] and (rows := _items(benchmark)):
         items = path.with_name(f"{path.stem}-items.jsonl")
         write_records(items, rows)

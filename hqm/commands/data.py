@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -605,6 +606,17 @@ def gate(
         ),
     ] = None,
     github: GitHub = False,
+    checklist: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=HOW_PANEL,
+            metavar="NAME",
+            help=(
+                "Fill in a checklist instead (betterbench): which points the audit answers, and"
+                " which are the author's to write."
+            ),
+        ),
+    ] = None,
 ) -> None:
     """Hold an audit against a policy.
 
@@ -614,7 +626,18 @@ def gate(
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy, check_against
 
-    outcome = check_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
+    audit = Audit.load(find_audit(audit_file))
+    if checklist is not None:
+        documents = importlib.import_module("hqm.reports.pages.documentation")
+        show.checklists(
+            [
+                documents.fill_checklist(benchmark, checklist, audit.command)
+                for benchmark in audit.audits
+            ],
+            options.output.as_json,
+        )
+        return
+    outcome = check_against(audit, Policy.load(policy))
     if junit is not None:
         write_text(junit, outcome.junit())
     show.gate(outcome, github, options.output.as_json)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +20,13 @@ from hqm.commands.options import (
     WHO_PANEL,
     RunOptions,
 )
-from hqm.commands.shared import benchmarks_named, find_audit, session_of, writable
+from hqm.commands.shared import AUDIT, benchmarks_named, find_audit, session_of, writable
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
+from hqm.files.whole import write_text
+
+if TYPE_CHECKING:
+    from hqm.auditing.audit import BenchmarkAudit
 
 
 @with_options(
@@ -187,12 +192,11 @@ def export(
     """Write a store, an audit's scores, the metadata of a benchmark, or its forms for another tool.
 
     A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the scores of an audit
-    become CSV in the long format of the Item Response Warehouse; the metadata become JSON in the
-    Croissant format. For inspect and lmms-eval, the forms become a folder from which
+    become CSV in the long format of the Item Response Warehouse; the metadata, of a benchmark or of
+    the one of an audit, become JSON in the Croissant format; a README.md gets a section with the
+    answers of an audit. For inspect and lmms-eval, the forms become a folder from which
     the tool asks them; `hqm import` takes its logs and the records of Every Eval Ever back.
     """
-    from hqm.benchmark.croissant import write_croissant
-    from hqm.lint import lint_benchmarks
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
@@ -209,34 +213,37 @@ def export(
         _hand_over(what, to, out, options)
     elif to.endswith(".csv"):
         _write_responses(Path(what), Path(to), benchmarks or [])
+    elif to.endswith(".md"):
+        _write_section(Path(what), Path(to), benchmarks or [])
     elif to.endswith(".json"):
-        data = options.material.data
-        findings = [
-            oddity for report in lint_benchmarks(what, data=data) for oddity in report.findings
-        ]
-        described = write_croissant(what, Path(to), data, findings, _statement(what))
-        print(f"wrote  {to}  {described} files described")
+        _write_metadata(what, Path(to), benchmarks or [], options.material.data)
     else:
         with Store(Path(what), readonly=True) as opened:
             rows = export_store(opened, Path(to))
         print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
 
 
-def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:
-    """Write the scores of one benchmark's audit as item responses."""
+def _one_audit(path: Path, names: Sequence[str], what: str) -> BenchmarkAudit:
+    """The audit of one benchmark in a file or folder."""
     from hqm.auditing.audit import Audit
-    from hqm.auditing.item_responses import write_item_responses
 
     audits = Audit.load(find_audit(path)).audits
     chosen = [audit for audit in audits if not names or audit.benchmark in names]
     if len(chosen) != 1:
         present = ", ".join(audit.benchmark for audit in audits)
         raise UsageError(
-            f"a table of responses holds one benchmark, and the audit has {present}",
+            f"{what} holds one benchmark, and the audit has {present}",
             location=str(path),
             remedy="Name one with --benchmark.",
         )
-    table = write_item_responses(chosen[0], to)
+    return chosen[0]
+
+
+def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:
+    """Write the scores of one benchmark's audit as item responses."""
+    from hqm.auditing.item_responses import write_item_responses
+
+    table = write_item_responses(_one_audit(path, names, "a table of responses"), to)
     unscored = f"; answers without a score, left out: {table.n_unscored:,}"
     print(
         f"wrote  {to}  {table.n_rows:,} responses to {table.n_items:,} items"
@@ -244,19 +251,49 @@ def _write_responses(path: Path, to: Path, names: Sequence[str]) -> None:
     )
 
 
-def _statement(folder: str) -> str:
-    """The reliability statement of the audit in a benchmark's folder, where there is one of it."""
+def _write_section(path: Path, to: Path, names: Sequence[str]) -> None:
+    """Write what an audit says into a README, beside what its author wrote."""
+    documents = importlib.import_module("hqm.reports.pages.documentation")
+    audit = _one_audit(path, names, "a README")
+    text = to.read_text(encoding="utf-8") if to.exists() else ""
+    write_text(to, documents.write_section(audit, text))
+    print(f"wrote  {to}  {'a section of an existing file' if text else 'YAML and a section'}")
+
+
+def _write_metadata(what: str, to: Path, names: Sequence[str], data: Path | None) -> None:
+    """Write the Croissant metadata of a benchmark, with what an audit of it says."""
+    from hqm.benchmark.croissant import write_croissant
+    from hqm.lint import lint_benchmarks
+
+    path = Path(what)
+    if path.name == AUDIT or (path.is_dir() and not (path / "card.toml").is_file()):
+        audit: BenchmarkAudit | None = _one_audit(path, names, "metadata")
+    else:
+        audit = _audit_of_folder(what)
+    name, measured = what, {}
+    if audit is not None:
+        documents = importlib.import_module("hqm.reports.pages.documentation")
+        measured = documents.responsible_texts(audit)
+        name = what if (path / "card.toml").is_file() else audit.benchmark
+    findings = [oddity for report in lint_benchmarks(name, data=data) for oddity in report.findings]
+    statement = "" if audit is None else str(audit.statement)
+    described = write_croissant(name, to, data, findings, statement, measured)
+    print(f"wrote  {to}  {described} files described")
+
+
+def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
+    """The audit in a benchmark's folder, where there is one of its version."""
     from hqm.auditing.audit import Audit
     from hqm.benchmark.card import Card
 
-    path, card = Path(folder, "out", "audit.json"), Path(folder, "card.toml")
+    path, card = Path(folder, "out", AUDIT), Path(folder, "card.toml")
     if not (path.is_file() and card.is_file()):
-        return ""
+        return None
     loaded_card = Card.load(card)
     for audit in Audit.load(path).audits:
         if (audit.benchmark, audit.version) == (loaded_card.name, loaded_card.version):
-            return str(audit.statement)
-    return ""
+            return audit
+    return None
 
 
 def _publish(
