@@ -46,7 +46,7 @@ from hqm.auditing.policy import (
     weak_search_advice,
     wordings_advice,
 )
-from hqm.auditing.precision import total_precision
+from hqm.auditing.precision import passing, total_precision
 from hqm.benchmark.findings import CODES
 from hqm.indicators import indicator_named
 from hqm.scoring.rules import advice_on_cut
@@ -175,6 +175,8 @@ def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     if policy.coverage.claimed:
         yield from _coverage(benchmark, policy.coverage)
     yield from _precision(benchmark, policy)
+    if policy.passing.score:
+        yield _passing(benchmark, policy.passing.score, policy.passing.consistency)
     for requirement in policy.require:
         if not requirement.tasks or benchmark.task in requirement.tasks:
             yield from _threshold(benchmark, requirement)
@@ -552,6 +554,30 @@ def _precision(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         )
         advice = precision_advice(name, value, limit, benchmark.items_used, f"precision.{key}")
         yield _test(benchmark, name, passes, sentence, _PRECISION_REASON, value, advice)
+
+
+PASSING = "decisions to pass"
+
+
+def _passing(benchmark: BenchmarkAudit, score: float, minimum: float) -> Test:
+    """Test whether the same models would pass the score again."""
+    result = passing(benchmark, score)
+    reason = "a claim that models pass a score is as good as it would come out on other items"
+    sentence = f"{result.n_passed} of {result.n_respondents} models pass {score:.0%} of the scale"
+    if result.consistency is None:
+        advice = Advice("Ask five models or more; or take `passing.score` out of the policy")
+        return _absent(benchmark, PASSING, f"{sentence}; {result.reason}", advice, reason)
+    end = "" if result.low is None else f", at least {result.low:.1%}"
+    sentence += (
+        f". On other items of the same kind, {result.consistency:.1%} of models would be decided"
+        f" alike{end} (Livingston and Lewis), and {minimum:.0%} is asked for"
+    )
+    advice = Advice(
+        "Raise the number of items, or set the score farther from those of these models; or change"
+        " `passing.consistency`"
+    )
+    low = result.low if result.low is not None else 0.0
+    return _test(benchmark, PASSING, low >= minimum, sentence, reason, low, advice)
 
 
 _PRECISION_REASON = (

@@ -103,6 +103,17 @@ class Precision(_Section):
     """
 
 
+class Passing(_Section):
+    """`[passing]`: the score that a benchmark says a model must reach."""
+
+    score: float = Field(default=0.0, ge=0, lt=1)
+    """The lowest score that passes, a share of the metric's scale from its worse end; no such claim
+    if 0.
+    """
+    consistency: float = Field(default=0.9, ge=0.5, lt=1)
+    """The share of models that other items of the same kind must decide alike."""
+
+
 class Requirement(_Section):
     """`[[require]]`: one threshold on one indicator, for every estimate of it."""
 
@@ -193,6 +204,7 @@ class Policy(_Section):
     limits: Limits = Limits()
     coverage: Coverage = Coverage()
     precision: Precision = Precision()
+    passing: Passing = Passing()
     require: tuple[Requirement, ...] = ()
 
     @classmethod

@@ -20,6 +20,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget, Gap
 from hqm.auditing.definitions import scale_width, types_measured
 from hqm.auditing.policy import MAX_ITEM_FACTOR, Policy
+from hqm.psychometrics.reliability.decision_consistency import decision_consistency
 from hqm.psychometrics.variance.study_forecast import Z_POWER, Z
 from hqm.types import Estimate
 
@@ -108,6 +109,54 @@ def _standard_error(audit: BenchmarkAudit, metric: str) -> float | None:
         return None
     # the band of other items is t sqrt(2) times the standard error
     return row.half / row.factor / math.sqrt(2)
+
+
+@dataclass(frozen=True, slots=True)
+class PassDecisions:
+    """How many respondents pass a score, and how often that would come out alike on other items.
+
+    Parameters
+    ----------
+    n_passed, n_respondents
+        Those that pass, of all with a score.
+    consistency, low
+        The share of respondents that two samples of items decide alike, and the same at the upper
+        end of the standard error; None where it was not measured.
+    reason
+        Why it was not measured.
+    """
+
+    n_passed: int
+    n_respondents: int
+    consistency: float | None = None
+    low: float | None = None
+    reason: str = ""
+
+
+def passing(audit: BenchmarkAudit, share: float) -> PassDecisions:
+    """Return how many respondents pass a score, a share of the leading metric's scale from its
+    worse end, and how often they would again (Livingston and Lewis 1995).
+    """
+    metric = next(iter(audit.metrics), "")
+    precision = total_precision(audit)
+    worst, best = audit.scale(metric)
+    if worst is None or best is None or precision.scale is None:
+        return PassDecisions(0, 0, reason="the metric has no scale of two ends")
+    if audit.metrics[metric].get("better") == "lower":
+        worst, best = best, worst
+    values = [respondent.scores.get(metric) for respondent in audit.respondents]
+    scores = [(value - worst) / (best - worst) for value in values if value is not None]
+    n_passed = sum(score >= share - 1e-9 for score in scores)
+    if precision.error is None or precision.error_high is None or not precision.spread:
+        return PassDecisions(n_passed, len(scores), reason="the standard error was not measured")
+    results = [
+        decision_consistency(scores, 1 - (error / precision.spread) ** 2, share)
+        for error in (precision.error, precision.error_high)
+    ]
+    if results[0].status != "ok":
+        return PassDecisions(n_passed, len(scores), reason=results[0].reason)
+    low = results[1].consistency if results[1].status == "ok" else None
+    return PassDecisions(n_passed, len(scores), results[0].consistency, low)
 
 
 def exceeded_limits(precision: TotalPrecision, policy: Policy) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ from hqm import (
 )
 from hqm.auditing.budget import ERROR_OPTIONS, BudgetRow, Remedy
 from hqm.auditing.definitions import has_graded_items, scale_width, types_measured
-from hqm.auditing.gate import check_against
+from hqm.auditing.gate import PASSING, check_against
 from hqm.auditing.precision import total_precision
 from hqm.auditing.seven_questions import SevenAnswers, is_unread, seven_answers, shift_margin
 from hqm.imports.human_labels import by_people
@@ -677,8 +677,11 @@ def _faulty_answer(audit: BenchmarkAudit, answers: SevenAnswers) -> tuple[Senten
 
 
 def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
+    decisions = tuple(
+        as_sentence(f"{test.sentence}.") for test in gate.tests if test.what == PASSING
+    )
     if gate.passed:
-        return (compose("Yes: the total with its interval and the wording."),)
+        return (compose("Yes: the total with its interval and the wording."), *decisions)
     outcomes = [test.outcome for test in gate.tests]
     failed = outcomes.count("FAIL")
     missing = outcomes.count("NOT MEASURED")
@@ -690,7 +693,8 @@ def _quote_answer(gate: Gate, answers: SevenAnswers) -> tuple[Sentence, ...]:
     fail = verb_form(failed, "fails", "fail")
     be = verb_form(missing, "is", "are")
     failures = f"Of {len(gate.tests)} tests of the policy “{gate.policy}”, {failed} {fail}"
-    return (as_sentence(opening), as_sentence(f"{failures} and {missing} {be} not measured."))
+    failures += f" and {missing} {be} not measured."
+    return (as_sentence(opening), as_sentence(failures), *decisions)
 
 
 def statement(audit: BenchmarkAudit) -> Statement:
