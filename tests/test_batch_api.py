@@ -2,8 +2,12 @@
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ from starlette.routing import Route
 import hqm
 from hqm.respondents import batch_api
 from tests.conftest import Run
+from tests.messages import tells
 from tests.servers import AppServer
 
 
@@ -30,6 +35,12 @@ class BatchServer:
         A parameter that no request may have.
     share
         The share of a batch's requests that it comes to before it ends.
+    is_listing
+        Whether it lists its batches.
+    refusals
+        Statuses with which the next batches are refused.
+    happens
+        Called with the name of each moment, before what is asked for takes effect and after.
     """
 
     def __init__(self) -> None:
@@ -39,10 +50,14 @@ class BatchServer:
         self.status = "completed"
         self.refuses = ""
         self.share = 1.0
+        self.is_listing = True
+        self.refusals: list[int] = []
+        self.happens: Callable[[str], object] = lambda _moment: None
         routes = [
             Route("/v1/files", self.add_file, methods=["POST"]),
             Route("/v1/files/{id}/content", self.content),
             Route("/v1/batches", self.add_batch, methods=["POST"]),
+            Route("/v1/batches", self.list_batches),
             Route("/v1/batches/{id}", self.batch),
             Route("/v1/chat/completions", self.complete, methods=["POST"]),
         ]
@@ -67,19 +82,26 @@ class BatchServer:
         return JSONResponse(document, status)
 
     async def add_file(self, request: HttpRequest) -> HttpResponse:
+        self.happens("file arrives")
         raw = (await request.body()).decode()
         assert 'name="purpose"' in raw
         assert "batch" in raw
         name = f"file-{len(self.files)}"
         self.files[name] = "\n".join(re.findall(r'^\{"custom_id".*\}', raw, re.MULTILINE))
+        self.happens("file is kept")
         return JSONResponse(
             {"id": name, "object": "file", "bytes": len(raw), "created_at": 1, "filename": "x", "purpose": "batch", "status": "processed"}
         )  # fmt: skip
 
     async def content(self, request: HttpRequest) -> HttpResponse:
+        self.happens("answers are read")
         return PlainTextResponse(self.files[request.path_params["id"]])
 
     async def add_batch(self, request: HttpRequest) -> HttpResponse:
+        self.happens("batch arrives")
+        if self.refusals:
+            error = {"error": {"message": "not now"}}
+            return JSONResponse(error, self.refusals.pop(), {"Retry-After": "0.01"})
         body = await request.json()
         assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
         name = f"batch-{len(self.batches)}"
@@ -87,9 +109,25 @@ class BatchServer:
             "id": name, "object": "batch", "endpoint": body["endpoint"], "created_at": 1,
             "input_file_id": body["input_file_id"], "completion_window": "24h", "status": "validating",
         }  # fmt: skip
+        self.happens("batch is created")
         return JSONResponse(self.batches[name])
 
+    async def list_batches(self, request: HttpRequest) -> HttpResponse:
+        if not self.is_listing:
+            return JSONResponse({"error": {"message": "not implemented"}}, 404)
+        rows = list(self.batches.values())
+        first = (
+            next(
+                (i for i, row in enumerate(rows) if row["id"] == request.query_params.get("after")),
+                -1,
+            )
+            + 1
+        )
+        page = rows[first : first + 2]  # a page is short, so that more than one is read
+        return JSONResponse({"object": "list", "data": page, "has_more": len(rows) > first + 2})
+
     async def batch(self, request: HttpRequest) -> HttpResponse:
+        self.happens("batch is looked at")
         batch = self.batches[request.path_params["id"]]
         batch["status"] = self.status
         if self.status in ("completed", "expired") and "output_file_id" not in batch:
@@ -171,6 +209,123 @@ def test_a_batch_is_resumed_by_the_same_command(
     assert run(*arguments)[0] == 0
     assert len(server.batches) == 1, "the batch that was sent is taken, and no other is sent"
     assert not record.exists()
+
+
+MOMENTS = (
+    "file arrives",
+    "file is kept",
+    "batch arrives",
+    "batch is created",
+    "batch is looked at",
+    "answers are read",
+)
+
+
+def test_a_command_that_is_killed_at_any_moment_sends_no_request_twice(
+    server: BatchServer, tmp_path: Path
+) -> None:
+    """The server kills the process that asks it, before and after each thing that it does."""
+    # batches of others, more than stand on a page
+    for name in ("batch-a", "batch-b", "batch-c"):
+        server.batches[name] = {
+            "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "created_at": 1,
+            "input_file_id": f"of-{name}", "completion_window": "24h", "status": "completed",
+        }  # fmt: skip
+    arguments = map(str, audit_arguments(server, tmp_path, "--set", "batch=yes"))
+    command = [sys.executable, "-m", "hqm", *arguments, "--no-report"]
+    moments = list(MOMENTS)
+    while moments:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+        def kill(moment: str, pid: int = process.pid) -> None:
+            if moments and moment == moments[0]:
+                moments.pop(0)
+                os.kill(pid, signal.SIGKILL)
+
+        server.happens = kill
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == -signal.SIGKILL, err
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(server.batches) == 3 + 1
+    n_requests = len(server.files[server.batches["batch-3"]["input_file_id"]].splitlines())
+    assert f"asked {n_requests}, stored before 0, errors 0" in done.stdout
+    assert not list((tmp_path / "batches").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("is_listing", "is_created", "expected"),
+    [(True, True, "sent once"), (True, False, "sent once"), (False, True, "asks what to do")],
+)
+def test_a_reply_to_a_batch_that_is_lost(
+    server: BatchServer,
+    tmp_path: Path,
+    run: Run,
+    is_listing: bool,
+    is_created: bool,
+    expected: str,
+) -> None:
+    """The server breaks before or after it has created the batch."""
+    server.is_listing = is_listing
+    moment = "batch is created" if is_created else "batch arrives"
+
+    def break_down(word: str) -> None:
+        if word == moment:
+            server.happens = lambda _moment: None
+            raise RuntimeError("the server breaks down")
+
+    server.happens = break_down
+    arguments = audit_arguments(server, tmp_path, "--set", "batch=yes")
+    status, _, errors = run(*arguments)
+    assert (status, "takes no batch" in errors) == (1, True)
+    assert len(server.batches) == is_created
+    status, _, errors = run(*arguments)
+    record = next((tmp_path / "batches").glob("batch-*.json"), None)
+    if expected == "sent once":
+        assert (status, record) == (0, None), errors
+    else:
+        assert status == 1
+        assert tells(errors, "server.batch-unknown")
+        assert record is not None
+        assert str(record) in errors
+        record.unlink()
+        assert run(*arguments)[0] == 0
+    assert len(server.batches) == 1 + (expected != "sent once")
+    assert len(server.files) <= 2 * len(server.batches)
+
+
+def test_equal_requests_to_two_servers_have_their_own_batches(
+    server: BatchServer, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record of one server is not looked for at another."""
+
+    async def ends(*_: object) -> list[Path]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_api.BatchRun, "_wait", ends)
+        assert run(*audit_arguments(server, tmp_path, "--set", "batch=yes"))[0] != 0
+    other = BatchServer()
+    try:
+        assert run(*audit_arguments(other, tmp_path, "--set", "batch=yes"))[0] == 0
+        assert (len(server.batches), len(other.batches)) == (1, 1)
+    finally:
+        other.server.stop()
+    assert run(*audit_arguments(server, tmp_path, "--set", "batch=yes"))[0] == 0
+    assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_batch_that_is_refused_is_asked_for_again_with_its_file(
+    server: BatchServer, tmp_path: Path, run: Run, status: int
+) -> None:
+    """429 says not now; 400 ends the command, and the next begins anew."""
+    server.refusals = [status]
+    first, _, errors = run(*audit_arguments(server, tmp_path, "--set", "batch=yes"))
+    assert (first == 0) == (status == 429), errors
+    assert not list((tmp_path / "batches").iterdir())
+    assert run(*audit_arguments(server, tmp_path, "--set", "batch=yes"))[0] == 0
+    assert len(server.batches) == 1
 
 
 def test_what_a_batch_did_not_come_to_is_asked_again(

@@ -3,9 +3,10 @@ package.
 
 A batch costs half at OpenAI and is answered within a day. Each request is a line of a file under the
 hash of its body, so that its answer finds it again in whatever order the lines come back. A record
-beside the store says which batch holds which requests: a command that ended is run again, after
-minutes or days, takes the answers that are there, and sends no request twice. The respondent and what
-is asked are those of single requests, so that their answers are filed in the same place.
+beside the store says which file holds which requests, before its batch is created: a command that
+ended at any moment is run again, after minutes or days, looks for the batch of that file, takes the
+answers that are there, and sends no request twice. The respondent and what is asked are those of
+single requests, so that their answers are filed in the same place.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request
-from hqm.respondents.server_client import Redaction, SharedState, key_for, one_line
-from hqm.respondents.server_limits import Budget, Hold
+from hqm.respondents.server_bodies import BodyWriter, Settings
+from hqm.respondents.server_client import Redaction, SharedState, one_line
+from hqm.respondents.server_limits import Budget, Hold, wanted_pause
 from hqm.respondents.server_parameters import refused_parameter
 from hqm.respondents.server_replies import read_reply
 from hqm.types import Response
@@ -33,78 +37,40 @@ if TYPE_CHECKING:
 MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000
 """What a file may hold; OpenAI's limits are 50,000 requests and 200 MB."""
-ENDPOINT = "/v1/chat/completions"
+ENDPOINT: Final = "/v1/chat/completions"
 FIRST_PAUSE, MAX_PAUSE = 1.0, 60.0
 """Seconds between two looks at a batch, at first and at most."""
 _FINISHED = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
-class RequestBodies(Protocol):
-    """What writes the body of a request."""
-
-    processed: bool
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """The parameters that the server refused."""
-
-    def simplify(self, settings: Any, message: str, refused: str = "") -> bool:
-        """Leave out what a refusal is about; False where there is nothing to leave out."""
-
-    def settings(self, request: Request) -> Any:
-        """Return the settings that the requests of a body share."""
-
-    def content(self, request: Request) -> list[bytes]:
-        """Return the parts of the message: the question and its pictures."""
-
-    def body(self, content: Sequence[bytes], settings: Any, seed: int) -> bytes:
-        """Return the body."""
-
-
-class BatchServer(Protocol):
-    """What is asked of the respondent whose server takes batches."""
-
-    base_url: str | None
-    key_env: str
-    timeout: float
-    retries: int
-    model: str
-    prices: tuple[float, float] | None
-    clean: Redaction
-    budget: Budget
-    batch_folder: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the respondent."""
-
-    @property
-    def bodies(self) -> RequestBodies:
-        """The writer of bodies."""
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether no further request is to begin."""
-
-
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """A batch that was sent: its id, the file of its requests, and the hashes of their bodies."""
+    """A file of requests that was sent: the hashes of their bodies, and the id of its batch.
 
-    batch_id: str
+    The batch has no id while it is not known whether the server has created it.
+    """
+
+    respondent: str
     file_id: str
     request_ids: tuple[str, ...]
+    batch_id: str = ""
 
     @classmethod
     def read(cls, path: Path) -> BatchRecord:
         """Read a record; it was written whole."""
         record = json.loads(path.read_text(encoding="utf-8"))
-        return cls(record["batch"], record["file"], tuple(record["requests"]))
+        requests = tuple(record["requests"])
+        return cls(record.get("respondent", ""), record["file"], requests, record["batch"])
 
     def write(self, path: Path) -> None:
         """Write the record, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = {"batch": self.batch_id, "file": self.file_id, "requests": self.request_ids}
+        content = {
+            "respondent": self.respondent,
+            "batch": self.batch_id,
+            "file": self.file_id,
+            "requests": self.request_ids,
+        }
         temporary = path.with_suffix(".part")
         temporary.write_text(json.dumps(content), encoding="utf-8")
         temporary.replace(path)
@@ -117,55 +83,57 @@ class BatchRun:
     Parameters
     ----------
     respondent
-        Whose server is asked, with the bodies, the budget and the folder of records.
+        The name of who is asked, which records bear: equal requests go to several servers.
+    folder
+        Where records lie.
     state
         Takes the answers.
+    stop
+        Set where no further request is to begin.
     """
 
-    respondent: BatchServer
+    respondent: str
+    bodies: BodyWriter
+    folder: Path
+    budget: Budget
+    prices: tuple[float, float] | None
+    clean: Redaction
     state: SharedState
+    stop: threading.Event
     first_pause: float = FIRST_PAUSE
     _holds: dict[str, Hold] = field(default_factory=dict)
-    _settings: dict[str, Any] = field(default_factory=dict)
+    _settings: dict[str, Settings] = field(default_factory=dict)
 
-    async def run(self, requests: Sequence[Request]) -> None:
+    async def answer(self, client: AsyncOpenAI, requests: Sequence[Request]) -> None:
         """Send what no batch holds yet, and hand over the answers as batches are finished."""
         import openai
 
-        respondent = self.respondent
-        key = key_for(respondent.base_url, respondent.key_env, respondent.name)
-        client = openai.AsyncOpenAI(
-            base_url=respondent.base_url,
-            # a local server needs no key, but the package requires one
-            api_key=key or "none",
-            timeout=respondent.timeout,
-            max_retries=respondent.retries,
-        )
-        async with client:
-            try:
-                await self._run(client, requests)
-            except openai.OpenAIError as error:
-                message = one_line(respondent.clean(str(error)))
-                raise RespondentError(
-                    f"the server takes no batch: {message}",
-                    location=respondent.name,
-                    remedy=(
-                        "Run the same command again to go on, or ask one by one: leave out"
-                        " --set batch=yes."
-                    ),
-                ) from None
+        try:
+            await self._answer(client, requests)
+        except openai.OpenAIError as error:
+            message = one_line(self.clean(str(error)))
+            raise RespondentError(
+                f"the server takes no batch: {message}",
+                location=self.respondent,
+                remedy=(
+                    "Run the same command again to go on, or ask one by one: leave out"
+                    " --set batch=yes."
+                ),
+            ) from None
 
-    async def _run(self, client: AsyncOpenAI, requests: Sequence[Request]) -> None:
+    async def _answer(self, client: AsyncOpenAI, requests: Sequence[Request]) -> None:
         waiting = dict(self._bodies(requests))
         while waiting:
-            records = [*self._open_records(waiting), *await self._send(client, waiting)]
+            records = self._open_records(waiting)
+            await self._find_batches(client, records)
+            records += await self._send(client, waiting)
             refused: list[Request] = []
-            while records and not self.respondent.is_stopped:
+            while records and not self.stop.is_set():
                 for path in await self._wait(client, records):
                     refused += await self._take(client, path, waiting)
                     path.unlink(missing_ok=True)
                     records.remove(path)
-            if self.respondent.is_stopped or not refused:
+            if self.stop.is_set() or not refused:
                 return
             # a parameter was refused, and is left out of these from now on
             waiting = dict(self._bodies(refused))
@@ -173,9 +141,9 @@ class BatchRun:
     def _bodies(self, requests: Iterable[Request]) -> Iterator[tuple[str, tuple[Request, bytes]]]:
         """Hash of the body -> the request and its body."""
         for request in requests:
-            settings = self.respondent.bodies.settings(request)
-            content = self.respondent.bodies.content(request)
-            body = self.respondent.bodies.body(content, settings, request.seed)
+            settings = self.bodies.settings(request)
+            content = self.bodies.content(request)
+            body = self.bodies.body(content, settings, request.seed)
             name = hashlib.blake2b(body, digest_size=16).hexdigest()
             self._settings[name] = settings
             yield name, (request, body)
@@ -184,12 +152,13 @@ class BatchRun:
 
     def _open_records(self, waiting: Mapping[str, Any]) -> list[Path]:
         """The records of earlier batches that hold any of these requests."""
-        paths = sorted(self.respondent.batch_folder.glob("batch-*.json"))
-        return [
-            path
-            for path in paths
-            if not waiting.keys().isdisjoint(BatchRecord.read(path).request_ids)
-        ]
+        paths = []
+        for path in sorted(self.folder.glob("batch-*.json")):
+            record = BatchRecord.read(path)
+            is_same_server = record.respondent in ("", self.respondent)
+            if is_same_server and not waiting.keys().isdisjoint(record.request_ids):
+                paths.append(path)
+        return paths
 
     async def _send(
         self, client: AsyncOpenAI, waiting: Mapping[str, tuple[Request, bytes]]
@@ -203,9 +172,9 @@ class BatchRun:
         paths = []
         n_bytes = 0
         for name, (request, body) in waiting.items():
-            if name in held or self.respondent.is_stopped:
+            if name in held or self.stop.is_set():
                 continue
-            hold = self.respondent.budget.begin(request, self.respondent.prices)
+            hold = self.budget.begin(request, self.prices)
             if hold is None:
                 break
             self._holds[name] = hold
@@ -230,25 +199,79 @@ class BatchRun:
         """Send one file and create its batch, and return the record of it."""
         content = ("requests.jsonl", b"".join(lines), "application/jsonl")
         file = await client.files.create(file=content, purpose="batch")
-        batch = await client.batches.create(
-            input_file_id=file.id,
-            endpoint="/v1/chat/completions",
-            completion_window="24h",
-            metadata={"made_by": "hqm"},
-        )
-        folder = self.respondent.batch_folder
-        path = (
-            folder / f"batch-{hashlib.blake2b(batch.id.encode(), digest_size=8).hexdigest()}.json"
-        )
-        BatchRecord(batch.id, file.id, tuple(names)).write(path)
+        name = hashlib.blake2b(f"{self.respondent} {file.id}".encode(), digest_size=8).hexdigest()
+        path = self.folder / f"batch-{name}.json"
+        BatchRecord(self.respondent, file.id, tuple(names)).write(path)
+        await self._create_batch(client, path)
         return path
+
+    async def _create_batch(self, client: AsyncOpenAI, path: Path) -> None:
+        """Create the batch of a file that was sent, and record its id."""
+        import openai
+
+        record = BatchRecord.read(path)
+        # not repeated by the package: a reply that is lost may be that of a batch
+        batches = client.with_options(max_retries=0).batches
+        for attempt in count():
+            try:
+                batch = await batches.create(
+                    input_file_id=record.file_id,
+                    endpoint=ENDPOINT,
+                    completion_window="24h",
+                    metadata={"made_by": "hqm"},
+                )
+                break
+            except openai.APIStatusError as error:
+                pause = wanted_pause(error.response.headers, attempt)
+                if error.status_code == 429 and attempt < client.max_retries and pause is not None:
+                    await asyncio.sleep(pause)
+                    continue
+                if error.status_code < 500:  # there is no batch, and perhaps no such file any more
+                    path.unlink()
+                raise
+        replace(record, batch_id=batch.id).write(path)
+
+    async def _find_batches(self, client: AsyncOpenAI, paths: Iterable[Path]) -> None:
+        """Look for batches whose id never arrived, and create those that the server does not have.
+
+        Raises
+        ------
+        RespondentError
+            The server does not list its batches.
+        """
+        import openai
+
+        unknown = {}
+        for path in paths:
+            record = BatchRecord.read(path)
+            if not record.batch_id:
+                unknown[record.file_id] = path
+        if not unknown:
+            return
+        try:
+            async for batch in client.batches.list(limit=100):
+                if batch.input_file_id in unknown:
+                    path = unknown.pop(batch.input_file_id)
+                    replace(BatchRecord.read(path), batch_id=batch.id).write(path)
+                if not unknown:
+                    return
+        except openai.APIStatusError as error:
+            first = next(iter(unknown.values()))
+            raise RespondentError(
+                "an earlier command may have created a batch, and the server does not list its"
+                f" batches: {one_line(self.clean(str(error)))}",
+                location=self.respondent,
+                remedy=f"Delete {first} to send its requests again.",
+            ) from None
+        for path in unknown.values():
+            await self._create_batch(client, path)
 
     # --- what comes back ---
 
     async def _wait(self, client: AsyncOpenAI, paths: Sequence[Path]) -> list[Path]:
         """Wait until one of the batches is finished, or the user stops."""
         pause = self.first_pause
-        while not self.respondent.is_stopped:
+        while not self.stop.is_set():
             finished = []
             for path in paths:
                 batch = await client.batches.retrieve(BatchRecord.read(path).batch_id)
@@ -257,7 +280,7 @@ class BatchRun:
             if finished:
                 return finished
             end = time.monotonic() + pause
-            while time.monotonic() < end and not self.respondent.is_stopped:
+            while time.monotonic() < end and not self.stop.is_set():
                 await asyncio.sleep(0.1)
             pause = min(2 * pause, MAX_PAUSE)
         return []
@@ -285,7 +308,7 @@ class BatchRun:
             else:
                 answers.append((entry[0], response))
             if name in self._holds:
-                self.respondent.budget.end(self._holds.pop(name), entry[0], response)
+                self.budget.end(self._holds.pop(name), entry[0], response)
         errors = (
             "; ".join(error.message or "" for error in (batch.errors.data or []))
             if (batch.errors is not None)
@@ -294,11 +317,11 @@ class BatchRun:
         for name in record.request_ids:
             entry = waiting.pop(name, None)
             if entry is not None:  # the batch expired or failed before it came to this one
-                reason = one_line(self.respondent.clean(f"the batch {batch.status}: {errors}"))
+                reason = one_line(self.clean(f"the batch {batch.status}: {errors}"))
                 response = Response("", "error", reason.rstrip(": "))
                 answers.append((entry[0], response))
                 if name in self._holds:
-                    self.respondent.budget.end(self._holds.pop(name), entry[0], response)
+                    self.budget.end(self._holds.pop(name), entry[0], response)
         handed_over = [self.state.hand_over(request, response) for request, response in answers]
         await asyncio.gather(*handed_over)
         return again
@@ -312,18 +335,18 @@ class BatchRun:
         body = reply.get("body", reply) if isinstance(reply, dict) else {}
         status = reply.get("status_code", 200) if isinstance(reply, dict) else 500
         fault = line.get("error")
-        bodies = self.respondent.bodies
+        bodies = self.bodies
         if fault or not 200 <= status < 300:
             content = json.dumps(body or fault)
             settings = self._settings[name]
             refused = refused_parameter(content.encode(), settings.names, request.prompt)
             if bodies.simplify(settings, content, refused):
                 return Response("", "error", "a parameter was refused"), True
-            reason = one_line(self.respondent.clean(f"the server answered {status}: {content}"))
+            reason = one_line(self.clean(f"the server answered {status}: {content}"))
             final = {"final": True} if 400 <= status < 500 and status != 429 else {}
             return Response("", "error", reason, {"status": status, **final}), False
-        response = self.respondent.clean.response(
-            read_reply(body, 0.0, self.respondent.model, request, processed=bodies.processed)
+        response = self.clean.response(
+            read_reply(body, 0.0, self.bodies.model, request, processed=bodies.processed)
         )
         # how long a batch waited says nothing of the model
         detail = {key: value for key, value in response.detail.items() if key != "seconds"}

@@ -32,7 +32,8 @@ from typing import Any
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling, waiting
 from hqm.respondents.hf_loading import find_model, weights_digest
-from hqm.respondents.openai_server import LOGPROBS_MODE, OPERATION, OpenAIRespondent
+from hqm.respondents.openai_server import OPERATION, OpenAIRespondent
+from hqm.respondents.server_bodies import LOGPROBS_MODE
 from hqm.respondents.server_process import KEEP_LOG, TERMINATION_SECONDS
 from hqm.types import Response
 

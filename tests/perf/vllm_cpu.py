@@ -202,7 +202,7 @@ def probabilities(options: argparse.Namespace) -> None:
 
 def _record(served: Any, request: Any, options: argparse.Namespace) -> None:
     """Keep the server's reply to one question as it is."""
-    from hqm.respondents.openai_server import BodyWriter
+    from hqm.respondents.server_bodies import BodyWriter
 
     inner = served._inner
     writer: BodyWriter = inner.bodies

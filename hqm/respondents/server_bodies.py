@@ -1,0 +1,158 @@
+"""The bodies of requests to servers with the OpenAI interface, written as one server takes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hqm.errors import UsageError
+from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
+from hqm.respondents.server_parameters import SEED_NAMES
+
+LOGPROBS_MODE = "logprobs_mode"
+"""The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
+_MODES = ("raw_logprobs", "processed_logprobs")
+_MAX_ALTERNATIVES = 20
+_COMMON_ALTERNATIVES = 5
+"""Alternatives of a token that the interface allows at most, and those that servers with a lower
+limit allow too.
+"""
+
+
+class Settings(NamedTuple):
+    """The parameters of a request but the message and the seed; many requests share them."""
+
+    sent: Mapping[str, Any]
+    encoded: bytes
+    """The same in JSON, without the closing brace."""
+    schema: Mapping[str, Any] | None
+    seed_name: str = "seed"
+    """What the server calls the seed; empty where it takes none."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that are sent, the seed among them."""
+        return (*self.sent, *([self.seed_name] if self.seed_name else []))
+
+
+class BodyWriter:
+    """Writes requests as one server takes them.
+
+    Parameters
+    ----------
+    name
+        The model asked, and the settings `logprobs` and `logprobs_mode`.
+    """
+
+    def __init__(self, name: RespondentName) -> None:
+        self.model = name.target
+        self.processed = _mode_of(name) == _MODES[1]
+        """Whether the server's log probabilities have temperature and top-p in them."""
+        self._logprobs = int(name.number("logprobs", 0)) if name.option("logprobs") else None
+        self._most_logprobs = max(_MAX_ALTERNATIVES, self._logprobs or 0)
+        self._limit_name = "max_tokens"
+        self._schemas = True
+        self._seed_name = SEED_NAMES[0]
+        self._refused: set[str] = set()
+        self._settings: dict[tuple[Sampling, bool, int], Settings] = {}
+        """The parameters of every kind of request; a schema is identified by its `id`."""
+
+    @staticmethod
+    def content(request: Request) -> list[bytes]:
+        """The parts of the message in JSON: the picture, encoded once, and the question.
+
+        Raises
+        ------
+        OSError
+            The picture cannot be read.
+        """
+        question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
+        if request.image is None:
+            return [question]
+        return [picture_part(str(request.image)), b", ", question]
+
+    @staticmethod
+    def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
+        """The body of a request in JSON."""
+        seed_part = b'"%b": %d}' % (settings.seed_name.encode(), seed)
+        return b"".join(
+            (
+                b'{"messages": [{"role": "user", "content": [',
+                *content,
+                b"]}], ",
+                settings.encoded if settings.seed_name else settings.encoded[:-2],
+                seed_part if settings.seed_name else b"}",
+            )
+        )
+
+    def settings(self, request: Request) -> Settings:
+        """The parameters of a request as the server accepts them, encoded once for equal ones."""
+        key = (request.sampling, bool(request.words), id(request.schema))
+        settings = self._settings.get(key)
+        if settings is None:
+            sent = self._parameters(request)
+            settings = self._settings[key] = Settings(
+                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema, self._seed_name
+            )
+        return settings
+
+    def _parameters(self, request: Request) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "model": self.model,
+            "temperature": request.sampling.temperature,
+            "top_p": request.sampling.top_p,
+            self._limit_name: request.sampling.max_tokens,
+        }
+        for name in self._refused:
+            settings.pop(name, None)
+        if request.schema is not None and self._schemas:
+            form = {"name": "reply", "schema": dict(request.schema), "strict": True}
+            settings["response_format"] = {"type": "json_schema", "json_schema": form}
+        n_alternatives = self._logprobs
+        if n_alternatives is None:
+            n_alternatives = _MAX_ALTERNATIVES if request.words else _COMMON_ALTERNATIVES
+        if listed := min(n_alternatives, self._most_logprobs):
+            settings |= {"logprobs": True, "top_logprobs": listed}
+        return settings
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The parameters that the server refuses and that an answer depends on."""
+        return (*sorted(self._refused), *(() if self._seed_name else ("seed",)))
+
+    def simplify(self, settings: Settings, message: str, refused: str = "") -> bool:
+        """Drop or rename a parameter that the server refuses: by `refused`, or by its message.
+
+        Returns whether there is such a parameter.
+        """
+        sent = settings.sent
+        if refused and refused == settings.seed_name:
+            # of requests in flight, the first refusal moves on, and the others try again
+            if self._seed_name == settings.seed_name:
+                self._seed_name = SEED_NAMES[SEED_NAMES.index(settings.seed_name) + 1]
+        elif refused and refused in sent:
+            self._refused.add(refused)
+        elif "logprobs" in sent and "logprobs" in message:
+            fewer = _COMMON_ALTERNATIVES if sent["top_logprobs"] > _COMMON_ALTERNATIVES else 0
+            self._most_logprobs = min(self._most_logprobs, fewer)
+        elif "response_format" in sent and ("response_format" in message or "schema" in message):
+            self._schemas = False
+        elif "max_tokens" in sent and "max_completion_tokens" in message:
+            self._limit_name = "max_completion_tokens"
+        else:
+            return False
+        self._settings.clear()
+        return True
+
+
+def _mode_of(name: RespondentName) -> str:
+    mode = name.option(LOGPROBS_MODE, _MODES[0])
+    if mode not in _MODES:
+        remedy = f"It is {' or '.join(_MODES)}."
+        raise UsageError(
+            f"{LOGPROBS_MODE}={mode!r} is no probability of a token",
+            location=str(name),
+            remedy=remedy,
+        )
+    return mode
