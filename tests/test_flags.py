@@ -659,6 +659,10 @@ def test_relatives_share_a_vendor_or_a_name_before_size_and_version(
 )
 def test_names_that_say_nothing_make_no_relatives(names: str) -> None:
     assert families_of(names.split()) == names.split()
+    numbered = [f"recorded/sys-{k:02}" for k in range(1, 9)]
+    assert families_of(numbered) == [name.partition("/")[2] for name in numbered]
+    for gaps in (numbered[:4], numbered[1:], ["gpt-1", "gpt-2", "gpt-3", "gpt-4", "gpt-5"]):
+        assert len(set(families_of(gaps))) == 1, gaps
 
 
 def test_families_are_looked_up_by_names_as_they_look() -> None:

@@ -318,7 +318,7 @@ def test_green_is_earned() -> None:
     assert "people's labels" in headline(labelled).text
     captions = headline(audit_of(*sound, task="caption", all_estimates=(RHO, PAIRS)))
     assert captions.code == "not_measured"
-    assert "Captions have no keys" in captions.text
+    assert "There are no keys" in captions.text
 
 
 def test_the_statement_names_what_was_not_measured() -> None:

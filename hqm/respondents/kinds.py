@@ -246,6 +246,10 @@ _ANYBODY = re.compile(
 """Words after which a number distinguishes models."""
 
 
+_MIN_NUMBERED = 5
+"""From how many models on, with names that are one word and a running number, it is no version."""
+
+
 def short_name(name: str) -> str:
     """A respondent's name without its kind, folder, address and settings.
 
@@ -300,8 +304,28 @@ def read_families(path: Path) -> dict[str, str]:
 
 
 def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None = None) -> list[str]:
-    """Every respondent's family: the one recorded for it, else the one that its name suggests."""
+    """Every respondent's family: the one recorded for it, else the one that its name suggests.
+
+    Where all names are one word with a running number, the number tells models apart.
+
+    >>> families_of(["sys01", "sys02", "sys03", "sys04", "sys05"])[:2], families_of(["sys1", "sys2"])
+    (['sys01', 'sys02'], ['sys', 'sys'])
+    """
+    if not recorded and _are_numbered(respondents):
+        return [short_name(name) for name in respondents]
     return [_family_in(recorded or {}, name) or infer_family(name) for name in respondents]
+
+
+def _are_numbered(respondents: Sequence[str]) -> bool:
+    """Whether all names are one word, of no vendor, with the numbers from 0 or 1 on."""
+    named = [re.fullmatch(r"(\D+)(\d+)", short_name(name).lower()) for name in respondents]
+    words = {match[1] if match else "" for match in named}
+    word = next(iter(words)) if len(words) == 1 else ""
+    numbers = sorted(int(match[2]) for match in named if match)
+    is_running = any(numbers == [*range(start, start + len(numbers))] for start in (0, 1))
+    return (
+        len(numbers) >= _MIN_NUMBERED and is_running and not _VENDOR_NAME.match(word) and word != ""
+    )
 
 
 def check_families(recorded: Mapping[str, str] | None, respondents: Sequence[str]) -> None:

@@ -193,7 +193,9 @@ def _too_little_sentence(audit: BenchmarkAudit) -> str:
         count = pluralise_in_words(len(audit.respondents), "model")
         return f"{capital(count)}, too few for ranks."
     if audit.task == "caption":
-        return "The data were checked. Captions have no keys, so answers cannot show faulty items."
+        if has_graded_items(audit):
+            return "A search for reversed items would miss most of them."
+        return "The data were checked. There are no keys, so answers cannot show faulty items."
     return "A search for wrong keys would miss most of them."
 
 
