@@ -53,6 +53,7 @@ DEAR = {
     "kills": "--kills 1 --limit 20",
     "labels": "--seeds 1",
     "passes": "--images 2 --administrations 3 --memories 4",
+    "planted_audits": "longest --replicates 1",
     "ray_overhead": "--rounds 1 --runs 1 --items 32",
     "respondents": (
         "--matrix --once --models llava --work yesno1 --tokens 10 --images 2 --batches 2"
