@@ -95,7 +95,7 @@ def test_questions_as_numbers() -> None:
     assert questions.contains_any(red).tolist() == [True, True, False, False]
     short = questions.word_mask(lambda word: word in ("it", "red"))
     assert [names[i] for i in questions.first_match(short)] == ["it", "red", "-", "it"]
-    assert [len(owner) for owner, _, _ in Questions.parse([]).word_features()] == [0, 0]
+    assert [len(owner) for owner, _, _ in Questions.parse([]).word_features(1)] == [0, 0]
     codes, count = compact_codes(np.array([7, 2, 7, 2**25]))
     assert (codes.tolist(), count) == ([1, 0, 1, 2], 3)
     assert compact_codes(np.zeros(0, dtype=np.int64))[1] == 0

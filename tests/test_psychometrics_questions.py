@@ -26,15 +26,33 @@ def test_every_text_has_its_words_and_pairs_of_words(texts: list[str]) -> None:
     questions = numbered.Questions.parse(texts)
     split = [re.findall(r"[\w']+", text.lower()) for text in questions.distinct]
     pairs = [[f"{a} {b}" for a, b in pairwise(text_words)] for text_words in split]
-    for (owner, number, names), expected in zip(
-        questions.word_features(), (split, pairs), strict=True
+    for (owner, number, count), expected in zip(
+        questions.word_features(min_items=1), (split, pairs), strict=True
     ):
-        assert owner.tolist() == [
-            i for i, text_features in enumerate(expected) for _ in text_features
-        ]
-        assert [names[n] for n in number] == [
-            name for text_features in expected for name in text_features
-        ]
+        if len(set(itertools.chain.from_iterable(expected))) < 2:
+            assert len(owner) == 0
+            continue
+        for text, features in enumerate(expected):
+            assert sorted(count[owner == text]) == sorted(Counter(features).values())
+        # as many texts have each number as have each word
+        n_texts = Counter(feature for features in expected for feature in set(features))
+        assert sorted(Counter(number.tolist()).values()) == sorted(n_texts.values())
+        assert count.sum() == sum(map(len, expected))
+
+
+def test_rare_words_are_left_out_before_they_are_counted() -> None:
+    texts = ["a dog", "a cat", "a dog", "big big big"]
+    questions = numbered.Questions.parse(texts)
+    (words, pairs) = questions.word_features(min_items=2)
+    names = [questions.vocabulary[n] for n in words[1]]
+    assert sorted(zip(words[0].tolist(), names, words[2].tolist(), strict=True)) == [
+        (0, "a", 1),
+        (0, "dog", 1),
+        (1, "a", 1),
+        (2, "big", 3),
+    ]
+    assert pairs[0].tolist() == [0, 2]
+    assert pairs[2].tolist() == [1, 2]
 
 
 @given(TEXTS)

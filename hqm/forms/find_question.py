@@ -9,10 +9,11 @@ What has no clear opposite raises `NoRule`, with the reason.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal, NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.grammar import AUXILIARIES, Clause, inside_quotes, tag
+from hqm.forms.grammar import AUXILIARIES, Clause, check_words_follow, inside_quotes, tag
 
 _WH = frozenset("what who whom whose which where when why how".split())
 NEGATIONS = frozenset("not no never none nobody nothing neither nor nowhere cannot".split())
@@ -23,6 +24,10 @@ _FREE_CHOICE_WORDS = frozenset(
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[A-Z]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Ss]t|vs|etc|e\.g|i\.e)|(?:[A-Z]\.)+[A-Z])\.$"
 )
+_MAX_ABBREVIATION_CHARS = 80
+_GAP = re.compile(r"(?<!\s)\s*\n\s*|(?<=[.!?？;])[\"”')]*\s+")
+_SENTENCE_START = re.compile(r"[\"“'(]?[A-Z0-9]")
+_QUOTE_MARKS = ('"', "“", "”", "```")
 _INSTRUCTION = re.compile(
     r"\W*(?:(?:please\s+)?(?:just\s+)?(?:answer|reply|respond)\b[^?]*|(?:yes\s*(?:or|/)\s*no"
     r"|true\s*(?:or|/)\s*false)\W*)",
@@ -166,32 +171,37 @@ def sentences(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentences(text)]
     ['Is it J. F. Kennedy?', 'Answer yes or no.']
     """
-    spans, start = [], 0
-    for gap in re.finditer(r"\s*\n\s*|(?<=[.!?？;])[\"”')]*\s+", text):
-        before = text[start : gap.start()]
+    spans, start, counted = [], 0, 0
+    n_marks: Counter[str] = Counter()
+    for gap in _GAP.finditer(text):
+        # counted on from the last gap: looking back at all of a long text takes its square
+        n_marks.update({mark: text.count(mark, counted, gap.start()) for mark in _QUOTE_MARKS})
+        counted = gap.start()
+        before = text[max(start, counted - _MAX_ABBREVIATION_CHARS) : counted]
         asks = before.endswith(("?", "？"))
-        starts = "\n" in gap.group() or asks or re.match(r"[\"“'(]?[A-Z0-9]", text[gap.end() :])
+        starts = "\n" in gap.group() or asks or _SENTENCE_START.match(text, gap.end())
         numbered = re.search(r"\b[Nn]o\.$", before) and text[gap.end() : gap.end() + 1].isdigit()
         abbreviated = (numbered or _ABBREVIATED.search(before)) and not asks
-        if not before.strip() or not starts or _open_quote(before) or abbreviated:
+        if not before.strip() or not starts or _has_open_quote(n_marks) or abbreviated:
             continue
-        spans.append((start, gap.start()))
-        start = gap.end()
+        spans.append((start, counted))
+        start = counted = gap.end()
+        n_marks.clear()
     if text[start:].strip():
         spans.append((start, len(text.rstrip())))
     return spans
 
 
-def _open_quote(text: str) -> bool:
-    return (
-        text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("```") % 2 == 1
-    )
+def _has_open_quote(n_marks: Counter[str]) -> bool:
+    is_odd = n_marks['"'] % 2 == 1 or n_marks["```"] % 2 == 1
+    return is_odd or n_marks["“"] > n_marks["”"]
 
 
 def _asking_span(prompt: str) -> tuple[int, int]:
     """Return the start of the only asking sentence, and the end of its words before the question
     mark.
     """
+    check_words_follow(prompt)
     spans = []
     for a, b in sentences(prompt):
         label = _LABEL.match(prompt, a, b)

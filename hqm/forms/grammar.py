@@ -131,6 +131,23 @@ MAX_TAGGED_CHARS = 2_000
 tagger's probabilities vanish behind some thousands of words."""
 
 
+MAX_WORDLESS_CHARS = 200
+_WORDLESS = re.compile(rf"\W{{{MAX_WORDLESS_CHARS}}}")
+
+
+def check_words_follow(text: str) -> None:
+    """Check that a text has no long stretch without a word, such as a drawing in characters: no
+    rule knows one, and patterns that look for the end of a sentence take its square.
+
+    Raises
+    ------
+    NoRule
+        It has `MAX_WORDLESS_CHARS` characters without a letter or digit.
+    """
+    if _WORDLESS.search(text):
+        raise NoRule(text, f"it has {MAX_WORDLESS_CHARS} characters without a word")
+
+
 @lru_cache(maxsize=4096)
 def tag(text: str) -> Clause:
     """Split a text into tagged words.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from functools import lru_cache
 
 from hqm.errors import NoRule
+from hqm.forms.grammar import check_words_follow
 from hqm.scoring.foreign_statements import language_of
 
 _NAMES = {
@@ -71,8 +73,9 @@ def check_english(question: str) -> None:
     Raises
     ------
     NoRule
-        The question is in another language than English.
+        The question is in another language than English, or has a long stretch without a word.
     """
+    check_words_follow(question)
     language = foreign_language(question)
     if language:
         raise NoRule(question, f"the rules of forms are made for English, and it is in {language}")
@@ -80,9 +83,12 @@ def check_english(question: str) -> None:
 
 def _is_latin(text: str) -> bool:
     """Whether at least half of the letters are Latin."""
-    letters = [sign for sign in text if sign.isalpha()]
-    n_latin = sum(sign.isascii() or "LATIN" in unicodedata.name(sign, "") for sign in letters)
-    return n_latin >= _MIN_LATIN_SHARE * len(letters)
+    letters = {sign: n for sign, n in Counter(text).items() if sign.isalpha()}
+    n_latin = 0
+    for sign, n in letters.items():
+        if sign.isascii() or "LATIN" in unicodedata.name(sign, ""):
+            n_latin += n
+    return n_latin >= _MIN_LATIN_SHARE * sum(letters.values())
 
 
 def _is_unknown(words: list[str]) -> bool:

@@ -188,10 +188,11 @@ def _cut(prompt: str) -> _CutPrompt:
     """The prompt cut at the sentence that asks: the first that begins like a question, otherwise
     the first of all.
     """
-    spans, start = [], 0
+    spans, start, counted, n_quotes = [], 0, 0, 0
     for gap in _SENTENCE_END.finditer(prompt):
-        quoted = prompt.count('"', 0, gap.start()) % 2 == 1
-        if not quoted:
+        n_quotes += prompt.count('"', counted, gap.start())
+        counted = gap.start()
+        if n_quotes % 2 == 0:
             spans.append((start, gap.start()))
             start = gap.end()
     spans.append((start, len(prompt)))

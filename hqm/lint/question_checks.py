@@ -62,11 +62,18 @@ _SYNONYMS = dict(
 _INTERROGATIVES = re.compile(r"\b(?:how (?:many|much)|how|why|when|where|whose|who|which|what)\b")
 _COUNT = re.compile(r"\b(?:what is )?(?:number|count) of\b")
 _ATTRIBUTE_OF = re.compile(r"\b(colou?r|shape|size|name|kind|type|material|brand) of (\w+)")
+_ANSWER_WORDS = (
+    "answer|ans|label|key|solution|gt|target|groundtruth|ground truth|ground-truth".split("|")
+)
+# what stands before a word is looked at behind it: words are then found much faster
+_STATING_WORDS = "|".join(
+    rf"{word}(?<!\w{word})(?<!if the {word})(?<!if {word})(?<!whether the {word})"
+    rf"(?<!when the {word})"
+    for word in _ANSWER_WORDS
+)
 _STATED_ANSWER = re.compile(
-    r"(?<!if the )(?<!if )(?<!whether the )(?<!when the )\b(?:answer|ans|label|key|solution|gt"
-    r"|target"
-    r"|ground[ -]?truth)\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
-    re.IGNORECASE,
+    rf"(?:{_STATING_WORDS})"
+    r"\s*(?:is|:|=|->|→)\s*[\"'“‘(\[]?(?P<says>[^\n.;,)\]\"'”’]{1,80})",
 )
 _TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
 _MIN_ITEMS = 20
@@ -75,6 +82,7 @@ _MIN_WORDINGS = 3
 _MAX_TEMPLATE_SHARE = 0.8
 _MAX_SAMPLE = 3_000
 _MAX_SAMPLED_WORDS = 200_000
+_MAX_TEMPLATE_WORDS = 2_000
 _ODD = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
 )
@@ -194,7 +202,8 @@ def _holds_answer(item: Item) -> bool:
         for letter, text in zip(LETTERS, item.options, strict=False)
         if letter == item.target
     }
-    stated = (normalised_words(match["says"]) for match in _STATED_ANSWER.finditer(item.prompt))
+    matches = _STATED_ANSWER.finditer(item.prompt.lower())
+    stated = (normalised_words(match["says"]) for match in matches)
     return any(text and text in keys for text in stated)
 
 
@@ -370,7 +379,7 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     """The commonest template of questions, and the share of questions that follows it.
 
     A template is a question with one slot in place of up to three words; at least two words must be
-    left.
+    left. A question of more than 2,000 words, which is a document, follows none.
 
     >>> commonest_template(["is there dog in image", "is there cat in image", "what is red"])
     ('is there _ in image', 0.6666666666666666)
@@ -379,6 +388,8 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     first: dict[tuple[int, int], _Slot] = {}
     for text, n in Counter(questions).items():
         words = text.split()
+        if len(words) > _MAX_TEMPLATE_WORDS:
+            continue
         for key, slot in _slots(words):
             counts[key] += n
             first.setdefault(key, slot)

@@ -7,15 +7,22 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hqm.files import archives, cache, images, parquet, records
-from hqm.forms.grammar import MAX_TAGGED_CHARS
-from hqm.lint.question_checks import _slots, commonest_template
+from hqm.forms.grammar import MAX_TAGGED_CHARS, MAX_WORDLESS_CHARS
+from hqm.forms.make_forms import build_parallel
+from hqm.lint.answer_leaks import answers_of
+from hqm.lint.question_checks import _slots, check_words, commonest_template
+from hqm.psychometrics.inference.cross_validation import Questions
+from hqm.psychometrics.items.guessing import make_guesser
 from hqm.text import MAX_ADDRESSED_CHARS, MAX_NAME_CHARS, MAX_TEXT_CHARS
+from hqm.types import Form, Item
 from tests.conftest import ROOT, Run, write_benchmark
 from tests.hostile.test_input import plain_audit
 from tests.messages import tells
@@ -25,6 +32,7 @@ LIMITS = [
     f"{MAX_ADDRESSED_CHARS:,} characters",
     f"{MAX_TEXT_CHARS:,} characters",
     f"{MAX_TAGGED_CHARS:,} characters",
+    f"{MAX_WORDLESS_CHARS}",
     f"{records._MAX_TEXT_BYTES >> 30} GiB",
     f"{records.MAX_ROW_MIB} MiB",
     f"{parquet.MAX_ROWS:,}",
@@ -34,7 +42,8 @@ LIMITS = [
     ", ".join(images.PICTURE_FORMATS),
 ]
 """The bounds in the order of the page: of a name, a model with its address, a question or answer, a
-question that a rule rewrites, a file, a record, the rows and a cell of a Parquet file, a document in
+question that a rule rewrites and its
+longest stretch without a word, a file, a record, the rows and a cell of a Parquet file, a document in
 an archive, a picture; and the formats of pictures."""
 
 
@@ -49,6 +58,44 @@ def test_a_template_costs_what_its_words_cost() -> None:
     questions = [f"is there {' '.join(words)} {number}" for number in range(3)]
     assert len(list(_slots(questions[0].split()))) == 3 * len(questions[0].split()) - 3
     assert commonest_template(questions) == (f"is there {' '.join(words)} _", 1.0)
+
+
+def _distinct_words(n: int) -> str:
+    return " ".join(f"w{k}" for k in range(n))
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "distinct words": _distinct_words,
+    "sentences": lambda n: "A dog. " * n,
+    "abbreviations": lambda n: "No. " * n,
+    "questions": lambda n: "Is it? " * n,
+    "blanks": lambda n: f"a{' ' * n}b",
+    "lines": lambda n: "a\n" * n,
+    "statements of an answer": lambda n: "if the answer is " * n,
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_question_costs_what_its_words_cost(kind: str) -> None:
+    """Twice the words take about twice the time in the rules of forms and in the checks."""
+
+    def seconds(n: int) -> float:
+        text = TEXTS[kind](n)
+        items = [
+            Item(f"{task}{n}", f"{text} {i}", task, target="yes")
+            for task in ("yes_no", "vqa")
+            for i in range(10)
+        ]
+        start = time.process_time()
+        for task in ("yes_no", "vqa"):
+            of_task = [item for item in items if item.task == task]
+            build_parallel(Form("original", tuple(of_task[:1])))
+            list(check_words(Form("original", tuple(of_task))))
+            make_guesser(answers_of(of_task), Questions.parse([i.prompt for i in of_task]))
+        return time.process_time() - start
+
+    seconds(50)  # what is loaded once
+    assert seconds(4_000) < 3 * seconds(2_000) + 0.2
 
 
 def test_a_long_prompt_is_checked_and_left_out_of_the_forms(run: Run, dogs: Path) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -18,7 +18,8 @@ from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray
 
 _WORD = re.compile(r"[\w']+")
 _MAX_LOOKUP_SIZE = 1 << 24
-"""The largest table of codes that is made; beyond it they are sorted."""
+_MAX_LOOKUP_SHARE = 8
+"""The largest table of codes that is made, of all and of each code; beyond it they are sorted."""
 
 
 def words(text: str) -> list[str]:
@@ -56,7 +57,7 @@ def compact_codes(codes: IntArray, n_codes: int | None = None) -> tuple[IntArray
     (array([1, 0, 1]), 2)
     """
     size = int(codes.max(initial=-1)) + 1 if n_codes is None else n_codes
-    if size > _MAX_LOOKUP_SIZE:
+    if size > min(_MAX_LOOKUP_SIZE, _MAX_LOOKUP_SHARE * len(codes) + 1000):
         distinct, number = np.unique(codes, return_inverse=True)
         return number.astype(np.int64), len(distinct)
     present = np.zeros(size, dtype=bool)
@@ -116,14 +117,7 @@ class Questions:
     @classmethod
     def parse(cls, questions: Sequence[str]) -> Questions:
         """Split each distinct question into words."""
-        text, texts = factorize(questions)
-        distinct = tuple(map(str, texts))
-        words_by_text = [words(question) for question in distinct]
-        word, vocabulary = factorize(list(chain.from_iterable(words_by_text)))
-        lengths = np.array([len(text_words) for text_words in words_by_text], dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        owner = np.repeat(np.arange(len(words_by_text)), lengths)
-        return cls(text, distinct, word, owner, starts, tuple(map(str, vocabulary)))
+        return _parse(tuple(questions))
 
     @property
     def lengths(self) -> IntArray:
@@ -169,27 +163,39 @@ class Questions:
         number[self.owner[matches]] = self.word[matches]
         return number
 
-    def word_features(self) -> tuple[tuple[IntArray, IntArray, list[str]], ...]:
-        """Words, and pairs of words beside each other: for each, (entries,) texts in their order
-        and numbers, and the names of the numbers.
+    def word_features(self, min_items: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield the words, then the pairs of words beside each other, that stand in at least
+        `min_items` items (or as often in fewer): (entries,) texts in their order, numbers, and how
+        often a text has each. Of a single word, or pair, there is nothing to learn.
         """
-        return self._single(), self._pairs()
-
-    def _single(self) -> tuple[IntArray, IntArray, list[str]]:
-        return self.owner, self.word, list(self.vocabulary)
-
-    def _pairs(self) -> tuple[IntArray, IntArray, list[str]]:
         pair_starts = np.flatnonzero(self.owner[1:] == self.owner[:-1])
-        code, number = np.unique(
-            self.word[pair_starts] * len(self.vocabulary) + self.word[pair_starts + 1],
-            return_inverse=True,
-        )
-        vocabulary = self.vocabulary
-        names = []
-        for pair in code.tolist():
-            first, second = divmod(pair, len(vocabulary))
-            names.append(f"{vocabulary[first]} {vocabulary[second]}")
-        return self.owner[pair_starts], number, names
+        pairs = self.word[pair_starts] * len(self.vocabulary) + self.word[pair_starts + 1]
+        n_items = np.bincount(self.text, minlength=len(self.distinct))
+        for owner, code in ((self.owner, self.word), (self.owner[pair_starts], pairs)):
+            number, size = compact_codes(code)
+            is_frequent = (np.bincount(number, n_items[owner]) >= min_items)[number] & (size > 1)
+            entry, count = np.unique(
+                owner[is_frequent] * size + number[is_frequent], return_counts=True
+            )
+            text, number = np.divmod(entry, max(size, 1))
+            yield text, number, count
+
+
+@lru_cache(maxsize=1)
+def _parse(questions: tuple[str, ...]) -> Questions:
+    text, texts = factorize(questions)
+    distinct = tuple(map(str, texts))
+    numbers: dict[str, int] = {}
+    words_by_text: list[IntArray] = []
+    for question in distinct:
+        # numbers at once: the words of long questions, held as texts, take gigabytes
+        codes = [numbers.setdefault(word, len(numbers)) for word in words(question)]
+        words_by_text.append(np.array(codes, dtype=np.int64))
+    word = np.concatenate([np.zeros(0, dtype=np.int64), *words_by_text])
+    lengths = np.array([len(text_words) for text_words in words_by_text], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    owner = np.repeat(np.arange(len(words_by_text)), lengths)
+    return Questions(text, distinct, word, owner, starts, tuple(numbers))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,7 @@ from hqm.psychometrics.inference.cross_validation import (
     count_table,
     factorize,
     gather_rows,
+    unique_codes,
     words,
 )
 from hqm.psychometrics.items.cues import (
@@ -214,8 +215,11 @@ def _named_in(text: str, answers: Mapping[str, str]) -> set[str]:
     """Return the answers that a question names, as "or" questions do."""
     question_words = words(text)
     count = len(question_words)
+    lengths = {answer.count(" ") + 1 for answer in answers}
     named = set()
-    for length in range(1, min(_MAX_ANSWER_WORDS, count) + 1):
+    for length in sorted(lengths):
+        if length > _MAX_ANSWER_WORDS:
+            break
         for start in range(count - length + 1):
             phrase = " ".join(question_words[start : start + length])
             if phrase in answers:
@@ -419,12 +423,12 @@ def make_guesser(
     offset = 0
     min_items = MIN_FEATURE_ITEMS if candidates.is_shared else MIN_ANSWER_ITEMS
     groupings = [np.zeros(len(candidates.mode), dtype=np.int64), *strata]
-    for row, code, value in _features(candidates, questions):
+    for row, code, value in _features(candidates, questions, min_items):
         for grouping in groupings:
             group = grouping[candidates.item[row]]
             number, size = compact_codes(code * (int(grouping.max(initial=0)) + 1) + group)
             items_by_feature = np.bincount(
-                np.unique(number * len(candidates.mode) + candidates.item[row])
+                unique_codes(number * len(candidates.mode) + candidates.item[row])
                 // max(len(candidates.mode), 1),
                 minlength=size,
             )
@@ -432,7 +436,7 @@ def make_guesser(
             kept, n_kept = compact_codes(number[is_frequent])
             rows.append(row[is_frequent])
             codes.append(kept + offset)
-            values.append(np.full(len(kept), value))
+            values.append(np.broadcast_to(value, len(row))[is_frequent])
             offset += n_kept
     entries = np.concatenate(rows), np.concatenate(codes)
     shape = len(candidates.item), max(offset, 1)
@@ -441,9 +445,11 @@ def make_guesser(
 
 
 def _features(
-    candidates: Candidates, questions: Questions
-) -> Iterator[tuple[IntArray, IntArray, float]]:
-    """Yield (entries,) rows and codes of each kind of feature, and its value where it is there."""
+    candidates: Candidates, questions: Questions, min_items: int
+) -> Iterator[tuple[IntArray, IntArray, float | Array]]:
+    """Yield (entries,) rows and codes of each kind of feature, and its value where it is there;
+    words that stand in fewer than `min_items` items are left out.
+    """
     every_row = np.arange(len(candidates.item))
     n_roles = int(candidates.role.max(initial=0)) + 1
     # how often an answer, or a place, is right
@@ -455,8 +461,8 @@ def _features(
         if distinct > 1:
             yield every_row, level[candidates.item] * n_roles + candidates.role, QUESTION_VALUE
     text_of_row = questions.text[candidates.item]
-    for owner, number, names in questions.word_features():
-        starts = np.searchsorted(owner, np.arange(len(questions.distinct) + 1))
+    for text, number, count in questions.word_features(min_items):
+        starts = np.searchsorted(text, np.arange(len(questions.distinct) + 1))
         entry, row = gather_rows(starts, text_of_row)
-        if len(names) > 1:
-            yield row, number[entry] * n_roles + candidates.role[row], QUESTION_VALUE
+        code = (number[entry] * n_roles + candidates.role[row]).astype(np.int64)
+        yield row, code, QUESTION_VALUE * count[entry].astype(np.float64)

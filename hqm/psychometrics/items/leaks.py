@@ -645,6 +645,10 @@ def _giveaways(
     phrase, starts, names = _phrases(question_texts)
     varying = np.flatnonzero((table.max(axis=1) < table.sum(axis=1))[items.kind])
     entry, item_index = gather_rows(starts, question_texts.text[varying])
+    # a phrase of few items cannot reach the purity beyond chance
+    n_items = np.bincount(phrase[entry], minlength=len(names))
+    is_frequent = n_items[phrase[entry]] >= MIN_ITEMS
+    entry, item_index = entry[is_frequent], item_index[is_frequent]
     code = phrase[entry]
     kind = items.kind[varying][item_index]
     label = items.label[varying][item_index]
@@ -660,7 +664,6 @@ def _giveaways(
         tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code)
     )
     best = earliest.argmin(axis=1)
-    # a phrase of few items cannot reach the purity beyond chance
     frequent = np.array(
         [g for g in np.argsort(first).tolist() if n[g] >= MIN_ITEMS], dtype=np.int64
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -560,9 +559,12 @@ def unshared_word_counts(texts: Sequence[str]) -> list[int]:
     >>> unshared_word_counts(["Is there a dog in it?", "Is there a big dog in it?"])
     [0, 1]
     """
-    tokens = [text.split() for text in texts]
-    word_set = {word for word in set(chain.from_iterable(tokens)) if any(map(str.isalnum, word))}
-    word_lists = [[word for word in words if word in word_set] for words in tokens]
+    # a text each, as the words of many long texts take gigabytes
+    spellings: dict[str, str] = {}
+    word_lists = []
+    for text in texts:
+        words = [spellings.setdefault(word, word) for word in text.split()]
+        word_lists.append([word for word in words if any(map(str.isalnum, word))])
     shortest = min(map(len, word_lists), default=0)
     begin = next(
         (i for i in range(shortest) if len({words[i] for words in word_lists}) > 1), shortest
