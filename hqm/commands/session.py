@@ -23,6 +23,7 @@ from hqm.administration.asks import (
 )
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, get_ready, make_engine
+from hqm.administration.exported_answers import read_recorded_answers
 from hqm.administration.stored_answers import Answers, forms_of, respondents_in, respondents_of
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence, gather
@@ -37,7 +38,7 @@ from hqm.commands.session_judges import SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension
 from hqm.forms.make_forms import foreign_sentence, read_form
-from hqm.imports.log_answers import ImportedLogs, LogSettings, read_recorded
+from hqm.imports.log_answers import ImportedLogs, LogSettings
 from hqm.imports.recordings import Recording, perfect_respondents
 from hqm.indicators.flags import length_confound
 from hqm.labels.people_labels import LEVELS, POOLS, STALES
@@ -199,7 +200,7 @@ class Session:
         hold if all items of the answered parts were answered.
         """
         benchmark = self.full_benchmarks[name]
-        recordings = read_recorded(
+        recordings = read_recorded_answers(
             benchmark, [path], self._readable_forms(benchmark), self.logs
         ).recordings
         n_answers = sum(len(recording.answers) for recording in recordings)
@@ -257,7 +258,7 @@ class Session:
         is_cut = bool(self.options.material.part or self.options.material.limit)
         full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
         full_forms = self._readable_forms(full_benchmark)
-        recorded = read_recorded(benchmark, paths, full_forms, self.logs)
+        recorded = read_recorded_answers(benchmark, paths, full_forms, self.logs)
         self._recorded_forms[benchmark.name] = [
             recording.form for recording in recorded.recordings if recording.form in full_forms
         ]

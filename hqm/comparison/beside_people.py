@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hqm.administration.exported_answers import read_recorded_answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.errors import DataError
@@ -24,7 +25,7 @@ from hqm.imports.intake import (
     take_rows,
     with_plain_numbers,
 )
-from hqm.imports.log_answers import LogSettings, read_recorded
+from hqm.imports.log_answers import LogSettings
 from hqm.imports.recordings import Recording
 from hqm.imports.row import name_in
 from hqm.psychometrics import metrics_beside_people
@@ -259,7 +260,7 @@ def _metric_columns(
     columns = {name: columns[name] for name in requested or columns}
     if computed:
         forms = {ORIGINAL: benchmark.original}
-        answers = read_recorded(benchmark, recorded, forms, LogSettings())
+        answers = read_recorded_answers(benchmark, recorded, forms, LogSettings())
         for name in computed:
             columns[name] = caption_scores(benchmark, answers.recordings, name)
     return columns

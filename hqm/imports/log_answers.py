@@ -551,18 +551,7 @@ def read_recorded(
             remedy="The rows of HQM's own format name their respondent and run.",
         )
     of_files = [
-        MatchReport(
-            path=recording.source,
-            respondent=recording.respondent,
-            form=recording.form,
-            run=recording.run,
-            rows=len(recording.answers),
-            matched=len(recording.answers),
-            items=len(recording.answers),
-            n_items=len(forms[recording.form]),
-            cue_counts={"id": len(recording.answers)},
-            other_keys=recording.other_keys,
-        )
+        report_of(recording, len(forms[recording.form]))
         for recording in recordings
         if recording.form in forms
     ]
@@ -575,6 +564,23 @@ def read_recorded(
         (*recordings, *imported.recordings),
         (*of_files, *imported.matchings),
         (*notes, *imported.notes),
+    )
+
+
+def report_of(recording: Recording, n_items: int) -> MatchReport:
+    """The report on an administration whose file names its items."""
+    n_answers = len(recording.answers)
+    return MatchReport(
+        path=recording.source,
+        respondent=recording.respondent,
+        form=recording.form,
+        run=recording.run,
+        rows=n_answers,
+        matched=n_answers,
+        items=n_answers,
+        n_items=n_items,
+        cue_counts={"id": n_answers},
+        other_keys=recording.other_keys,
     )
 
 
