@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,16 @@ import pytest
 import hqm
 from hqm.administration.asks import StoredRespondent
 from hqm.errors import AnswerError, HQMError
+from hqm.files import studies
 from hqm.files.records import first_record, read_records
 from hqm.forms import tag_cache
 from hqm.imports.recordings import read_recordings
+from hqm.lint import answer_leaks
 from hqm.psychometrics.inference.significance import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all
 from hqm.store.database import ask
-from hqm.types import Item, Response, Verdict
+from hqm.types import Form, Item, Response, Verdict
 
 TEXTS = ("Yes", "No", "Yes, there is.", "I cannot tell.")
 RESPONDENTS, RUNS, ITEMS = 4, 3, 12
@@ -259,3 +262,49 @@ def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
     ]
     monkeypatch.setenv("HQM_CACHE", str(rules))
     assert tag(texts) == first, "where nothing can be written, it is made again"
+
+
+def test_a_study_of_an_earlier_command_is_that_of_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
+    items = []
+    for i in range(250):
+        target = ("yes", "no")[i % 3 % 2]
+        prompt = f"Is there a {('dog', 'cat')[i % 2]} {i} {target} here?"
+        items.append(
+            Item(str(i), prompt, "yes_no", target, image=f"{i // 2}.png", type="ab"[i % 2])
+        )
+    form, n_made, make = Form("original", tuple(items)), [0], answer_leaks._make_study
+
+    def count_studies(*arguments: Any) -> answer_leaks.Leaks:
+        n_made[0] += 1
+        return make(*arguments)
+
+    def study(form: Form = form) -> tuple[str, int]:
+        answer_leaks._study.cache_clear()
+        studies._code_digest.cache_clear()
+        n_made[0] = 0
+        return repr(answer_leaks.leaks_in(form)), n_made[0]
+
+    plain = repr(make(form, 0))
+    monkeypatch.setattr(answer_leaks, "_make_study", count_studies)
+    assert [study(), study()] == [(plain, 1), (plain, 0)], "equal to the last digit"
+    folder = tmp_path / "cache" / "studies"
+    (file,) = folder.iterdir()
+    for damage in ("[broken", "[]", '{"words": 1}'):
+        file.write_text(damage)
+        assert [study()[1], study()[1]] == [1, 0]
+    # other items, code or versions of libraries are studied anew; the oldest files go
+    changed = replace(form, items=(replace(items[0], target="no"), *items[1:]))
+    assert study(changed)[1] == 1
+    monkeypatch.setattr(answer_leaks, "_SOURCES", ("hqm.types",))
+    assert study()[1] == 1
+    monkeypatch.setattr(studies, "version", lambda _: "9")
+    monkeypatch.setattr(studies, "MAX_STUDIES", 2)
+    assert (study()[1], len(list(folder.iterdir()))) == (1, 2)
+    few = replace(form, items=form.items[:100])
+    assert [study(few)[1], study(few)[1]] == [1, 1], "a few are not worth a file"
+    monkeypatch.setenv("HQM_CACHE", str(file))
+    file.write_text("a file is no folder")
+    assert study() == (plain, 1), "where nothing can be written, it is made again"

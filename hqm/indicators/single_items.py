@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hqm.files.studies import kept_study
 from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
     CORRELATION,
@@ -43,6 +46,7 @@ from hqm.psychometrics.items.item_statistics import ItemAnalysis, LabelErrors, i
 from hqm.psychometrics.items.reversed_scales import reversed_items
 from hqm.psychometrics.items.wrong_keys import PlantedFaults, ReadingList
 from hqm.scoring.metrics import Array
+from hqm.signature import digest_bytes
 from hqm.types import Item, finite
 
 _MAX_LISTED = 50
@@ -211,14 +215,30 @@ def _items_to_read(case: Case) -> ReadingList:
 def list_to_read(case: Case, scores: Array, items: Sequence[Item], max_listed: int) -> ReadingList:
     """The reading list of items by their scores: of right and wrong answers with abilities by type
     and side of the key, of graded ones by their correlation with the rest.
+
+    It is that of an earlier command where the scores are the same.
     """
-    rng = stream(case.seed, "reading_list")
+    seed, n_eff = case.seed, case.n_effective
+    make = partial(_make_list, scores, items, max_listed, seed, n_eff)
+    values = digest_bytes(np.ascontiguousarray(scores).tobytes())
+    kinds = [_hits(items).tolist(), _types(items), _sides(items)]
+    arguments = [seed, n_eff, max_listed, list(scores.shape), values, kinds]
+    sources = [Path(__file__)]
+    return kept_study(
+        ReadingList, "reading_list", arguments, make, n_items=len(items), sources=sources
+    )
+
+
+def _make_list(
+    scores: Array, items: Sequence[Item], max_listed: int, seed: int, n_eff: float | None
+) -> ReadingList:
+    rng = stream(seed, "reading_list")
     if not is_binary(scores):
         return reversed_items(
             scores,
             rng=rng,
             groups=_types(items),
-            n_eff=case.n_effective,
+            n_eff=n_eff,
             max_listed=max_listed,
             share=_PLANTED,
         )

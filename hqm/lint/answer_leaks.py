@@ -4,15 +4,18 @@ the gate.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hqm.benchmark.findings import Finding, group_by_type, row_of
+from hqm.files.studies import kept_study
 from hqm.psychometrics import (
     blind_solvability,
     items_for_error,
@@ -39,6 +42,8 @@ MAX_ORDERED_ANSWERS = 60
 OTHER_TYPES = "all other types"
 """The types together that do not leak by themselves, where others do."""
 _FOLDS = 5
+_SOURCES = (__name__, "hqm.types", "hqm.text")
+"""The modules of the study beside psychometrics."""
 WORDS = "words"
 """The cue of a stratum that everything beside the picture was tried on."""
 _TASK_MODES: Mapping[str, Mode] = {"yes_no": "label", "choice": "choice", "vqa": "open"}
@@ -98,7 +103,14 @@ class _Key:
 
 @lru_cache(maxsize=8)
 def _study(key: _Key, seed: int) -> Leaks:
-    in_file_order = [item for item in key.form.items if item.task in _TASK_MODES]
+    make = partial(_make_study, key.form, seed)
+    sources = [Path(str(sys.modules[name].__file__)) for name in _SOURCES]
+    n_items = len(key.form.items)
+    return kept_study(Leaks, "leaks", [key.digest, seed], make, n_items=n_items, sources=sources)
+
+
+def _make_study(form: Form, seed: int) -> Leaks:
+    in_file_order = [item for item in form.items if item.task in _TASK_MODES]
     # by content, so that no order of the file changes what is found
     items = sorted(in_file_order, key=_content)
     if len(items) > MAX_SAMPLED_ITEMS:

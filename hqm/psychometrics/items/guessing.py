@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import minimize
 
 from hqm.psychometrics.inference.cross_validation import (
     Questions,
@@ -30,6 +28,9 @@ from hqm.psychometrics.items.cues import (
     surface_levels,
 )
 from hqm.psychometrics.result import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Mode = Literal["label", "choice", "open"]
 """How an item is answered: by one of the labels that all items have (yes, no), by one of its
@@ -399,6 +400,8 @@ class Guesser:
             bend: Array = transposed @ (p * (slope - mean[owner])) + RIDGE * direction
             return bend
 
+        from scipy.optimize import minimize  # a quarter of the start of an audit that fits nothing
+
         fitted = minimize(
             loss,
             start,
@@ -417,6 +420,8 @@ def make_guesser(
 
     `strata` are codes of the items' types and parts.
     """
+    from scipy import sparse
+
     rows: list[IntArray] = []
     codes: list[IntArray] = []
     values: list[Array] = []
