@@ -16,6 +16,7 @@ import pytest
 
 import hqm
 from hqm.errors import HQMError
+from hqm.imports.answer_table import parse_table_columns
 from tests.conftest import Run, counts
 from tests.messages import pattern_of, tells
 
@@ -141,6 +142,29 @@ def write_parts(folder: Path, world: World, model: str, draw: random.Random) -> 
         dump(folder / model / f"part{part}" / "output.json", rows[part::3])
 
 
+def write_named_parts(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """IgakuQA: files that are called by their part and their model."""
+    rows = rows_of(world, model, key=True, score=draw.random() < 0.5)
+    for part in range(3):
+        dump(folder / f"part{part}_{model}.json", rows[part::3])
+
+
+def write_helm(folder: Path, world: World, model: str, draw: random.Random) -> None:
+    """HELM: the requests of a run, with the instances that they ask."""
+    states = []
+    for item, right in world.keys.items():
+        tags = {right: ["correct"]}
+        references = [{"output": {"text": t}, "tags": tags.get(t, [])} for t in ("yes", "no")]
+        answer = "AB"[("yes", "no").index(world.answers[model, item])]
+        question = {"input": {"text": f"Is it {item}?"}, "references": references, "id": item}
+        state = {"instance": question, "output_mapping": {"A": "yes", "B": "no"}}
+        states.append({**state, "result": {"completions": [{"text": f" {answer}"}]}})
+    name = "scenario_state" if draw.random() < 0.5 else "part"
+    spec = {"method": "multiple_choice_joint", "model": model}
+    path = folder / f"part,model={model}" / f"{name}.json"
+    dump(path, {"adapter_spec": spec, "request_states": states})
+
+
 def write_sheet(folder: Path, world: World, model: str, draw: random.Random) -> None:
     """LogicVista: columns that carry the model's name, and the rows' numbers without a heading."""
     rows = [["", "id", "skill", "true answer", f"{model} answer raw", f"{model} answer extracted"]]
@@ -170,6 +194,7 @@ KEYED: tuple[Writer, ...] = (
     write_nested,
     write_splits,
     write_sheet,
+    write_helm,
 )
 """Shapes that name the right answers."""
 KEYLESS: tuple[Writer, ...] = (write_keyed_rows, write_texts, write_nested_texts)
@@ -234,11 +259,12 @@ def test_each_shape_has_the_scores_that_it_was_written_with(tmp_path: Path, writ
         check(folder, world)
 
 
-def test_parts_of_a_models_answers_are_one_respondent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("writer", [write_parts, write_named_parts])
+def test_parts_of_a_models_answers_are_one_respondent(tmp_path: Path, writer: Writer) -> None:
     for seed in range(counts(40)):
         world = world_of(seed)
         for model in world.models:
-            write_parts(tmp_path / str(seed), world, model, random.Random(seed))
+            writer(tmp_path / str(seed), world, model, random.Random(seed))
         check(tmp_path / str(seed), world)
 
 
@@ -299,6 +325,61 @@ def test_an_object_of_objects_is_read_once_its_names_are_said(tmp_path: Path) ->
             for item, answer in recording.answers.items()
         ]
     assert {name: sum(values) for name, values in scores.items()} == {"m": 4, "n": 8}
+
+
+def pairs_of(world: World, model: str) -> Any:
+    """Video-ChatGPT: a pair of a grade and its question."""
+    pairs = []
+    for item, right in world.keys.items():
+        grade = {"pred": "correct" if world.answers[model, item] == right else "incorrect"}
+        pairs.append([grade, {"q": f"Is it {item}?", "pred": world.answers[model, item]}])
+    return pairs
+
+
+def results_of(world: World, model: str) -> Any:
+    """UHGEval: what a run says once lies as deep as what it says of an item."""
+    rows = []
+    for item, right in world.keys.items():
+        metrics = {"v1.5 accuracy": float(world.answers[model, item] == right)}
+        rows.append({"id": item, "log": [{"said": world.answers[model, item]}], "metrics": metrics})
+    return {"meta": {"model": {"name": model}}, "overall": {"num": 3}, "results": rows}
+
+
+@pytest.mark.parametrize(
+    ("document_of", "columns"),
+    [
+        (pairs_of, "score=0.pred,question=1.q,answer=1.pred,item=row,model=file"),
+        (pairs_of, "score=0.pred,item=folder2+row,model=folder"),
+        (
+            results_of,
+            "model=meta.model.name,score=metrics.v1.5 accuracy,answer=log.0.said",
+        ),
+    ],
+)
+def test_a_column_may_lie_inside_another_or_be_where_the_row_lies(
+    tmp_path: Path, document_of: Callable[[World, str], Any], columns: str
+) -> None:
+    for seed in range(counts(40)):
+        world = world_of(seed)
+        paths = [tmp_path / str(seed) / model / f"{model}.json" for model in world.models]
+        for path, model in zip(paths, world.models, strict=True):
+            dump(path, document_of(world, model))
+        (benchmark,) = hqm.from_logs(paths, columns=parse_table_columns([columns]))
+        scores = {}
+        for recording in benchmark.included_recordings:
+            recorded = [a.detail["scores"][""] for a in recording.answers.values()]
+            scores[recording.respondent] = sum(next(iter(s.values())) for s in recorded)
+        expected = {model: world.score(model) * len(world.keys) for model in world.models}
+        assert scores == pytest.approx(expected)
+
+
+def test_a_question_asked_twice_is_two_items_by_its_row(tmp_path: Path) -> None:
+    rows = [{"question": "Is it red?", "target": key, "response": "yes"} for key in ("yes", "no")]
+    for model in ("m", "n"):
+        dump(tmp_path / f"{model}.json", rows)
+    assert "twice" in str(refusal(tmp_path))
+    (benchmark,) = hqm.from_logs(tmp_path, columns={"item": "row"})
+    assert [item.target for item in benchmark.original.items] == ["yes", "no"]
 
 
 @pytest.mark.parametrize(

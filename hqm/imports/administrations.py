@@ -92,6 +92,8 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
     {'e/x/a.json': 'x', 'e/x/b.json': 'x', 'e/y/a.json': 'y', 'e/y/b.json': 'y'}
     >>> name_files({"e/a.json": [1], "e/b.json": [2]})
     {'e/a.json': 'e', 'e/b.json': 'e'}
+    >>> name_files({"Art_x.json": [1], "Law_x.json": [2], "Art_y.json": [1], "Law_y.json": [2]})
+    {'Art_x.json': 'x', 'Law_x.json': 'x', 'Art_y.json': 'y', 'Law_y.json': 'y'}
     """
     plain_paths = {path: PurePath(path.replace("\\", "/")) for path in answered}
     is_absolute = {path.is_absolute() for path in plain_paths.values()}
@@ -104,18 +106,41 @@ def name_files(answered: Mapping[str, Collection[Hashable]]) -> dict[str, str]:
         by_depth[len(levels)][path] = levels
     names: dict[str, str] = {}
     for levels_by_path in by_depth.values():
-        chosen: tuple[int, ...] = (len(next(iter(levels_by_path.values()))) - 1,)
+        labels = {path: levels[-1] for path, levels in levels_by_path.items()}
         if len(levels_by_path) > 1:
-            chosen = _levels_apart(levels_by_path, answered)
+            labels = _fewest_labels(levels_by_path, answered)
         for path, levels in levels_by_path.items():
-            label = " ".join(levels[i] for i in chosen)
-            names[path] = label or folder.name or levels[-1]
+            names[path] = labels[path] or folder.name or levels[-1]
     for levels_by_path in list(by_depth.values())[1:]:
         deeper = {names[path] for path in names.keys() - levels_by_path.keys()}
         for path, levels in levels_by_path.items():
             if names[path] in deeper:
                 names[path] = " ".join(levels)
     return names
+
+
+def _fewest_labels(
+    levels_by_path: Mapping[str, Sequence[str]], answered: Mapping[str, Collection[Hashable]]
+) -> dict[str, str]:
+    """Return path -> the label that tells its respondent from the others, the fewest of which are
+    enough. A name may hold a part and a model, joined by the first or the last `_`.
+    """
+    candidates = [levels_by_path]
+    if all("_" in levels[-1].strip("_") for levels in levels_by_path.values()):
+        for partition in (str.partition, str.rpartition):
+            split: dict[str, Sequence[str]] = {}
+            for path, (*folders, stem) in levels_by_path.items():
+                head, _, tail = partition(stem, "_")
+                split[path] = (*folders, head, tail)
+            candidates.append(split)
+    choices = []
+    for candidate in candidates:
+        chosen = _levels_apart(candidate, answered)
+        labels = {}
+        for path, levels in candidate.items():
+            labels[path] = " ".join(levels[i] for i in chosen)
+        choices.append(labels)
+    return min(choices, key=lambda labels: len(set(labels.values())))
 
 
 def _levels_apart(

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from hqm.errors import AnswerError
@@ -25,6 +27,10 @@ MIN_ITEMS = 5
 KEY, NAME, VALUE, PATH = "key", "name", "value", "path"
 """What the names and the values of an object of objects are called in `--columns`; the path of a
 row is its names and its number below them, such as `video 3/order/1`.
+"""
+ROW, FILE, FOLDERS = "row", "file", ("folder", "folder2", "folder3")
+"""What the number of a row in its file, from 1, the file's name and those of the folders around it
+are called in `--columns`, where no column is called so.
 """
 _CONTAINERS = frozenset(
     "results samples predictions outputs answers responses data records rows items examples"
@@ -95,14 +101,77 @@ def lay_out(
     AnswerError
         The file may be read in two ways, or its columns are of different lengths.
     """
+    layout = _of_file(records, location, columns or {})
+    rows = _with_location(layout.records, (columns or {}).values(), location)
+    rows = _with_inner_cells(rows, (columns or {}).values(), records)
+    return replace(layout, records=rows)
+
+
+def _of_file(records: list[Record], location: str, columns: Mapping[str, str]) -> Layout:
+    """The rows of a file, without the cells that lie inside others."""
     if len(records) == 1 and not _is_row(records[0]):
-        layout = _of_document(records[0], location, columns or {})
+        layout = _of_document(records[0], location, columns)
         if layout is not None:
             return layout
     headings = headings_of(records[0]) if records else set()
     if headings >= _RESPONSE_COLUMNS.keys() and headings.isdisjoint(fields.ANSWERS):
         return _of_responses(records)
-    return _of_sheet(records, location, columns or {})
+    return _of_sheet(records, location, columns)
+
+
+def _with_location(rows: list[Record], names: Collection[str], location: str) -> list[Record]:
+    """The rows with where they lie, as far as the user names it."""
+    path = PurePath(location.replace("\\", "/"))
+    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    cells = {FILE: stem, **dict(zip(FOLDERS, reversed(path.parent.parts), strict=False))}
+    laid = []
+    for number, row in enumerate(rows, 1):
+        cells[ROW] = str(number)
+        chosen = {}
+        for name in names:
+            parts = name.split("+")
+            if name not in row and cells.keys() >= set(parts):
+                chosen[name] = "/".join(cells[part] for part in parts)
+        laid.append({**chosen, **row})
+    return laid
+
+
+def _with_inner_cells(
+    rows: list[Record], names: Collection[str], records: Sequence[Record]
+) -> list[Record]:
+    """The rows with the cells that the user names by a path, such as `stars.correctness`; one that
+    no row has is that of the file's one object, such as `meta.model.name`.
+    """
+    for name in names:
+        if "." not in name or not rows or name in rows[0]:
+            continue
+        cells = [inner_cell(row, name) for row in rows]
+        if len(records) == 1 and all(cell is None for cell in cells):
+            cells = [inner_cell(records[0], name)] * len(rows)
+        if any(cell is not None for cell in cells):
+            pairs = zip(rows, cells, strict=True)
+            rows = [{**row, name: cell} for row, cell in pairs]
+    return rows
+
+
+def inner_cell(value: Any, path: str) -> Any:
+    """What lies at a path in objects and lists; None where nothing does.
+
+    >>> inner_cell({"log": [{"v1.5": 3}]}, "log.0.v1.5")
+    3
+    """
+    if isinstance(value, list):
+        value = {str(i): member for i, member in enumerate(value)}
+    if not isinstance(value, Mapping):
+        return None
+    if path in value:
+        return value[path]
+    # a name may have dots of its own
+    for dot in re.finditer(r"\.", path):
+        name, rest = path[: dot.start()], path[dot.end() :]
+        if name in value and (cell := inner_cell(value[name], rest)) is not None:
+            return cell
+    return None
 
 
 def heading_words(name: str) -> str:
@@ -145,7 +214,7 @@ def _holds_rows(value: Any, column_names: Collection[str] = ()) -> bool:
     if not all(isinstance(member, dict) for member in members):
         return False
     return not headings_of(members[0]).isdisjoint(_TELLING) or any(
-        name in members[0] for name in column_names
+        inner_cell(members[0], name) is not None for name in column_names
     )
 
 
@@ -160,7 +229,7 @@ def _of_document(record: Record, location: str, columns: Mapping[str, str]) -> L
         _of_split_frame,
         _of_lists,
         _of_keyed_columns,
-        _of_wrapper,
+        partial(_of_wrapper, column_names=frozenset(columns.values())),
         _of_keyed_rows,
         _of_texts,
     ):
@@ -251,12 +320,13 @@ def _refuse_lengths(columns: Mapping[str, Sequence[Any]], location: str) -> None
     )
 
 
-def _of_wrapper(record: Record, location: str) -> Layout | None:
+def _of_wrapper(record: Record, location: str, column_names: Collection[str]) -> Layout | None:
     """The rows below one heading such as `results`, or below the names of splits."""
     lists = {}
     for name, value in record.items():
         is_container = heading_words(str(name)) in _CONTAINERS | _SPLITS
         is_rows = isinstance(value, list) and _holds_rows(value) and name not in _PARTS_OF_ROWS
+        is_rows = is_rows or (is_container and _holds_rows(value, column_names))
         if is_rows or (is_container and isinstance(value, dict) and value):
             lists[str(name)] = value
     if not lists:
@@ -508,6 +578,8 @@ def _model_cells(records: Sequence[Record]) -> list[str]:
     ]
     if len(names) < 2 or not headings_of(names).isdisjoint(_FIELD_NAMES):
         return []
+    if all(name.isdecimal() for name in names):
+        return []  # places in a list, and no models
     shape = first[names[0]].keys()
     for record in records:
         cells = [record.get(name) for name in names]

@@ -396,6 +396,8 @@ def _option(key: str, options: Sequence[str]) -> str:
         return texts[LETTERS.index(key)]
     if normalised(key) in texts:
         return normalised(key)
+    if len(key) == 1 and key.upper() in LETTERS[: len(texts)]:
+        return texts[LETTERS.index(key.upper())]
     lettered = re.fullmatch(r"(?s)([A-Z])\s*[.):]\s*(.+)", key)
     if lettered and normalised(lettered[2]) == _option(lettered[1], options):
         return normalised(lettered[2])

@@ -264,6 +264,7 @@ IDS = (
     "pid",
     "idx",
     "sample_index",
+    "problem_id",
 )
 RUNS = ("run", "epoch", "seed", "repeat", "repetition", "replicate", "trial")
 """The columns that say which run of a question an answer is of."""
@@ -272,7 +273,16 @@ PICTURES = ("images", "image_paths", "image_ids", "image_list")
 """The columns that hold the pictures of a question as a list."""
 VIDEOS = ("video", "video_path", "video_name", "video_id", "video_file")
 TURNS = ("turn", "turn_id", "turn_index")
-QUESTIONS = ("question", "prompt", "query", "instruction", "input", "problem", "prompt_text")
+QUESTIONS = (
+    "question",
+    "prompt",
+    "query",
+    "instruction",
+    "input",
+    "problem",
+    "prompt_text",
+    "problem_text",
+)
 ANSWERS = (
     "answer",
     "response",

@@ -1,0 +1,69 @@
+"""What HELM keeps of a run: `scenario_state.json`, a request and its completion an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hqm.errors import AnswerError
+from hqm.imports.layouts import inner_cell
+from hqm.imports.log_file import LogFile
+from hqm.imports.row import Log, Row
+from hqm.types import LETTERS, Response, State
+
+SOURCE = "helm"
+_STATE = "scenario_state"
+
+
+def is_log(file: LogFile) -> bool:
+    """Whether a file holds the requests of a run."""
+    return {"adapter_spec", "request_states"} <= file.document.keys()
+
+
+def read_log(file: LogFile) -> Log:
+    """The rows of a run; the file's name, or that of its folder, says which part was asked.
+
+    Raises
+    ------
+    AnswerError
+        Each option was a request of its own, so that no completion is an answer.
+    """
+    method = str(inner_cell(file.document, "adapter_spec.method") or "")
+    if "separate" in method:
+        raise AnswerError(
+            f"each option is a request of its own ({method}), and no completion is an answer",
+            location=str(file.path),
+            remedy="Give the runs with the method multiple_choice_joint.",
+        )
+    # folders are called `mmlu:subject=virology,model=openai_gpt-4`
+    stem = file.path.parent.name if file.path.stem == _STATE else file.path.stem
+    part = stem.partition(",model=")[0]
+    model = str(inner_cell(file.document, "adapter_spec.model") or "")
+    rows = [
+        _row(state, part, model, f"{file.path}: request {i}")
+        for i, state in enumerate(file.document["request_states"], 1)
+    ]
+    return Log(path=str(file.path), tool="HELM", rows=tuple(rows))
+
+
+def _row(state: Mapping[str, Any], part: str, model: str, location: str) -> Row:
+    instance = state["instance"]
+    options = [str(text) for text in (state.get("output_mapping") or {}).values()]
+    references = instance.get("references") or ()
+    right_texts = [str(r["output"]["text"]) for r in references if "correct" in r["tags"]]
+    key = right_texts[0] if len(right_texts) == 1 else ""
+    completion = inner_cell(state, "result.completions.0") or {}
+    is_cut = inner_cell(completion, "finish_reason.reason") == "length" and not options
+    has_failed = inner_cell(state, "result.success") is False
+    answer_state: State = "error" if has_failed else "truncated" if is_cut else "ok"
+    return Row(
+        place=location,
+        respondent=model,
+        ids=(f"{part}/{instance['id']}",),
+        question=str(instance["input"]["text"]),
+        options=tuple(options),
+        key=LETTERS[options.index(key)] if key in options else key,
+        parts=(part,),
+        run=int(state.get("train_trial_index") or 0),
+        answer=Response(str(completion.get("text") or ""), answer_state),
+    )
