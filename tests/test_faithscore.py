@@ -127,9 +127,6 @@ def test_the_released_annotation_is_a_criterion(data: Path) -> None:
     items = [i.id for i in benchmark.original.items]
     assert [labels["recorded/llava", i] for i in items] == means[:90]
     assert [labels["InstructBLIP", i] for i in items] == means[90:]
-    # the paper's Table 6 has .7708 and .7804 for the two
-    assert sum(means[:90]) / 90 == pytest.approx(0.7708, abs=0.01)
-    assert sum(means[90:]) / 90 == pytest.approx(0.7804, abs=0.01)
     paper = load(data, scoring="paper").read_criterion(path, benchmark.original, names)
     assert sum(j.label is None for j in paper) == 16
     with pytest.raises(hqm.AnswerError, match="neither is a respondent"):

@@ -84,7 +84,8 @@ def test_the_paper_is_cited_with_both_titles() -> None:
 
 def test_every_written_page_has_an_example_that_a_test_runs() -> None:
     """Python in the pages runs in test_site, the commands of these pages in test_site, test_audits,
-    test_release, test_tutorial_people, test_design, test_shorten, test_any_log, test_index and below.
+    test_release, test_tutorial_people, test_design, test_shorten, test_any_log, test_index, test_ledger
+    and below.
     """
     run = {
         *TRIED,
@@ -95,6 +96,7 @@ def test_every_written_page_has_an_example_that_a_test_runs() -> None:
         "design.md",
         "shortening.md",
         "ranking.md",
+        "ledger.md",
         "scale.md",
         "your_tool.md",
     }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +16,7 @@ from hqm import Audit, BenchmarkAudit
 from tests.browser import Browser
 from tests.conftest import ROOT, Run, nightly
 from tests.messages import tells
+from tests.printed import load_script
 from tests.test_sentences import (
     LABELLED,
     PAIRS,
@@ -127,16 +126,6 @@ def test_the_index_is_one_report_of_several(run: Run, tmp_path: Path) -> None:
 
 
 # --- the first rows ---
-
-
-def load_script(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / "docs" / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # a dataclass looks for its module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,13 @@ from mkdocs.structure.files import File, Files
 DOCS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DOCS))
 
-from make import index_table, indicators, pages, questions  # noqa: E402 - found beside this file
+from make import (  # noqa: E402 - found beside this file
+    index_table,
+    indicators,
+    ledger_table,
+    pages,
+    questions,
+)
 
 GROUPS = (
     ("Tutorials", "tutorial_"),
@@ -86,6 +92,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         markdown = markdown.replace(index_table.MARKER, index_table.table())
     if index_table.RANKING_MARKER in markdown:
         markdown = markdown.replace(index_table.RANKING_MARKER, index_table.ranking())
+    if ledger_table.LEDGER_MARKER in markdown:
+        markdown = markdown.replace(ledger_table.LEDGER_MARKER, ledger_table.ledger())
     folder = (DOCS / page.file.src_uri).parent
 
     def named(link: re.Match[str]) -> str:
