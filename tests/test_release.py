@@ -24,7 +24,7 @@ import hqm.benchmark.registry
 from hqm.benchmark.new_items import COLUMNS, task_of
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, needs_torch, nightly, write_benchmark, write_command
-from tests.messages import tells
+from tests.messages import tells, text_of
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
 
@@ -282,7 +282,7 @@ def test_croissant_says_what_the_makers_the_check_and_the_audit_know(
     (audit,) = hqm.Audit.load(folder / "out" / "audit.json").audits
     assert hqm.Statement.parse(document["measurementTechnique"]) == audit.statement
     (uses,) = read.data_use_cases
-    assert uses.startswith("As drawn. Measured by an audit: ")
+    assert uses.startswith(f"As drawn. {text_of('croissant.measured', answers='')}")
     # the audit's folder gives the same as the benchmark's, where its benchmark has a name of HQM's
     shown = json.loads(run("gate", folder / "out", "--checklist", "betterbench", "--json")[1])
     points = {point["id"]: point for point in shown[0]["points"]}

@@ -20,7 +20,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.budget import ErrorBudget, Gap
 from hqm.auditing.definitions import scale_width, types_measured
 from hqm.auditing.policy import MAX_ITEM_FACTOR, Policy
-from hqm.psychometrics.reliability.decision_consistency import decision_consistency
+from hqm.psychometrics.reliability.pass_decisions import decision_consistency
 from hqm.psychometrics.variance.study_forecast import Z_POWER, Z
 from hqm.types import Estimate
 

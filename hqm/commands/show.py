@@ -312,7 +312,7 @@ def checklists(filled: Sequence[Any], as_json: bool) -> None:
             print(f"  {point.state:12}  {point.id}  {point.text}")
             print_lines(
                 f"  {'':12}    -> {point.answer}" if point.answer else "",
-                f"  {'':12}    the author adds: {point.rest}" if point.rest else "",
+                f"  {'':12}    the author adds: {point.remainder}" if point.remainder else "",
             )
         print(checklist.sentence)
 

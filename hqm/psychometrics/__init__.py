@@ -139,7 +139,6 @@ from hqm.psychometrics.reliability.consistency import (
     standardized_reliability,
     stratified_alpha,
 )
-from hqm.psychometrics.reliability.decision_consistency import decision_consistency
 from hqm.psychometrics.reliability.form_effect import (
     advantages,
     bias_test,
@@ -268,7 +267,6 @@ __all__ = [
     "crossed_components",
     "d_study",
     "dawid_skene",
-    "decision_consistency",
     "dependability",
     "difference_over_clusters",
     "differential_functioning",

@@ -48,7 +48,7 @@ class Point:
         Who answers.
     answer
         The answer of the audit, or the command that does it; empty where it is the author's.
-    rest
+    remainder
         What is left for the author of a point that the audit answers.
     """
 
@@ -57,7 +57,7 @@ class Point:
     text: str
     state: PointState
     answer: str = ""
-    rest: str = ""
+    remainder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def fill_checklist(
     for stage, rows in source["stages"].items():
         for row in rows:
             state, answer = _answer_point(row, answers)
-            rest = row.get("rest", "") if state == "ANSWERED" else ""
-            points.append(Point(stage, row["id"], row["text"], state, answer, rest))
+            remainder = row.get("remainder", "") if state == "ANSWERED" else ""
+            points.append(Point(stage, row["id"], row["text"], state, answer, remainder))
     return Checklist(source["title"], audit.benchmark, tuple(points))
 
 

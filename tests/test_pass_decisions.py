@@ -10,7 +10,8 @@ from hqm.reports.pages.sentences import answer_questions
 
 import hqm
 from hqm.auditing.policy import Policy
-from hqm.psychometrics.reliability.decision_consistency import decision_consistency
+from hqm.psychometrics.reliability.pass_decisions import decision_consistency
+from tests.messages import tells
 
 # (models, families, sd of ability in logits, items, cut)
 WORLDS = (
@@ -126,7 +127,8 @@ def test_a_gate_and_a_page_say_how_often_a_claim_to_pass_would_come_out_alike(
         policy.write_text(f'name = "mine"\n[passing]\nscore = {cut}\n', encoding="utf-8")
         (test,) = [t for t in hqm.gate(audit, policy).tests if t.what == "decisions to pass"]
         n_passed = sum(score >= cut for score in scores)
-        assert test.sentence.startswith(f"{n_passed} of 8 models pass {cut:.0%} of the scale.")
+        counts = {"passed": n_passed, "models": 8, "score": f"{cut:.0%}"}
+        assert tells(test.sentence, "gate.passing", **counts)
         quote = answer_questions(audit, Policy.load(policy))[-1]
         assert test.sentence in plain_text(quote.sentences)
         outcomes[cut] = test

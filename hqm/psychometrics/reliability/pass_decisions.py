@@ -70,7 +70,7 @@ def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> D
     two moments and the ends 0 and 1 else.
 
     Simulated with items of a two-parameter logistic model and models in families, which is another
-    model than the estimator's (`python -m tests.test_decision_consistency 300`): the mean differs
+    model than the estimator's (`python -m tests.test_pass_decisions 300`): the mean differs
     from the truth of the same models by at most .016, a single estimate by .02 (40 models) to .07
     (ten models that are alike), root mean square.
 
