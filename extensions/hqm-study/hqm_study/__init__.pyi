@@ -6,6 +6,9 @@ from .confidence_sequences import confidence_sequence as confidence_sequence
 from .confidence_sequences import separated_pairs as separated_pairs
 from .design_space import PlannedStudy as PlannedStudy
 from .design_space import StudyDesign as StudyDesign
+from .factor_share import OneFactor as OneFactor
+from .factor_share import one_factor as one_factor
+from .factor_share import one_factor_of_audits as one_factor_of_audits
 from .short_form_folder import Shortened as Shortened
 from .shorten_audit import shorten as shorten
 from .shortening import Shortening as Shortening

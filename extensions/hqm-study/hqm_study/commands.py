@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -258,3 +258,43 @@ def design(
         print(cheapest.to_json(), end="")
     else:
         print_lines(str(cheapest), f"wrote  {out}" if out is not None else "")
+
+
+# --- hqm factor ---
+
+
+@with_options("as_json")
+def factor(
+    *,
+    audits: Annotated[
+        list[Path],
+        typer.Argument(
+            rich_help_panel=WHAT_PANEL,
+            metavar="AUDIT",
+            help="Audits of eight benchmarks or more, in one file or several.",
+        ),
+    ],
+    dates: Annotated[
+        Path | None,
+        typer.Option(
+            "--dates",
+            rich_help_panel=WHAT_PANEL,
+            metavar="FILE",
+            help="A CSV file of the models' release dates: model,date (2026-11-28).",
+        ),
+    ] = None,
+    options: RunOptions,
+) -> None:
+    """Say what one factor explains of several benchmarks, also without release dates.
+
+    It takes eight benchmarks and thirty models with a score on each.
+    """
+    from hqm.auditing.audit import Audit
+    from hqm_study.factor_share import one_factor_of_audits
+
+    loaded = [audit for path in audits for audit in Audit.load(find_audit(path)).audits]
+    result = one_factor_of_audits(loaded, dates)
+    if options.output.as_json:
+        print(json.dumps(asdict(result), indent=1))
+        return
+    print_lines(*result.sentences)
