@@ -52,8 +52,11 @@ def test_the_core_works_alone_and_says_what_brings_a_command(tmp_path: Path) -> 
     answers = tmp_path / "answers.csv"
     answers.write_text("\n".join(["item,respondent,answer", *rows]))
     audit = ["audit", "shapes_yesno", "--recorded", answers, "--out", tmp_path / "out"]
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("model_a,model_b,winner\nx,y,x\n")
     features = sorted(FEATURES)
     words = [[*audit, feature, "x"] if "--" in feature else [feature] for feature in features]
+    words[features.index("preferences")] = ["audit", pairs]
     results = run_alone(["--help"], audit, ["report", tmp_path / "out"], *words)
     (_, text, _), *audited = results[:3]
     listed = {

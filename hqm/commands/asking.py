@@ -6,8 +6,8 @@ import importlib
 import shlex
 import sys
 import textwrap
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -18,7 +18,6 @@ from hqm.commands import show
 from hqm.commands.interrupt import interruption, report_failure
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW_PANEL, OUTPUT_PANEL, WHAT_PANEL, RunOptions
-from hqm.commands.preference_logs import audit_files, preference_files
 from hqm.commands.shared import (
     benchmarks_named,
     command,
@@ -32,7 +31,7 @@ from hqm.commands.shared import (
 )
 from hqm.commands.terminal import bars, judging, print_lines, tell, width
 from hqm.errors import HQMError, UsageError
-from hqm.extensions import load_extension
+from hqm.extensions import load_extension, names_in
 from hqm.files.whole import write_together
 from hqm.respondents.base import RecordedRespondent, is_idle, waiting
 
@@ -44,6 +43,11 @@ if TYPE_CHECKING:
     from hqm.commands.session import Session
     from hqm.comparison.compare import KeyEffect
     from hqm.store.database import Store
+
+FILE_AUDITS = "hqm.file_audits"
+"""The group of entry points by which a package audits files that hold no answers: a function of
+their names and `--columns`, which returns their audit, or None for other files."""
+_PREFERENCES = "preferences"
 
 _FIRST = (
     "benchmarks",
@@ -136,8 +140,8 @@ def audit(
                 ' ["shapes"] into hqm.toml.'
             ),
         )
-    if preferences := preference_files(benchmarks, columns):
-        audit_files(preferences, columns, out, options)
+    if audit_files := _other_audit(benchmarks, columns):
+        audit_files(out, options)
         return
     output = options.output
     judged = bool(options.judging.judgements)
@@ -179,6 +183,37 @@ def audit(
     tell(*errors)
     if not complete:
         raise typer.Exit(1)
+
+
+def _other_audit(
+    names: Sequence[str], columns: str | None
+) -> Callable[[Path | None, RunOptions], None] | None:
+    """Return the audit, by an extension, of files that hold no answers; None for all others.
+
+    Raises
+    ------
+    UsageError
+        They hold pairwise preferences, and the extension that audits them is not installed.
+    """
+    from hqm.benchmark.registry import is_log
+
+    files = [name for name in names if is_log(name)]
+    kinds = names_in(FILE_AUDITS) if files else ()
+    for kind in kinds:
+        if audit_files := load_extension(FILE_AUDITS, kind, "an audit of files")(names, columns):
+            return audit_files
+    if _PREFERENCES not in kinds and any(_has_two_models(Path(name)) for name in files):
+        load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")
+    return None
+
+
+def _has_two_models(path: Path) -> bool:
+    """Whether the rows of a file name two models each."""
+    from hqm.files.records import first_record
+
+    with suppress(HQMError):
+        return path.is_file() and {"model_a", "model_b"} <= first_record(path)[0].keys()
+    return False
 
 
 def _conclude(

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import hqm
-from hqm.auditing.preference_audit import audit_preferences
-from hqm.errors import HQMError
-from hqm.imports.preferences import holds_preferences, read_preferences
-from hqm.psychometrics.agreement.preferences import (
+from hqm_preferences.preference_audit import audit_preferences
+from hqm_preferences.preference_log import holds_preferences, read_preferences
+from hqm_preferences.ratings import (
     Preferences,
     bradley_terry,
     outcome_agreement,
     preference_cycles,
 )
+
+import hqm
+from hqm.errors import HQMError
 from tests.conftest import Run
 from tests.messages import pattern_of, tells
 

@@ -15,8 +15,14 @@ import numpy as np
 from scipy.special import logit
 
 from hqm.errors import UsageError, missing_library
-from hqm.imports.preferences import Preference, PreferenceLog
-from hqm.psychometrics.agreement.preferences import (
+from hqm.psychometrics.inference.pairwise import rank_contrasts
+from hqm.psychometrics.inference.resampling import jackknife_interval
+from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray
+from hqm.signature import digest, sign
+from hqm.types import Estimate, Interval, finite, json_data
+from hqm.version import __version__
+from hqm_preferences.preference_log import Preference, PreferenceLog
+from hqm_preferences.ratings import (
     BradleyTerry,
     Cycles,
     Preferences,
@@ -24,12 +30,6 @@ from hqm.psychometrics.agreement.preferences import (
     outcome_agreement,
     preference_cycles,
 )
-from hqm.psychometrics.inference.pairwise import rank_contrasts
-from hqm.psychometrics.inference.resampling import jackknife_interval
-from hqm.psychometrics.result import Array, BoolArray, Coefficient, IntArray
-from hqm.signature import digest, sign
-from hqm.types import Estimate, Interval, finite, json_data
-from hqm.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +164,7 @@ def audit_preferences(
     Parameters
     ----------
     log
-        What `hqm.imports.preferences.read_preferences` read.
+        What `hqm_preferences.preference_log.read_preferences` read.
     name
         What the log is called.
     margin

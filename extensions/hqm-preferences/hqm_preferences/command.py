@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from hqm.benchmark.registry import is_log
 from hqm.commands.options import RunOptions
 from hqm.commands.shared import command, stem
 from hqm.commands.terminal import print_json, print_line, print_lines, print_report_table, tell
 from hqm.errors import UsageError
 from hqm.files.whole import write_together
+from hqm.version import __version__
+from hqm_preferences.preference_log import holds_preferences, read_preferences
 
 
-def preference_files(names: Sequence[str], columns: str | None) -> list[Path]:
-    """Return the files and folders of pairwise preferences that a command names; none where it
-    names something else.
+def audit_of_files(
+    names: Sequence[str], columns: str | None
+) -> Callable[[Path | None, RunOptions], None] | None:
+    """Return the audit of the files and folders that a command names, if they hold pairwise
+    preferences.
 
     Raises
     ------
     UsageError
         Some of them hold preferences and others do not.
     """
-    from hqm.benchmark.registry import is_log
-    from hqm.imports.preferences import holds_preferences
-
-    paths = [Path(name) for name in names if is_log(name)]
-    preferences = [path for path in paths if holds_preferences(path, columns)]
-    if preferences and len(preferences) < len(names):
+    preferences = [
+        Path(name) for name in names if is_log(name) and holds_preferences(Path(name), columns)
+    ]
+    if not preferences:
+        return None
+    if len(preferences) < len(names):
         first = next(name for name in names if Path(name) not in preferences)
         raise UsageError(
             f"{preferences[0]} holds pairwise preferences, and {first} does not",
             remedy="Audit them in two commands.",
         )
-    return preferences
+    return partial(_audit_files, preferences, columns)
 
 
-def audit_files(
+def _audit_files(
     paths: Sequence[Path], columns: str | None, folder: Path | None, options: RunOptions
 ) -> None:
     """Audit files of pairwise preferences; print the findings, and write audit.json and the page.
@@ -47,9 +52,8 @@ def audit_files(
     UsageError
         Respondents, judges or labels are named, which preferences have no use for.
     """
-    from hqm.auditing.preference_audit import audit_preferences
-    from hqm.imports.preferences import read_preferences
-    from hqm.version import __version__
+    from hqm_preferences import preference_page as page
+    from hqm_preferences.preference_audit import audit_preferences
 
     _refuse_others(paths, options)
     name = stem([str(path) for path in paths[:3]])
@@ -57,10 +61,9 @@ def audit_files(
     audited = audit_preferences(read_preferences(paths, columns), name, options.reading.margin)
     audit = audited.to_dict()
     data = {"hqm_version": __version__, "command": command(), "audits": [audit]}
-    page = importlib.import_module("hqm.reports.pages.preference_page")
     if not options.output.dry_run:
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        report = str(page.render(audit, command()))
+        report = page.render(audit, command())
         write_together({folder / "audit.json": text, folder / "report.html": report})
     if options.output.as_json:
         print_json(data)

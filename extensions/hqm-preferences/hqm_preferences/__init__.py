@@ -1,0 +1,1 @@
+"""Pairwise preferences: logs of which of two answers is better, read, rated and audited."""
