@@ -1,4 +1,4 @@
-"""Engines run the requests: processes of this machine (`local`), or a Ray cluster (`ray`).
+"""Engines run the requests: processes of this machine (`local`), or those of an extension (`ray`).
 
 An engine takes respondents with their requests and yields batches of answers as they are ready.
 Only the driver writes the store. Answers do not depend on the engine, because every request has its
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from hqm.administration.engines.local import (
     Batch,
@@ -22,13 +23,17 @@ from hqm.administration.engines.local import (
     never_stop,
     worker_count,
 )
-from hqm.administration.engines.placement import Layout, Model, plan_layouts
+from hqm.administration.engines.placement import Layout, Model
 from hqm.errors import check_known
+from hqm.extensions import load_extension, names_in
 from hqm.respondents.base import Respondent
 
 Engine = Callable[[Work, Stop], Iterator[Batch]]
 """Lets respondents answer their requests, until all are answered or the second argument is true."""
 
+GROUP = "hqm.engines"
+"""The group of entry points by which a package brings an engine: a module with `answer` and
+`layouts`, which take what `make_engine` and `layouts_of` are given."""
 ENGINES = ("local", "ray")
 
 
@@ -57,19 +62,24 @@ def make_engine(
     Raises
     ------
     UsageError
-        There is no such engine.
+        There is no such engine, or the extension that brings it is not installed.
 
     Examples
     --------
     >>> make_engine("local", workers=2)  # doctest: +ELLIPSIS
     functools.partial(<function answer_all at ...>, workers=2)
     """
-    check_known(name, ENGINES, f"there is no engine {name!r}", "The engines are {}.")
     if name == "local":
         return partial(answer_all, workers=workers)
-    from hqm.administration.engines.ray import answer_on_ray
+    answer = _load_engine(name).answer
+    return partial(answer, workers=workers, address=address, cpus=cpus, gpus=gpus)
 
-    return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
+
+def _load_engine(name: str) -> Any:
+    """Load an engine that an installed package brings."""
+    engines = dict.fromkeys((*ENGINES, *names_in(GROUP)))
+    check_known(name, tuple(engines), f"there is no engine {name!r}", "The engines are {}.")
+    return load_extension(GROUP, name, "an engine")
 
 
 def layouts_of(
@@ -83,13 +93,10 @@ def layouts_of(
 ) -> dict[str, Layout]:
     """Respondent -> the layout of its model by an engine; the parameters are `make_engine`'s."""
     movable = [respondent for respondent in respondents if is_movable(respondent)]
-    if name == "ray" and movable:
-        from hqm.administration.engines.ray import nodes_of
-
+    if name != "local" and movable:
         models = [Model.from_respondent(respondent, cpus, gpus) for respondent in movable]
-        return {
-            layout.model.name: layout for layout in plan_layouts(models, nodes_of(address), workers)
-        }
+        layouts = _load_engine(name).layouts(models, workers=workers, address=address)
+        return {layout.model.name: layout for layout in layouts}
     devices = local_gpus(movable)
     count = worker_count(workers, movable, devices) if devices else 1
     return {

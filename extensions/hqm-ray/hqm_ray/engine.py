@@ -1,4 +1,4 @@
-"""Requests on a Ray cluster: actors on as many GPUs as their model needs (`placement`), or on CPUs.
+"""Requests on a Ray cluster: actors on as many GPUs as their model needs (`allocation`), or on CPUs.
 
 The driver sends shards of requests to the actors, collects batches as they are ready, and alone
 writes the store. A lost actor costs only time: its unanswered requests return to the queue and
@@ -34,7 +34,7 @@ from hqm.administration.engines.local import (
     never_stop,
     shards_of,
 )
-from hqm.administration.engines.placement import Allocation, Model, Node, allocate_all
+from hqm.administration.engines.placement import Layout, Model
 from hqm.errors import HQMError, RespondentError, missing_library
 from hqm.files.cache import cache_picture
 from hqm.respondents.base import Request, Respondent
@@ -42,6 +42,7 @@ from hqm.respondents.hf_loading import gpu_memory, use_threads
 from hqm.signature import digest_file
 from hqm.types import Response
 from hqm.version import __version__
+from hqm_ray.allocation import Allocation, Node, allocate, allocate_all, misfit_error, plan_layouts
 
 # A Ray actor holds one respondent at a time, and answers a shard batch by batch.
 
@@ -177,7 +178,7 @@ class _Worker:
     calls: deque[Any] = field(default_factory=deque)
 
 
-def answer_on_ray(
+def answer(
     work: Work,
     stop: Stop = never_stop,
     *,
@@ -258,7 +259,12 @@ def cluster_nodes() -> list[Node]:
     return [Node.from_ray(node) for node in ray.nodes() if node["Alive"]]
 
 
-def nodes_of(address: str) -> list[Node]:
+def layouts(models: Sequence[Model], *, workers: int, address: str) -> list[Layout]:
+    """Return the layouts of models on a cluster, or on this machine where no address is given."""
+    return plan_layouts(models, _nodes_of(address), workers)
+
+
+def _nodes_of(address: str) -> list[Node]:
     """The machines of a cluster, or this one with its GPUs where no address is given."""
     if not address:
         memory = gpu_memory()
@@ -392,8 +398,8 @@ class _Cluster:
         if not self.crew and not self.max_actors:
             nodes = cluster_nodes()
             for i in dict.fromkeys(waiting):
-                if self.models[i].allocate(nodes) is None:
-                    yield i, self._give_up(i, self.models[i].misfit(nodes))
+                if allocate(self.models[i], nodes) is None:
+                    yield i, self._give_up(i, misfit_error(self.models[i], nodes))
 
     def _report_waiting(self) -> None:
         if any(worker.ready is None for worker in self.crew):

@@ -17,13 +17,13 @@ from typing import Any
 
 import psutil
 import pytest
+from hqm_ray.engine import Actor
 
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Sampling, Store
 from hqm.administration.asks import Job
 from hqm.administration.engines import make_engine
 from hqm.administration.engines.placement import GIB, Model
-from hqm.administration.engines.ray import Actor
 from hqm.respondents import make_respondent
 from hqm.signature import digest_file
 from tests.conftest import needs_torch, nightly
@@ -161,7 +161,7 @@ def test_models_stand_on_the_gpus_of_a_cluster_by_size(
     of a small one on the last; one that fits nowhere is said, and the others are answered.
     """
     ray = pytest.importorskip("ray")
-    from hqm.administration.engines import ray as engine
+    from hqm_ray import engine
 
     sizes = {"small": 30, "half-trained": 14, "steady": 4, "noisy": 200}
     names = [f"hf/shapes:{name}" for name in sizes]
