@@ -306,7 +306,8 @@ def test_a_score_on_another_scale_is_in_its_own_points() -> None:
         replace(row, scores={"accuracy": 2.5}, cells={c: {"accuracy": 2.5} for c in row.cells})
         for row in full_audit().respondents
     )
-    points = Points.for_metric(replace(full_audit(), respondents=rows))
+    on_ten = replace(full_audit(), respondents=rows, scales={"accuracy": (0.0, 10.0)})
+    points = Points.for_metric(on_ten)
     assert (points.format(-0.093), Points.for_metric(full_audit()).format(-0.093)) == (
         "−0.09",
         "−9.3",

@@ -335,9 +335,10 @@ def precision_advice(subject: str, value: float, limit: float, n_items: int, key
     Both shrink with the root of the number of items.
     """
     count = _round_up(n_items * (value / limit) ** 2)
-    step = f"Raise the number of items from {n_items:,} to about {count:,}"
     if count is None or count > MAX_ITEM_FACTOR * n_items:
         step = f"No practical number of items reaches the limit of the {subject}"
+    else:
+        step = f"Raise the number of items from {n_items:,} to about {count:,}"
     return Advice(
         f"{step}; or publish scores for coarser comparisons and change the policy key `{key}`",
         None if count is None else float(count),

@@ -299,7 +299,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 
 
 def checklists(filled: Sequence[Any], as_json: bool) -> None:
-    """Print each point of a checklist, who answers it, and the answer."""
+    """Print each point of a checklist with its answer, or that it is left to the author."""
     if as_json:
         print_json([asdict(checklist) for checklist in filled])
         return

@@ -36,7 +36,7 @@ SECTION_START, SECTION_END = "<!-- hqm: made from an audit -->", "<!-- hqm: end 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of a checklist, and who answers it.
+    """A point of a checklist, with its answer or the author's task.
 
     Parameters
     ----------

@@ -88,7 +88,8 @@ def calm(browser: Browser) -> Iterator[Browser]:
     """
     browser.errors.clear()
     yield browser
-    assert browser.errors == []
+    # a browser may ask for the icon when the page's server has already been closed
+    assert [error for error in browser.errors if "ERR_CONNECTION_REFUSED" not in error] == []
 
 
 def labels_in(plan: Path, rater: str) -> list[Any]:
