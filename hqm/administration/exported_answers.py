@@ -43,8 +43,8 @@ def read_recorded_answers(
         A file fits no format, or an export has no answers to the benchmark.
     """
     exports = [path for path in paths if _is_export(path)]
-    others = [path for path in paths if path not in exports]
-    imported = read_recorded(benchmark, others, forms, settings)
+    recorded_paths = [path for path in paths if path not in exports]
+    imported = read_recorded(benchmark, recorded_paths, forms, settings)
     recordings: list[Recording] = []
     for path in exports:
         recordings += _recordings_in(benchmark, path, forms)
@@ -74,13 +74,13 @@ def _recordings_in(
     """
     exported = read_export(path)
     names: dict[str, str] = {}
-    found = False
+    has_answers = False
     for (respondent, identity), rows in exported.administrations.items():
         name = respondent.removeprefix(_PREFIX)
         for row in rows:
             if row["benchmark"] != benchmark.name or row.get("sight"):
                 continue
-            found = True
+            has_answers = True
             if names.setdefault(name, identity) != identity:
                 raise AnswerError(
                     f"{name!r} was asked with two settings",
@@ -90,13 +90,13 @@ def _recordings_in(
             form = form_of(forms, row["form"], str(path))
             answers = _answers_to(benchmark, form, exported, (respondent, identity, row["run"]))
             yield Recording(name, form.name, row["run"], answers, str(path))
-    if not found:
+    if not has_answers:
         benchmarks = {
             str(r["benchmark"]) for rows in exported.administrations.values() for r in rows
         }
-        others = f"; it has those to {', '.join(sorted(benchmarks)[:5])}" if benchmarks else ""
+        alternatives = f"; it has those to {', '.join(sorted(benchmarks)[:5])}" if benchmarks else ""
         raise AnswerError(
-            f"it has no answers to {benchmark.name!r}{others}",
+            f"it has no answers to {benchmark.name!r}{alternatives}",
             location=str(path),
             remedy="Name the benchmark that was answered.",
         )

@@ -223,7 +223,7 @@ def export(
         print(f"wrote  {to}  {rows} rows: answers, and the administrations that they belong to")
 
 
-def _one_audit(path: Path, names: Sequence[str], what: str) -> BenchmarkAudit:
+def _one_audit(path: Path, names: Sequence[str], format_name: str) -> BenchmarkAudit:
     """The audit of one benchmark in a file or folder."""
     from hqm.auditing.audit import Audit
 
@@ -232,7 +232,7 @@ def _one_audit(path: Path, names: Sequence[str], what: str) -> BenchmarkAudit:
     if len(chosen) != 1:
         present = ", ".join(audit.benchmark for audit in audits)
         raise UsageError(
-            f"{what} holds one benchmark, and the audit has {present}",
+            f"{format_name} holds one benchmark, and the audit has {present}",
             location=str(path),
             remedy="Name one with --benchmark.",
         )
@@ -260,21 +260,21 @@ def _write_section(path: Path, to: Path, names: Sequence[str]) -> None:
     print(f"wrote  {to}  {'a section of an existing file' if text else 'YAML and a section'}")
 
 
-def _write_metadata(what: str, to: Path, names: Sequence[str], data: Path | None) -> None:
-    """Write the Croissant metadata of a benchmark, with what an audit of it says."""
+def _write_metadata(source: str, to: Path, names: Sequence[str], data: Path | None) -> None:
+    """Write the Croissant metadata of a benchmark, and the findings of an audit of it."""
     from hqm.benchmark.croissant import write_croissant
     from hqm.lint import lint_benchmarks
 
-    path = Path(what)
+    path = Path(source)
     if path.name == AUDIT or (path.is_dir() and not (path / "card.toml").is_file()):
         audit: BenchmarkAudit | None = _one_audit(path, names, "metadata")
     else:
-        audit = _audit_of_folder(what)
-    name, measured = what, {}
+        audit = _audit_of_folder(source)
+    name, measured = source, {}
     if audit is not None:
         documents = importlib.import_module("hqm.reports.pages.documentation")
         measured = documents.responsible_texts(audit)
-        name = what if (path / "card.toml").is_file() else audit.benchmark
+        name = source if (path / "card.toml").is_file() else audit.benchmark
     findings = [oddity for report in lint_benchmarks(name, data=data) for oddity in report.findings]
     statement = "" if audit is None else str(audit.statement)
     described = write_croissant(name, to, data, findings, statement, measured)

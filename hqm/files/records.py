@@ -359,8 +359,8 @@ def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
 
 def _require_object(record: Any, location: str) -> dict[str, Any]:
     """A record; a list of objects is one whose fields are the objects' places in it."""
-    if isinstance(record, list) and record and all(isinstance(part, dict) for part in record):
-        return {str(i): part for i, part in enumerate(record)}
+    if isinstance(record, list) and record and all(isinstance(value, dict) for value in record):
+        return {str(i): value for i, value in enumerate(record)}
     if not isinstance(record, dict):
         raise DataError(
             f"a record must be a JSON object, not {type(record).__name__}", location=location

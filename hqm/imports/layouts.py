@@ -127,12 +127,12 @@ def _with_location(rows: list[Record], names: Collection[str], location: str) ->
     laid = []
     for number, row in enumerate(rows, 1):
         cells[ROW] = str(number)
-        chosen = {}
+        added_cells = {}
         for name in names:
             parts = name.split("+")
             if name not in row and cells.keys() >= set(parts):
-                chosen[name] = "/".join(cells[part] for part in parts)
-        laid.append({**chosen, **row})
+                added_cells[name] = "/".join(cells[heading] for heading in parts)
+        laid.append({**added_cells, **row})
     return laid
 
 
@@ -168,8 +168,8 @@ def inner_cell(value: Any, path: str) -> Any:
         return value[path]
     # a name may have dots of its own
     for dot in re.finditer(r"\.", path):
-        name, rest = path[: dot.start()], path[dot.end() :]
-        if name in value and (cell := inner_cell(value[name], rest)) is not None:
+        name, remainder = path[: dot.start()], path[dot.end() :]
+        if name in value and (cell := inner_cell(value[name], remainder)) is not None:
             return cell
     return None
 

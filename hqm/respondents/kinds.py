@@ -318,10 +318,10 @@ def families_of(respondents: Sequence[str], recorded: Mapping[str, str] | None =
 
 def _are_numbered(respondents: Sequence[str]) -> bool:
     """Whether all names are one word, of no vendor, with the numbers from 0 or 1 on."""
-    named = [re.fullmatch(r"(\D+)(\d+)", short_name(name).lower()) for name in respondents]
-    words = {match[1] if match else "" for match in named}
+    name_matches = [re.fullmatch(r"(\D+)(\d+)", short_name(name).lower()) for name in respondents]
+    words = {match[1] if match else "" for match in name_matches}
     word = next(iter(words)) if len(words) == 1 else ""
-    numbers = sorted(int(match[2]) for match in named if match)
+    numbers = sorted(int(match[2]) for match in name_matches if match)
     is_running = any(numbers == [*range(start, start + len(numbers))] for start in (0, 1))
     return (
         len(numbers) >= _MIN_NUMBERED and is_running and not _VENDOR_NAME.match(word) and word != ""

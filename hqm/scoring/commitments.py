@@ -491,7 +491,7 @@ def answering_clause(text: str, question: str) -> str:
     superlatives = _SUPERLATIVE.findall(question)
     ranks = text.split(" > ")
     if len(superlatives) == 1 and len(ranks) > 1:
-        return ranks[-1 if superlatives[0].lower() in _LEAST else 0]
+        return ranks[-1 if superlatives[0].lower() in _MINIMUM_WORDS else 0]
     if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
         # "Cairo had the lowest rainfall, while Oslo had the highest"
         word = superlatives[0].lower()
@@ -506,7 +506,7 @@ def answering_clause(text: str, question: str) -> str:
     )
 
 
-_LEAST = frozenset("least lowest fewest smallest shortest slowest lightest coldest driest".split())
+_MINIMUM_WORDS = frozenset("least lowest fewest smallest shortest slowest lightest coldest driest".split())
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
 
 

@@ -45,7 +45,7 @@ class Point:
     text
         What is asked for.
     state
-        Who answers.
+        Whether the audit answers it, in part or not.
     answer
         The answer of the audit, or the command that does it; empty where it is the author's.
     remainder

@@ -363,7 +363,7 @@ def _cell(value: float | None, low: float, high: float, share: bool) -> Text:
 
 
 _NO_ANSWERS = "there are no scored answers"
-_ASKED = ("ok", "few")
+_MEASURED_STATES = ("ok", "few")
 """The statuses of a source of error of which there are answers."""
 
 
@@ -591,8 +591,8 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
         if budget is None:
             continue
         # what few models answered was asked too, as the rows of the index say
-        n_judged += audit.scoring == "people" or budget.row("people").status in _ASKED
-        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status in _ASKED]
+        n_judged += audit.scoring == "people" or budget.row("people").status in _MEASURED_STATES
+        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status in _MEASURED_STATES]
         n_reworded += bool(wordings)
         points = Points.for_metric(audit)
         shifts += [(row.half * points.factor, audit.title) for row in wordings if row.half]

@@ -322,12 +322,12 @@ def world_of(name: str) -> SoundWorld:
 
 def print_shares(faults: Iterable[str], replicates: int, seed: int, models: int) -> None:
     """Print the rows of a table in Markdown."""
-    print("| fault | studies | found |")
+    print("| fault | studies | share |")
     print("|---|---|---|")
     for name in faults:
         world = replace(world_of(name), respondents=models)
-        found = share_found(name, replicates, seed, world)
-        print(f"| {name} | {replicates} | {found:.2f} |", flush=True)
+        share = share_found(name, replicates, seed, world)
+        print(f"| {name} | {replicates} | {share:.2f} |", flush=True)
 
 
 def main() -> None:

@@ -37,16 +37,16 @@ def read_log(file: LogFile) -> Log:
         )
     # folders are called `mmlu:subject=virology,model=openai_gpt-4`
     stem = file.path.parent.name if file.path.stem == _STATE else file.path.stem
-    part = stem.partition(",model=")[0]
+    scenario = stem.partition(",model=")[0]
     model = str(inner_cell(file.document, "adapter_spec.model") or "")
     rows = [
-        _row(state, part, model, f"{file.path}: request {i}")
+        _row(state, scenario, model, f"{file.path}: request {i}")
         for i, state in enumerate(file.document["request_states"], 1)
     ]
     return Log(path=str(file.path), tool="HELM", rows=tuple(rows))
 
 
-def _row(state: Mapping[str, Any], part: str, model: str, location: str) -> Row:
+def _row(state: Mapping[str, Any], scenario: str, model: str, location: str) -> Row:
     instance = state["instance"]
     options = [str(text) for text in (state.get("output_mapping") or {}).values()]
     references = instance.get("references") or ()
@@ -59,11 +59,11 @@ def _row(state: Mapping[str, Any], part: str, model: str, location: str) -> Row:
     return Row(
         place=location,
         respondent=model,
-        ids=(f"{part}/{instance['id']}",),
+        ids=(f"{scenario}/{instance['id']}",),
         question=str(instance["input"]["text"]),
         options=tuple(options),
         key=LETTERS[options.index(key)] if key in options else key,
-        parts=(part,),
+        parts=(scenario,),
         run=int(state.get("train_trial_index") or 0),
         answer=Response(str(completion.get("text") or ""), answer_state),
     )

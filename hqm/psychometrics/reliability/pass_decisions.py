@@ -36,7 +36,7 @@ class DecisionConsistency(Outcome):
     kappa: float = math.nan
     n_items: int = 0
     shapes: tuple[float, float] = (math.nan, math.nan)
-    ends: tuple[float, float] = (0.0, 1.0)
+    ends: tuple[float, float] = (math.nan, math.nan)
 
 
 def decision_consistency(scores: ArrayLike, reliability: float, cut: float) -> DecisionConsistency:
