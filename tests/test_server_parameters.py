@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import hqm
 from hqm.respondents.base import Request, RespondentName, Sampling
@@ -63,6 +64,25 @@ def random_seed(body: Mapping[str, Any]) -> Reply | None:
     return None
 
 
+def refuses_seeds(reply: Callable[[str], Reply]) -> Habit:
+    """A server that takes no seed, whatever it is called, and says so of the name that was sent."""
+
+    def habit(body: Mapping[str, Any]) -> Reply | None:
+        names = [name for name in ("seed", "random_seed") if name in body]
+        return reply(names[0]) if names else None
+
+    return habit
+
+
+def says_no_more_than_asked(body: Mapping[str, Any]) -> Reply | None:
+    """A server that takes one question of the user, with what samples its answer."""
+    allowed = {"messages", "model", "temperature", "top_p", "max_tokens", "seed", "logprobs"}
+    extras = sorted(body.keys() - allowed - {"top_logprobs"})
+    roles = [message["role"] for message in body["messages"]]
+    is_plain = extras == [] and roles == ["user"] and "detail" not in json.dumps(body["messages"])
+    return None if is_plain else failure(400, f"{extras} {roles}: only one user message")
+
+
 SEED, TOP_P, TEMPERATURE = ["seed"], ["top_p"], ["temperature"]
 ALL = ["temperature", "top_p", "seed"]
 HABITS: list[tuple[str, Habit, list[str]]] = [
@@ -88,6 +108,28 @@ HABITS: list[tuple[str, Habit, list[str]]] = [
     ("500", refuses("top_p", failure(500, "TypeError: generate() got an unexpected keyword argument 'top_p'")), TOP_P),
     ("501", lambda body: failure(501, "seed not implemented") if "seed" in body else failure(501, "random_seed not implemented") if "random_seed" in body else None, SEED),
     ("array", refuses("top_p", document(400, [{"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "top_p"', "status": "INVALID_ARGUMENT"}}])), TOP_P),
+    ("no system message, n, stop, detail", says_no_more_than_asked, []),
+    ("LM Studio", refuses_seeds(lambda name: document(400, {"error": f"'{name}' is not a supported field"})), SEED),
+    ("Ollama", refuses_seeds(lambda name: document(400, {"error": f'json: unknown field "{name}"'})), SEED),
+    ("SGLang", refuses_seeds(lambda name: document(400, {"object": "error", "message": f"[{{'type': 'extra_forbidden', 'loc': ('body', '{name}'), 'msg': 'Extra inputs are not permitted'}}]", "type": "BadRequest", "code": 400})), SEED),
+    ("Gemini", refuses_seeds(lambda name: document(400, [{"error": {"code": 400, "message": f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.', "status": "INVALID_ARGUMENT", "details": [{"fieldViolations": [{"description": "x"}]}]}}])), SEED),
+    ("LiteLLM", refuses_seeds(lambda name: failure(400, f"litellm.UnsupportedParamsError: openai does not support parameters: ['{name}'], for model=tiny.")), SEED),
+    ("HTML", refuses_seeds(lambda name: (400, {"content-type": "text/html"}, f"<html><h1>Bad Request</h1><p>Unknown parameter: <code>{name}</code></p></html>".encode())), SEED),
+    ("JSON in a message", refuses_seeds(lambda name: failure(400, json.dumps({"detail": [{"loc": ["body", name], "msg": "extra fields not permitted"}]}))), SEED),
+    ("a sentence as detail", refuses_seeds(lambda name: document(422, {"detail": f"Unknown argument: {name}"})), SEED),
+    ("a list of errors", refuses_seeds(lambda name: document(400, {"errors": [f"{name} is not allowed"]})), SEED),
+    ("TGI", refuses("top_p", document(422, {"error": "Input validation error: `top_p` must be > 0.0 and < 0.9", "error_type": "validation"})), TOP_P),
+    ("Mistral, greedy", refuses("top_p", document(400, {"object": "error", "message": "top_p must be 1 when using greedy sampling.", "type": "invalid_request_greedy_sampling_settings", "code": "3051"})), TOP_P),
+    ("Anthropic", refuses("top_p", document(400, {"type": "error", "error": {"type": "invalid_request_error", "message": "top_p: Extra inputs are not permitted"}})), TOP_P),
+    ("another spelling", refuses("top_p", failure(400, "Top-p is not available for this model")), TOP_P),
+    ("llama.cpp", refuses("logprobs", document(400, {"error": {"code": 400, "message": "Unsupported param: logprobs", "type": "invalid_request_error"}})), []),
+    ("logprobs, text/plain", refuses("logprobs", plain(400, "logprobs are not supported")), []),
+    ("top_logprobs", refuses("top_logprobs", failure(400, "top_logprobs is not permitted")), []),
+    ("three logprobs", lambda body: failure(400, "Requested sample logprobs of 5, which is greater than max allowed: 3") if body.get("top_logprobs", 0) > 3 else None, []),
+    ("max_tokens, no other name", refuses("max_tokens", failure(400, "Unsupported parameter: 'max_tokens'")), []),
+    ("max_tokens, text/plain", refuses("max_tokens", plain(400, "use max_completion_tokens")), []),
+    ("max_tokens, param", refuses("max_tokens", document(400, {"error": {"message": "'max_tokens' is not supported with this model.", "param": "max_tokens", "code": "unsupported_parameter"}})), []),
+    ("no limit", forbids_extras("seed", "temperature", "top_p"), ["max_tokens"]),
     ("logprobs", refuses("logprobs", failure(400, "logprobs is not supported")), []),
     ("completion tokens", refuses("max_tokens", failure(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")), []),
     ("o-series", lambda body: next((failure(400, f"Unsupported parameter: '{n}' is not supported with this model.") for n in ("temperature", "top_p", "logprobs") if n in body), None) or (failure(400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.") if "max_tokens" in body else None), ["temperature", "top_p"]),
@@ -120,6 +162,10 @@ def test_what_a_server_refuses_is_left_out_and_noted(
     questions = [f"Is the temperature of seed {i} above top_p?" for i in range(12)]
     with PlannedServer(reply) as server:
         answers, respondent = ask_all(server, questions)
+        n_asked = len(server.asked)
+        later = [Request(f"q{i}", None, Sampling(0.5, 0.9, 17), i) for i in range(10)]
+        assert sum(map(len, respondent.answer(later))) == 10
+        assert len(server.asked) == n_asked + 10, "what is refused is learnt once"
     assert {(r.state, r.text) for r in answers.values()} == {("ok", "Yes.")}, name
     assert list(respondent.left_out) == left_out
     for response in answers.values():
@@ -131,14 +177,51 @@ def test_what_a_server_refuses_is_left_out_and_noted(
     assert all(parameter in final for parameter in kept)
     if "seed" not in left_out:
         assert final.get("seed", final.get("random_seed")) is not None
-    # a parameter is refused once or twice by those in flight, and not again by every question
-    assert len(server.asked) <= 12 + 8 * 6
+
+
+def test_a_parameter_that_is_refused_later_is_left_out_from_then_on() -> None:
+    """A server that was exchanged for another behind its address."""
+
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        refused = failure(400, "Unknown field: top_p")
+        return refused if number and "top_p" in body else completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        first, respondent = ask_all(server, ["first"])
+        requests = [Request(f"q{i}", None, Sampling(0.5, 0.9, 17), i) for i in range(10)]
+        later = [response for batch in respondent.answer(requests) for _, response in batch]
+    assert "left_out" not in first["first"].detail
+    assert [response.detail["left_out"] for response in later] == [TOP_P] * 10
+
+
+def test_a_server_that_takes_no_picture_in_a_request_says_so_and_is_asked_the_rest(
+    tmp_path: Path,
+) -> None:
+    picture = tmp_path / "a.png"
+    Image.new("RGB", (4, 4)).save(picture)
+
+    def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        if "data:image/png;base64," in json.dumps(body):
+            return failure(400, "Invalid image_url: only http and https are supported")
+        return completion("Yes.")
+
+    with PlannedServer(reply) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        requests = [Request(f"q{i}", picture if i % 2 else None, Sampling(), i) for i in range(12)]
+        answers = [answer for batch in respondent.answer(requests) for answer in batch]
+    assert len(server.asked) == 12
+    assert respondent.left_out == ()
+    for request, response in answers:
+        assert response.state == ("error" if request.image else "ok")
+        assert not request.image or "only http and https" in response.reason
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "the request is too long",
+        "max_tokens is too large: 17. It must be at most 16 tokens",
+        "maximum context length is 10 tokens: 9 in the messages, 17 in max_tokens",
         "the picture cannot be read",
         "Is the temperature above zero? was refused by the filter",
         "messages: at most one picture is supported",

@@ -340,7 +340,7 @@ class BatchRun:
             content = json.dumps(body or fault)
             settings = self._settings[name]
             refused = refused_parameter(content.encode(), settings.names, request.prompt)
-            if bodies.simplify(settings, content, refused):
+            if bodies.simplify(settings, refused):
                 return Response("", "error", "a parameter was refused"), True
             reason = one_line(self.clean(f"the server answered {status}: {content}"))
             final = {"final": True} if 400 <= status < 500 and status != 429 else {}

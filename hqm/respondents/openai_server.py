@@ -364,14 +364,7 @@ class OpenAIRespondent:
                 )
             finally:
                 self.budget.end(hold, request, response)
-            turned_away = "status" in response.detail and response.detail["status"] != 429
-            refused = response.detail.get("parameter", "")
-            is_final = bool(refused) or "final" in response.detail
-            if (
-                turned_away
-                and is_final
-                and self.bodies.simplify(settings, response.reason, refused)
-            ):
+            if self.bodies.simplify(settings, response.detail.get("parameter", "")):
                 continue
             if self.bodies.left_out and response.state != "error":
                 left_out = list(self.bodies.left_out)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from hqm.errors import UsageError
 from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
-from hqm.respondents.server_parameters import SEED_NAMES
+from hqm.respondents.server_parameters import LIMIT_NAMES, SEED_NAMES
 
 LOGPROBS_MODE = "logprobs_mode"
 """The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
@@ -51,7 +51,7 @@ class BodyWriter:
         """Whether the server's log probabilities have temperature and top-p in them."""
         self._logprobs = int(name.number("logprobs", 0)) if name.option("logprobs") else None
         self._most_logprobs = max(_MAX_ALTERNATIVES, self._logprobs or 0)
-        self._limit_name = "max_tokens"
+        self._limit_name = LIMIT_NAMES[0]
         self._schemas = True
         self._seed_name = SEED_NAMES[0]
         self._refused: set[str] = set()
@@ -104,7 +104,7 @@ class BodyWriter:
             "top_p": request.sampling.top_p,
             self._limit_name: request.sampling.max_tokens,
         }
-        for name in self._refused:
+        for name in (*self._refused, ""):
             settings.pop(name, None)
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
@@ -119,29 +119,32 @@ class BodyWriter:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The parameters that the server refuses and that an answer depends on."""
-        return (*sorted(self._refused), *(() if self._seed_name else ("seed",)))
+        names = sorted(self._refused)
+        if not self._limit_name:
+            names.append(LIMIT_NAMES[0])
+        if not self._seed_name:
+            names.append(SEED_NAMES[0])
+        return tuple(names)
 
-    def simplify(self, settings: Settings, message: str, refused: str = "") -> bool:
-        """Drop or rename a parameter that the server refuses: by `refused`, or by its message.
-
-        Returns whether there is such a parameter.
-        """
-        sent = settings.sent
-        if refused and refused == settings.seed_name:
-            # of requests in flight, the first refusal moves on, and the others try again
-            if self._seed_name == settings.seed_name:
-                self._seed_name = SEED_NAMES[SEED_NAMES.index(settings.seed_name) + 1]
-        elif refused and refused in sent:
-            self._refused.add(refused)
-        elif "logprobs" in sent and "logprobs" in message:
-            fewer = _COMMON_ALTERNATIVES if sent["top_logprobs"] > _COMMON_ALTERNATIVES else 0
-            self._most_logprobs = min(self._most_logprobs, fewer)
-        elif "response_format" in sent and ("response_format" in message or "schema" in message):
-            self._schemas = False
-        elif "max_tokens" in sent and "max_completion_tokens" in message:
-            self._limit_name = "max_completion_tokens"
-        else:
+    def simplify(self, settings: Settings, refused: str) -> bool:
+        """Drop or rename the parameter that the server refuses; False where none was sent."""
+        if not refused or refused not in settings.names:
             return False
+        # of requests in flight, the first refusal moves on, and the others try again
+        if refused in SEED_NAMES:
+            if refused == self._seed_name:
+                self._seed_name = SEED_NAMES[SEED_NAMES.index(refused) + 1]
+        elif refused in LIMIT_NAMES:
+            if refused == self._limit_name:
+                self._limit_name = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1]
+        elif refused in ("logprobs", "top_logprobs"):
+            n_alternatives = settings.sent["top_logprobs"]
+            fewer = _COMMON_ALTERNATIVES if n_alternatives > _COMMON_ALTERNATIVES else 0
+            self._most_logprobs = min(self._most_logprobs, fewer)
+        elif refused == "response_format":
+            self._schemas = False
+        else:
+            self._refused.add(refused)
         self._settings.clear()
         return True
 

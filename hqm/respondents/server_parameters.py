@@ -19,14 +19,30 @@ SEED_NAMES = ("seed", "random_seed", "")
 """What the seed is called, one after another where a server refuses the first: Mistral's API has
 the second. At last none is sent.
 """
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "")
+"""What the limit of an answer's tokens is called, in the same way."""
 OPTIONAL = (*SEED_NAMES[:2], "top_p", "temperature")
-"""Parameters that are left out where a server refuses them."""
-_PARAMETERS = (*OPTIONAL, "max_tokens", "messages", "model", "logprobs", "response_format")
+"""Parameters that an answer depends on, and that are left out where a server refuses them."""
+_DROPPED = (*OPTIONAL, *LIMIT_NAMES[:2], "top_logprobs", "logprobs", "response_format")
+_PARAMETERS = (*_DROPPED, "messages", "model")
+_SPELLINGS = {
+    "max_tokens": "max_tokens|max_completion_tokens",
+    "response_format": "response_format|json_schema|schema",
+    "top_p": "top[_ -]?p",
+}
+"""Words that stand for a parameter, where they are more than its name."""
+_NAME_REFUSED = (
+    r"unsupported|does ?n.t support|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated"
+    r"|not (a )?(supported|recogni[sz]ed|valid|permitted|allowed|accepted|available|implemented)"
+)
+_UNKNOWN = re.compile(
+    rf"{_NAME_REFUSED}|invalid (option|param|field|arg)|max_completion_tokens", re.IGNORECASE
+)
+"""Words about a parameter's name: a limit whose value is refused is not left out."""
 _REFUSAL = re.compile(
-    r"unsupported|not supported|does ?n.t support|unknown|unrecogni[sz]ed|unexpected|extra"
-    r"|not permitted|not allowed|forbidden|not accepted|invalid|no such|may not|cannot|can ?not"
-    r"|must not|only|both|deprecated|not available|not implemented|remove|ignored|disallow|reject"
-    r"|must be",
+    rf"{_NAME_REFUSED}|invalid|no such|may not|cannot|can ?not|must not|only|both|remove|ignored"
+    r"|disallow|reject|must be|should be|greater than|less than|between|at most|maximum"
+    r"|max_completion_tokens",
     re.IGNORECASE,
 )
 """Words of a refusal; a text without any names a parameter for another reason."""
@@ -56,24 +72,28 @@ def refused_parameter(content: bytes, sent: Collection[str], prompt: str = "") -
         body: Any = json.loads(text)
     except ValueError:
         body = None
-    for name in _named_fields(body):
-        if name in sent and name in OPTIONAL:
-            return _of_pair(name, text, sent)
-        if name in _PARAMETERS:  # the refusal is about another parameter
-            return ""
     text = text[:MAX_TEXT]
     if prompt:
         text = text.replace(prompt, " ").replace(json.dumps(prompt)[1:-1], " ")
+    dropped = [name for name in _DROPPED if name in sent]
+    if not _UNKNOWN.search(text):
+        dropped = [name for name in dropped if name not in LIMIT_NAMES]
+    for name in _named_fields(body):
+        if name in dropped:
+            return _of_pair(name, text, sent)
+        if name in _PARAMETERS:  # the refusal is about another parameter
+            return ""
     if not _REFUSAL.search(text):
         return ""
-    places = {}
-    for name in OPTIONAL:
-        match = re.search(rf"(?<![a-z_]){name}(?![a-z_])", text, re.IGNORECASE)
-        if match and name in sent:
-            places[name] = match.start()
-    if not places:
+    offsets = {}
+    for name in dropped:
+        pattern = rf"(?<![a-z_])({_SPELLINGS.get(name, name)})(?![a-z_])"
+        match = re.search(pattern, text, re.IGNORECASE)
+        if match:
+            offsets[name] = match.start()
+    if not offsets:
         return ""
-    return _of_pair(min(places, key=lambda name: places[name]), text, sent)
+    return _of_pair(min(offsets, key=lambda name: offsets[name]), text, sent)
 
 
 def describe_left_out(respondents: Iterable[Respondent]) -> list[str]:
