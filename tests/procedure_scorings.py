@@ -8,7 +8,7 @@ it is what `scorer` stands for in a signature.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 import hqm
+from hqm.benchmark.analyses import ScoredAnswer
 from hqm.benchmark.judge_api import AskJudge, replay
+from hqm.errors import HQMError
 from hqm.judges.procedure import AskAbout, judged_matrix, verdicts
 from hqm.types import Cell, Item, Response, Verdict
 
@@ -25,7 +27,8 @@ N_RESPONDENTS = 9
 
 def score_release(case: Mapping[str, Any]) -> Mapping[str, Any]:
     """The verdicts and metrics of nine respondents, whose answers are taken in turn from a list, as
-    the replies to each are.
+    the replies to each are. With `labels`, a file of people's labels is read as well, and with
+    `tables` the tables of the benchmark's own paper are made.
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, text in case["files"].items():
@@ -39,7 +42,28 @@ def score_release(case: Mapping[str, Any]) -> Mapping[str, Any]:
             name = "plain"
         else:
             benchmark = hqm.load(name, data=folder, **case["settings"])
-        return {f"scoring.{name}": _score_answers(benchmark, case)}
+        outcome = {} if "labels" in case else _score_answers(benchmark, case)
+        for file in case.get("labels", ()):
+            outcome[file] = _read_labels(benchmark, Path(folder) / file, case["respondents"])
+        return {f"scoring.{name}": outcome}
+
+
+def _read_labels(
+    benchmark: hqm.Benchmark, path: Path, respondents: Sequence[str] | None
+) -> list[str] | str:
+    """The labels of a file, as an audit takes them; why they are refused."""
+    try:
+        labels = benchmark.read_criterion(path, benchmark.original, respondents)
+    except HQMError as error:
+        return type(error).__name__
+    items = benchmark.original.by_id
+    lines = []
+    for label in labels:
+        verdict = benchmark.verdict_of_people(items[label.item], label)
+        read = "" if verdict is None else _text(verdict)
+        fields = (label.judge, label.item, label.respondent, label.label, label.reply, read)
+        lines.append("|".join(map(str, fields)))
+    return lines
 
 
 def _score_answers(benchmark: hqm.Benchmark, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +93,22 @@ def _score_answers(benchmark: hqm.Benchmark, case: Mapping[str, Any]) -> dict[st
     for name, row in judged.items():
         for item, verdict in zip(form.items, row, strict=True):
             outcome[f"{name} {item.id}"] = _text(verdict)
+    if case.get("tables"):
+        scored = [
+            ScoredAnswer(
+                respondent=name,
+                item=item,
+                text=response.text,
+                value=verdict.value if verdict.scored else None,
+                tally=verdict.tally,
+            )
+            for name, row in judged.items()
+            for item, response, verdict in zip(form.items, rows[name], row, strict=True)
+            if response is not None
+        ]
+        return {
+            table.name: [list(row) for row in table.rows] for table in benchmark.analyses(scored)
+        }
     return outcome
 
 

@@ -66,12 +66,12 @@ def test_the_share_is_that_of_another_library() -> None:
 
 def test_dates_are_taken_out_and_unrelated_benchmarks_have_no_factor() -> None:
     # dates alone make a factor of .6; without them nothing is left beyond chance
-    only_dates = simulate(0.0, 0.8, 20, 52)
+    only_dates = simulate(0.0, 0.8, 8, 52)
     assert only_dates["factor"] == 1
-    assert only_dates["factor without dates"] <= 0.2
-    ability = simulate(0.8, 0.0, 20, 53)
+    assert only_dates["factor without dates"] <= 0.25
+    ability = simulate(0.8, 0.0, 8, 53)
     assert (ability["factor"], ability["factor without dates"]) == (1, 1)
-    assert ability["covered"] >= 0.8
+    assert ability["covered"] >= 0.75
 
 
 @pytest.mark.parametrize(("models", "benchmarks"), [(29, 8), (40, 7)])
