@@ -9,6 +9,9 @@ from .design_space import StudyDesign as StudyDesign
 from .factor_share import OneFactor as OneFactor
 from .factor_share import one_factor as one_factor
 from .factor_share import one_factor_of_audits as one_factor_of_audits
+from .released_order import OrderTest as OrderTest
+from .released_order import exchangeability as exchangeability
+from .released_order import model_log_probability as model_log_probability
 from .short_form_folder import Shortened as Shortened
 from .shorten_audit import shorten as shorten
 from .shortening import Shortening as Shortening
