@@ -126,7 +126,7 @@ def _llava_numbered(rows: Sequence[Row], form: Form) -> dict[str, Row]:
 
 def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]:
     """Item id -> row, where there is one way to divide the rows among the items' pictures in their
-    order; empty where there is none or several.
+    order; empty where there is none or several. Rows that end early leave the last pictures out.
 
     An older copy of a part lacks some questions and has others in another order, so that neither
     ids nor row numbers join them. The rows about a picture begin with its first question, and are
@@ -147,11 +147,15 @@ def _join_in_order(rows: Sequence[Row], items: Sequence[Item]) -> dict[str, Row]
                 reached[end] = (n_ways + reached.get(end, (0, 0))[0], start)
         steps.append(reached)
         ends = reached
-    if ends.get(len(rows), (0, 0))[0] != 1:
+    complete = [index for index, reached in enumerate(steps) if len(rows) in reached]
+    if len(complete) != 1 or steps[complete[0]][len(rows)][0] != 1:
         return {}
     joined: dict[str, Row] = {}
     end = len(rows)
-    for picture, reached in zip(reversed(pictures), reversed(steps), strict=True):
+    answered = slice(complete[0] + 1)
+    for picture, reached in zip(
+        reversed(pictures[answered]), reversed(steps[answered]), strict=True
+    ):
         start = reached[end][1]
         joined |= {picture[questions[i]]: rows[i] for i in range(start, end)}
         end = start

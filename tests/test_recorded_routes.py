@@ -286,3 +286,45 @@ def test_answers_in_llavas_numbering_need_no_part(data: Path) -> None:
     for key, row in joined.items():
         item = benchmark.original.by_id[key]
         assert (item.part.removeprefix("coco_"), item.image) == pictures[int(row.id)]
+
+
+def test_answers_in_llavas_numbering_may_end_early(data: Path, tmp_path: Path) -> None:
+    path = data / "logs" / "llava" / "llava-v1.5-7b_pope.jsonl"
+    benchmark = hqm.load("pope", data=data)
+    beside_questions = score_file(benchmark, path).by_part
+    alone = tmp_path / "answers.jsonl"
+    shutil.copy(path, alone)
+    parts = score_file(benchmark, alone).by_part
+    assert parts == {part: beside_questions[part] for part in ("coco_random", "coco_adversarial")}
+    (recording,) = benchmark.recordings(alone) or ()
+    assert len(recording.answers) == 5712
+    lines = alone.read_text(encoding="utf-8").splitlines()
+    # a row that is missing inside a picture, or one too many, leaves no way to divide the rows
+    for changed in ([*lines[:3000], *lines[3001:]], [*lines[:3000], lines[3000], *lines[3000:]]):
+        alone.write_text("\n".join(changed), encoding="utf-8")
+        assert benchmark.recordings(alone) is None
+
+
+# --- judged benchmarks among several ---
+
+
+def test_of_several_benchmarks_one_without_a_judge_is_scored_by_its_rule(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.setenv("HQM_DATA", str(data))
+    yes = write_keys(tmp_path, "shapes_yesno", "anna", 3)
+    questions = json.loads((data / "hallusion_bench" / "HallusionBench.json").read_text())
+    answered = tmp_path / "berta.json"
+    answered.write_text(json.dumps([row | {"model_prediction": "Yes."} for row in questions]))
+    files = ["--recorded", yes, "--recorded", answered, "--limit", 40]
+    out = tmp_path / "out"
+    status, _, errors = run("audit", "shapes_yesno", "hallusion_bench", "-q", *files, "--out", out)
+    assert status == 0
+    assert "hallusion_bench: scored by rule" in errors
+    assert audited(out) == {"shapes_yesno": ["anna"], "hallusion_bench": ["berta"]}
+    # what has no rule is refused before any file is read
+    answered.unlink()
+    status, _, errors = run("audit", "shapes_yesno", "mmhal", "-q", *files, "--out", out)
+    assert status != 0
+    assert "mmhal" in errors
+    assert "--judge" in errors

@@ -164,6 +164,8 @@ def audit(
     show.log_benchmarks(chosen_benchmarks)
     with _store(path, options, offline) as opened:
         session = session_of(chosen_benchmarks, opened, options, offline=offline)
+        if not no_report and not output.dry_run:
+            session.judging.refuse_unjudged()
         session.check()
         tell(*session.notes)
         if not output.quiet:

@@ -34,7 +34,7 @@ from hqm.benchmark.registry import load_all
 from hqm.commands.options import AskingOptions, JudgingOptions, MaterialOptions, RunOptions
 from hqm.commands.record import record_of, study_costs
 from hqm.commands.recorded_routes import Router, Routes
-from hqm.commands.session_judges import SessionJudges, is_recorded
+from hqm.commands.session_judges import BY_RULE, SessionJudges, is_recorded
 from hqm.errors import UsageError, check_known
 from hqm.extensions import load_extension
 from hqm.forms.make_forms import foreign_sentence, read_form
@@ -96,14 +96,13 @@ class Session:
         )
 
         # the benchmarks; a corrected key is read against the whole one, before a part is cut out
+        self.judging = SessionJudges(self)
+        self.notes: list[str] = []
+        """Sentences for the user about what was read, and how."""
         self.benchmarks: list[Benchmark] = []
         members: dict[str, list[str]] = {}
         for name in names:
-            if isinstance(name, Benchmark):
-                loaded = [name]
-            else:
-                # of several benchmarks, a mode is meant for those that have it
-                loaded = load_all(name, **options.loading, fitting=len(names) > 1)
+            loaded = [name] if isinstance(name, Benchmark) else self._load(name, len(names))
             self.benchmarks += loaded
             member_names = [benchmark.name for benchmark in loaded]
             members[str(name) if len(loaded) > 1 else member_names[0]] = member_names
@@ -137,15 +136,33 @@ class Session:
         self._recorded_forms: dict[str, list[str]] = {}
         self._file_forms: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
-        self.judging = SessionJudges(self)
         self._costs: dict[str, dict[str, Any]] = {}
 
         # what came from files, for those who print or store it
         self.logs = LogSettings(partial=options.answering.partial, files=options.answering.files)
-        self.notes: list[str] = []
-        """Sentences for the user about the files that were read."""
         self.imported_answers: dict[str, ImportedLogs] = {}
         """Benchmark -> the answers taken from logs of other tools."""
+
+    def _load(self, name: str, n_names: int) -> list[Benchmark]:
+        """The benchmarks of a name. Of several names, one whose answers nothing judges is scored by
+        its rule, where it has one.
+        """
+        # of several benchmarks, a mode is meant for those that have it
+        loaded = load_all(name, **self.options.loading, fitting=n_names > 1)
+        if n_names == 1 or self.options.judging.mode or self.judging.is_named:
+            return loaded
+        unjudged = [
+            benchmark.name
+            for benchmark in filter(self.judging.is_missing, loaded)
+            if BY_RULE in benchmark.modes
+        ]
+        if not unjudged:
+            return loaded
+        self.notes.append(
+            f"{', '.join(unjudged)}: scored by rule, because no judge is named; --judge MODEL asks"
+            " the judge of the release."
+        )
+        return load_all(name, **{**self.options.loading, "mode": BY_RULE}, fitting=True)
 
     def _corrected_keys(self) -> dict[str, CorrectedKey]:
         """The corrected key, read against the whole benchmark."""
@@ -258,7 +275,7 @@ class Session:
         is_cut = bool(self.options.material.part or self.options.material.limit)
         full_benchmark = self.full_benchmarks[benchmark.name] if is_cut else benchmark
         full_forms = self._readable_forms(full_benchmark)
-        recorded = read_recorded_answers(benchmark, paths, full_forms, self.logs)
+        recorded = read_recorded_answers(full_benchmark, paths, full_forms, self.logs)
         self._recorded_forms[benchmark.name] = [
             recording.form for recording in recorded.recordings if recording.form in full_forms
         ]

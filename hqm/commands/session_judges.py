@@ -90,6 +90,23 @@ def _expected_answers(benchmark: Benchmark) -> list[Response]:
     return [Response(f"{words}{number}.") for number in range(len(benchmark.original))]
 
 
+BY_RULE = "rule"
+"""The mode of a judged benchmark in which no judge is asked."""
+
+
+def _no_judge(benchmark: Benchmark) -> UsageError:
+    rule = (
+        " Its own rule scores without one: --set mode=rule." if BY_RULE in benchmark.modes else ""
+    )
+    return UsageError(
+        f"the answers to {benchmark.name} are judged by a model, and none is named",
+        remedy=(
+            "Name it with --judge, for example --judge openai/<model>, or bring judgements"
+            f" with --judgements.{rule}"
+        ),
+    )
+
+
 class SessionJudges:
     """The judges of a session: panels of models to ask, and judges whose judgements files have.
 
@@ -120,13 +137,7 @@ class SessionJudges:
             and not from_files
             and not self._has_people_scores(benchmark)
         ):
-            raise UsageError(
-                f"the answers to {benchmark.name} are judged by a model, and none is named",
-                remedy=(
-                    "Name it with --judge, for example --judge openai/<model>, or bring judgements"
-                    " with --judgements."
-                ),
-            )
+            raise _no_judge(benchmark)
         repeated = [panel.label for panel in panels if panel.label in from_files]
         if repeated:
             raise UsageError(
@@ -136,6 +147,33 @@ class SessionJudges:
         named_judges = [name for name in self.session.options.judging.judges if name in from_files]
         # all of the files' judges, unless some are named
         return [*panels, *(from_files[name] for name in named_judges or from_files)]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the options name a judge, or bring judgements or labels."""
+        judging = self.session.options.judging
+        return bool(judging.judges or judging.judgements or judging.criterion)
+
+    def is_missing(self, benchmark: Benchmark) -> bool:
+        """Whether only a judge can score the answers, and neither the options nor the store have
+        any.
+        """
+        return bool(
+            benchmark.roles and not self.is_named and not self.session.store.judged(benchmark.name)
+        )
+
+    def refuse_unjudged(self) -> None:
+        """Refuse benchmarks whose answers nothing judges, before files are read and models asked.
+
+        Raises
+        ------
+        UsageError
+            The answers to one of several benchmarks are judged by a model, and none is named.
+        """
+        benchmarks = self.session.benchmarks
+        unjudged = list(filter(self.is_missing, benchmarks))
+        if len(benchmarks) > 1 and unjudged:
+            raise _no_judge(unjudged[0])
 
     def _has_people_scores(self, benchmark: Benchmark) -> bool:
         """Return whether people's labels can be the scores of a benchmark that no model judged."""

@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Literal, NoReturn, Protocol
@@ -234,26 +235,31 @@ def with_questions_beside(
     return None
 
 
-def _questions(path: Path) -> dict[str, Row]:
+def _questions(path: Path) -> Mapping[str, Row]:
     """Id -> question, of a file of questions with pictures; empty for any other file."""
+    return _questions_of(path, path.stat().st_mtime_ns)
+
+
+# beside many files of answers, a file is looked at once for each of them and each benchmark
+@lru_cache(maxsize=256)
+def _questions_of(path: Path, _modified: int) -> Mapping[str, Row]:
+    by_id: dict[str, Row] = {}
     try:
         records = take_rows(path, names=()).records
     except HQMError:
         return {}
-    questions = [
-        Row(
+    for record in records:
+        row = Row(
             place="",
             ids=ids_in(record)[:1],
             image=first_text(record, IMAGES),
             question=first_text(record, ("text", *QUESTIONS)),
             parts=parts_in(first_text(record, PARTS)),
         )
-        for record in records
-    ]
-    if not all(row.ids and row.image and row.question for row in questions):
-        return {}
-    by_id = {row.id: row for row in questions}
-    return by_id if len(by_id) == len(questions) else {}
+        if not (row.ids and row.image and row.question) or row.id in by_id:
+            return {}
+        by_id[row.id] = row
+    return by_id
 
 
 MatchCue = Literal["id", "picture and question", "question", "row number"]
