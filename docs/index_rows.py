@@ -74,6 +74,8 @@ class Source:
 
 _WILDBENCH = "CLONE/eval_results/v2.0625/score.v2/eval=gpt-4o-2024-05-13"
 _ZERO_EVAL = ("WildEval/ZeroEval", "8c1485edf12c6efb5f69135a562927c5ad484059")
+_LLM_DEBUGGER = ("FloridSleeves/LLMDebugger", "49ac191f181d47911cf38e5b9944fbbe6d4a6e60")
+_LLMBAR = "CLONE/Dataset/LLMBar/Natural/evaluators/*"
 PUBLIC = {
     "logicvista": Source(
         "Yijia-Xiao/LogicVista",
@@ -161,6 +163,68 @@ PUBLIC = {
         "7e5c67398d7fee013c37ec1d6afafa76f9836180",
         "CLONE/Chinese_LLMs_outputs/open_generation --columns score=is_hallucination --partial"
         " --set title=HalluQA",
+    ),
+    "mmlu": Source(
+        "aryopg/mmlu-redux",
+        "4563cfa79b659d76716e5b6019f46bba85fa02db",
+        "CLONE/outputs/original_helm --set title=MMLU",
+    ),
+    "igakuqa": Source(
+        "jungokasai/IgakuQA",
+        "2bc4c3d159cf5505f6253d24a909fbd53237e239",
+        "CLONE/baseline_results CLONE/data/20*/11[2-6]-[A-F].jsonl --set title=IgakuQA",
+    ),
+    "theoremqa": Source(
+        "TIGER-AI-Lab/TheoremQA",
+        "acfc9686aa9b49f3c8f189364a9a9ee9c53da039",
+        "CLONE/outputs --columns item=row,question=question,answer=pred,target=correct.0"
+        " --set title=TheoremQA",
+    ),
+    "humaneval": Source(
+        *_LLM_DEBUGGER,
+        "CLONE/input_data/humaneval/seed/[cgs]*/seed.jsonl --columns score=is_solved,item=task_id"
+        " --set title=HumanEval",
+    ),
+    "mbpp": Source(
+        *_LLM_DEBUGGER,
+        "CLONE/input_data/mbpp/seed --columns score=is_solved,item=task_id --set title=MBPP",
+    ),
+    "intercode": Source(
+        "princeton-nlp/intercode",
+        "c3e46d827cfc9d4c704ec078f7abf9f41e3191d8",
+        "CLONE/data/results/sql/[cgstv]*/*multiturn*_10_turns.json --columns"
+        " score=summary.max_reward,question=query,item=task_id --set title='InterCode, SQL'",
+    ),
+    "realmistake": Source(
+        "psunlpgroup/ReaLMistake",
+        "f94a8b978926414deb1dcf6b50076fd06c892192",
+        "CLONE/error_detection_outputs/simple_prompt_baseline --columns model=folder,form=file,"
+        "item=metadata.id,target=label,answer=prediction --set title=ReaLMistake",
+    ),
+    "llmbar": Source(
+        "princeton-nlp/LLMBar",
+        "900616bff90b6c6c8e1681f7d079250637c55992",
+        f"{_LLMBAR}/Vanilla/result.json {_LLMBAR}/Vanilla_NoRules/result.json"
+        f" {_LLMBAR}/CoT/result.json --columns 'model=folder2,form=folder,item=row,question=input,"
+        "target=label,answer=results.0.swap = False.winner' --set title='LLMBar, natural'",
+    ),
+    "judgebench": Source(
+        "ScalerLab/JudgeBench",
+        "e2c52c284e735e139b3daa61c206ee208f36c461",
+        "CLONE/outputs/*response_model=gpt-4o* --columns item=pair_id,target=label,"
+        "answer=judgments.0.decision,model=file --set title=JudgeBench",
+    ),
+    "uhgeval": Source(
+        "IAAR-Shanghai/UHGEval",
+        "affd38eacb68a8e23d534cb41d15dabc472f6dd1",
+        "CLONE/docs/experiments/20240822/output-concise/*DiscSentence* --columns"
+        " model=meta.model.name,score=metrics.accuracy,item=id --set title=UHGEval",
+    ),
+    "article-tracking": Source(
+        "kevinschaul/llm-evals",
+        "40a880c682e8242f88bf6b6881fa9f4e25492399",
+        "CLONE/src/evals/article-tracking-categories/results/results_*.csv"
+        " --set title='Article tracking'",
     ),
 }
 """Row -> where its answers are, and how they are read."""

@@ -144,8 +144,8 @@ _NAMES = {
 def types() -> dict[str, float]:
     """Return how many types the items of each benchmark are labelled with."""
     counts: dict[str, float] = {}
-    for name, known in _NAMES.items():
-        labels = {item.type for item in hqm.load(known).original.items}
+    for name, benchmark in _NAMES.items():
+        labels = {item.type for item in hqm.load(benchmark).original.items}
         counts[name] = len(labels - {None})
     return counts
 

@@ -20,6 +20,7 @@ from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
 from hqm.lint.answer_leaks import check_option_positions
 from hqm.lint.picture_checks import Look, Pictures, change_between
 from hqm.lint.question_checks import (
+    _ODD,
     check_words,
     commonest_template,
     normalised_words,
@@ -253,6 +254,11 @@ FAULTS: dict[str, Callable[[Path], object]] = {
 
 I106 and B000 need data that are apart, and an adapter; they have tests of their own.
 """
+
+
+def test_ends_of_lines_are_no_control_characters() -> None:
+    assert not _ODD.search("Is there a dog?\r\nAnswer yes\tor no.\r")
+    assert _ODD.search("8.49\x07ngle")  # an \\a of LaTeX that was read as an escape
 
 
 def test_right_options_in_all_places_alike_are_no_finding(tmp_path: Path) -> None:

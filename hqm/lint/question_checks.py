@@ -84,10 +84,11 @@ _MAX_SAMPLE = 3_000
 _MAX_SAMPLED_WORDS = 200_000
 _MAX_TEMPLATE_WORDS = 2_000
 _ODD = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
+    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffd]"
+    "|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
 )
-"""Control characters, the replacement character, and UTF-8 that was read as Latin-1 or
-Windows-1252.
+"""Control characters but those that end lines, the replacement character, and UTF-8 that was read
+as Latin-1 or Windows-1252.
 """
 
 
