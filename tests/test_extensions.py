@@ -10,6 +10,7 @@ import pytest
 
 from hqm.errors import CardError, UsageError
 from hqm.extensions import load_extension, missing_extension, names_in
+from hqm.version import __version__
 from tests.conftest import COMMANDS_SCRIPT, ROOT
 from tests.messages import pattern_of, tells
 
@@ -98,6 +99,7 @@ def test_each_extension_brings_what_the_core_expects_of_it() -> None:
     for folder in FOLDERS:
         project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
         assert project["name"] == folder.name
+        assert project["version"] == __version__
         assert (folder / "tests").is_dir()
         package = folder.name.replace("-", "_")
         points = project["entry-points"]
