@@ -20,7 +20,6 @@ from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
-from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
 from hqm.auditing.seven_questions import add_answers
 from hqm.auditing.study_records import (
@@ -58,7 +57,7 @@ from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, UnmeasurableType, unmeasu
 from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import family_dependence, jackknife_interval, stream
 from hqm.psychometrics.inference.families import FamilyDependence
-from hqm.scoring.matrix import ScoreMatrix, Units
+from hqm.scoring.matrix import ScoreMatrix, Units, metric_of
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Cell, Estimate, Form, finite
 

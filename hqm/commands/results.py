@@ -23,10 +23,14 @@ from hqm.commands.options import (
 from hqm.commands.shared import AUDIT, benchmarks_named, find_audit, session_of, writable
 from hqm.commands.terminal import print_lines
 from hqm.errors import UsageError
+from hqm.extensions import load_extension
 from hqm.files.whole import write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import BenchmarkAudit
+
+EXPORTS = "hqm.exports"
+"""The group of entry points by which a package writes a store in the format of others."""
 
 
 @with_options(
@@ -201,14 +205,9 @@ def export(
     from hqm.store.exchange import export_store
 
     if to == "eee":
-        _publish(
-            Path(what),
-            out or Path(f"{Path(what).stem}-eee"),
-            benchmarks or [],
-            organization,
-            relationship,
-            options,
-        )
+        publish = load_extension(EXPORTS, to, "an export")
+        folder = out or Path(f"{Path(what).stem}-eee")
+        publish(Path(what), folder, benchmarks or [], organization, relationship, options)
     elif to in TOOLS:
         _hand_over(what, to, out, options)
     elif to.endswith(".csv"):
@@ -294,75 +293,6 @@ def _audit_of_folder(folder: str) -> BenchmarkAudit | None:
         if (audit.benchmark, audit.version) == (loaded_card.name, loaded_card.version):
             return audit
     return None
-
-
-def _publish(
-    path: Path,
-    folder: Path,
-    given_names: Sequence[str],
-    organization: str,
-    relationship: str,
-    options: RunOptions,
-) -> None:
-    """Write the records of Every Eval Ever."""
-    from hqm.administration.stored_answers import (
-        benchmarks_in,
-        count_altered_administrations,
-        forms_held,
-    )
-    from hqm.auditing.evaluation_records import Source, write_evaluations
-    from hqm.benchmark.registry import groups
-    from hqm.benchmark.registry import names as known_names
-    from hqm.store.database import Store
-
-    with Store(path, readonly=True) as opened:
-        names = [*given_names] or benchmarks_in(opened)
-        if not names:
-            raise UsageError(
-                "the store does not say which benchmarks its answers belong to",
-                location=str(path),
-                remedy="Name one with --benchmark.",
-            )
-        unknown = [
-            name for name in names if not given_names and name not in {*known_names(), *groups()}
-        ]
-        if unknown:
-            raise UsageError(
-                f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name",
-                location=str(path),
-                remedy="Name its folder or file with --benchmark.",
-            )
-        session = session_of(names, opened, options, offline=True)
-        source = Source(organization, relationship)  # type: ignore[arg-type]
-        records = []
-        for benchmark in session.benchmarks:
-            forms = forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
-            for record in write_evaluations(
-                benchmark,
-                session.answers,
-                tuple(forms),
-                session.stored_respondents(benchmark),
-                folder,
-                judges=session.judging.judges(benchmark),
-                source=source,
-            ):
-                records.append(record)
-                print(
-                    f"{record.benchmark}, {record.respondent}, form {record.form}, run"
-                    f" {record.run}: {record.answers} answers, {record.unscored} not scored:"
-                    f" {record.aggregate}"
-                )
-        n_left_out = sum(count_altered_administrations(opened, name) for name in names)
-    answers = sum(record.answers for record in records)
-    unscored = sum(record.unscored for record in records)
-    print_lines(
-        f"{n_left_out} administrations without pictures, or with smaller ones, are left out: the"
-        " schema has no field for them"
-        if n_left_out
-        else "",
-        f"{len(records)} evaluations, {answers} answers, {unscored} not scored: {folder}",
-        f"next:\n  cd {folder} && every_eval_ever validate 'data/*/*/*/*'",
-    )
 
 
 TOOLS = ("inspect", "lmms-eval")

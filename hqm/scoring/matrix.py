@@ -41,6 +41,11 @@ class Sums(dict[str, Array]):
         return np.zeros(self._shape)
 
 
+def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
+    """Return a metric that works on tallies with missing keys, which count as 0."""
+    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
+
+
 _MAX_ROUNDING = 1e-9
 """By how much sums in another order may differ, as a share of the greatest score."""
 NO_GROUP = -1

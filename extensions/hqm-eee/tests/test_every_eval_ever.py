@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hqm_eee.evaluation_records import model_info
 
 import hqm
-from hqm.auditing.evaluation_records import model_info
 from hqm.imports.detect import read_logs
 from tests.conftest import Run
 from tests.judge_server import JudgeServer

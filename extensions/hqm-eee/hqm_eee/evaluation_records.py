@@ -32,7 +32,7 @@ from hqm.files.whole import write_text
 from hqm.judges.file_judge import FileJudge, Judge
 from hqm.psychometrics import jackknife_interval
 from hqm.respondents.base import RespondentName
-from hqm.scoring.matrix import ScoreMatrix, Sums
+from hqm.scoring.matrix import ScoreMatrix, metric_of
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest, sha256_file
 from hqm.types import STATES, Cell, Form, Item, Response, Verdict
@@ -162,11 +162,6 @@ def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
         key: str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in present.items()
     }
-
-
-def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
-    """Return a metric that works on tallies with missing keys, which count as 0."""
-    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 
 SCHEMA = "0.3.0"
