@@ -15,7 +15,6 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +25,7 @@ from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items, select_part
 from hqm.benchmark.judge_api import Prompts
 from hqm.errors import CardError, DataError, UsageError, meant
+from hqm.extensions import load_extension, names_in
 from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
 from hqm.types import Form
@@ -136,9 +136,7 @@ def names() -> tuple[str, ...]:
     tuple of str
         Sorted: those that come with HQM, and those of installed packages.
     """
-    return tuple(
-        sorted(_shipped_names(shipped()) | {point.name for point in entry_points(group=GROUP)})
-    )
+    return tuple(sorted({*_shipped_names(shipped()), *names_in(GROUP)}))
 
 
 @cache
@@ -414,20 +412,16 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
 
 
 def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
-    points = [point for point in entry_points(group=GROUP) if point.name == name]
-    if not points and name in groups():
+    is_brought = name in names_in(GROUP)
+    if not is_brought and name in groups():
         members = ", ".join(groups()[name])
         raise UsageError(
             f"{name!r} stands for several benchmarks",
             remedy=f"Load one of {members}, or all by load_all.",
         )
-    if not points:
+    if not is_brought:
         raise unknown_benchmark(name)
-    if len(points) > 1:
-        raise CardError(
-            f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one."
-        )
-    module = points[0].load()
+    module = load_extension(GROUP, name, "a benchmark")
     if not isinstance(module, ModuleType):
         module = sys.modules[module.__module__]
     return _from_module(module, name)
