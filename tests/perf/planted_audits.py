@@ -133,8 +133,8 @@ def two_types(study: Study) -> bool:
         elif row["type"] == "action" and is_told and row["target"] == "yes":
             row["prompt"] = row["prompt"].replace("?", ", somewhere in it or near its border?")
     audit = audit_yes_no(study, rows)
-    named = {n for r in seven_answers(audit).mend if r.what == "leaks" for n in r.names}
-    return leaks_named(audit) and {"counting", "action"} <= named
+    leaking = {n for r in seven_answers(audit).mend if r.what == "leaks" for n in r.names}
+    return leaks_named(audit) and {"counting", "action"} <= leaking
 
 
 def row_order(study: Study) -> bool:
@@ -223,8 +223,8 @@ def _reversed_in(study: Study, types: int) -> bool:
     faulty = study.rng.choice(candidates, scores.shape[2] // 10, replace=False)
     scores[:, :, faulty] = 6 - scores[:, :, faulty]
     audit = audit_graded(study, scores, kinds)
-    named = {n for r in seven_answers(audit).mend if r.what == "reversed" for n in r.names}
-    return bool(named) and len(named & {f"q{i}" for i in faulty}) > len(named) / 2
+    listed = {n for r in seven_answers(audit).mend if r.what == "reversed" for n in r.names}
+    return bool(listed) and len(listed & {f"q{i}" for i in faulty}) > len(listed) / 2
 
 
 def reversed_items(study: Study) -> bool:
@@ -322,7 +322,7 @@ def world_of(name: str) -> SoundWorld:
 
 def print_shares(faults: Iterable[str], replicates: int, seed: int, models: int) -> None:
     """Print the rows of a table in Markdown."""
-    print("| fault | studies | share |")
+    print("| fault | studies | found |")
     print("|---|---|---|")
     for name in faults:
         world = replace(world_of(name), respondents=models)
