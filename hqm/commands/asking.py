@@ -202,7 +202,9 @@ def _other_audit(
     files = [name for name in names if is_log(name)]
     kinds = names_in(FILE_AUDITS) if files else ()
     for kind in kinds:
-        if audit_files := load_extension(FILE_AUDITS, kind, "an audit of files")(names, columns):
+        find_audit = load_extension(FILE_AUDITS, kind, "an audit of files")
+        audit_files: Callable[[Path | None, RunOptions], None] | None = find_audit(names, columns)
+        if audit_files:
             return audit_files
     if _PREFERENCES not in kinds and any(_has_two_models(Path(name)) for name in files):
         load_extension(FILE_AUDITS, _PREFERENCES, "an audit of files")

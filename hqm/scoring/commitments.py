@@ -506,7 +506,9 @@ def answering_clause(text: str, question: str) -> str:
     )
 
 
-_MINIMUM_WORDS = frozenset("least lowest fewest smallest shortest slowest lightest coldest driest".split())
+_MINIMUM_WORDS = frozenset(
+    "least lowest fewest smallest shortest slowest lightest coldest driest".split()
+)
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
 
 

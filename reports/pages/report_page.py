@@ -592,7 +592,11 @@ def _seldom_measured(audits: Sequence[BenchmarkAudit]) -> str:
             continue
         # what few models answered was asked too, as the rows of the index say
         n_judged += audit.scoring == "people" or budget.row("people").status in _MEASURED_STATES
-        wordings = [row for row in map(budget.row, ("wording", "negation")) if row.status in _MEASURED_STATES]
+        wordings = [
+            row
+            for row in map(budget.row, ("wording", "negation"))
+            if row.status in _MEASURED_STATES
+        ]
         n_reworded += bool(wordings)
         points = Points.for_metric(audit)
         shifts += [(row.half * points.factor, audit.title) for row in wordings if row.half]

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.errors import DataError, DesignError
@@ -154,7 +156,9 @@ def one_factor(
         raise DesignError(
             f"all models have the same score on {constant[0]}", remedy="Leave it out."
         )
-    labels = np.array(families)[complete] if len(families) else np.arange(n_models)
+    labels: npt.NDArray[Any] = (
+        np.array(families)[complete] if len(families) else np.arange(n_models)
+    )
     raw = _factor_share(x, labels, seed)
     if days is None:
         return OneFactor(tuple(benchmarks), n_models, raw)
@@ -167,14 +171,15 @@ def one_factor(
     )
 
 
-def _factor_share(x: Array, labels: Array, seed: int) -> FactorShare:
+def _factor_share(x: Array, labels: npt.NDArray[Any], seed: int) -> FactorShare:
     """Return the share of one factor, with its interval and that of chance."""
     eigenvalues, vectors = np.linalg.eigh(np.corrcoef(x.T))
     loadings = vectors[:, -1] * math.sqrt(eigenvalues[-1]) * np.sign(vectors[:, -1].sum())
     generator = stream(seed, "one_factor")
     names, members = np.unique(labels, return_inverse=True)
     rows_of = [np.flatnonzero(members == index) for index in range(len(names))]
-    replicates, permuted = [], []
+    replicates: list[Array] = []
+    permuted: list[Array] = []
     while len(replicates) < _N_REPLICATES:
         drawn = generator.integers(len(names), size=len(names))
         rows = np.concatenate([rows_of[index] for index in drawn])
