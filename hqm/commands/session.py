@@ -149,7 +149,7 @@ class Session:
         """
         # of several benchmarks, a mode is meant for those that have it
         loaded = load_all(name, **self.options.loading, fitting=n_names > 1)
-        if n_names == 1 or self.options.judging.mode or self.judging.is_named:
+        if n_names == 1 or self.options.judging.mode or self.judging.has_judge:
             return loaded
         unjudged = [
             benchmark.name

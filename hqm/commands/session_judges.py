@@ -149,7 +149,7 @@ class SessionJudges:
         return [*panels, *(from_files[name] for name in named_judges or from_files)]
 
     @property
-    def is_named(self) -> bool:
+    def has_judge(self) -> bool:
         """Whether the options name a judge, or bring judgements or labels."""
         judging = self.session.options.judging
         return bool(judging.judges or judging.judgements or judging.criterion)
@@ -159,7 +159,7 @@ class SessionJudges:
         any.
         """
         return bool(
-            benchmark.roles and not self.is_named and not self.session.store.judged(benchmark.name)
+            benchmark.roles and not self.has_judge and not self.session.store.judged(benchmark.name)
         )
 
     def refuse_unjudged(self) -> None:
