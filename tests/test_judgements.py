@@ -5,6 +5,7 @@ nothing is guessed.
 import csv
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -912,3 +913,40 @@ def test_the_command_names_what_is_missing(
     assert status != 0
     assert "--judgements" in err
     assert issubclass(UsageError, HQMError)
+
+
+@pytest.mark.parametrize(
+    ("score", "sentence"),
+    [
+        (
+            lambda m, i: i % 2 if m == 0 else 8 * i,
+            pattern_of("door.binary-alone", name="m0", top="88", column="score"),
+        ),
+        (
+            lambda m, i: 2 * (i % 2) - 1,
+            pattern_of("door.below-zero", lowest="-1", column="score"),
+        ),
+        (
+            lambda m, i: 100 * (i % 2) if m else i % 2,
+            pattern_of("door.scales", small="1", large="100", column="score"),
+        ),
+    ],
+)
+def test_marks_of_two_scales_are_refused_as_scores_are(
+    run: Run,
+    dogs: Path,
+    tmp_path: Path,
+    score: Callable[[int, int], int],
+    sentence: str,
+) -> None:
+    cells = [(m, i) for m in range(2) for i in range(12)]
+    rows = [{"respondent": f"m{m}", "item": f"q{i}"} for m, i in cells]
+    for name, field in (("a", "answer"), ("j", "score")):
+        values = ["yes" if field == "answer" else score(m, i) for m, i in cells]
+        lines = [{**row, field: value} for row, value in zip(rows, values, strict=True)]
+        (tmp_path / name).with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)))
+    status, _, err = run(
+        "audit", dogs, "--recorded", tmp_path / "a.jsonl", "--judgements", tmp_path / "j.jsonl"
+    )
+    assert status == 1
+    assert re.search(sentence, err), err

@@ -25,7 +25,7 @@ from hqm.files.records import read_records
 from hqm.imports.detect import log_of_tool
 from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.intake import (
-    check_scale,
+    check_scales,
     find_contradiction,
     rename_headings,
     take_rows,
@@ -37,6 +37,7 @@ from hqm.imports.row import (
     ANSWERS,
     IDS,
     IMAGES,
+    JUDGES,
     PARTS,
     QUESTIONS,
     RESPONDENTS,
@@ -609,7 +610,7 @@ def _check_marks(records: Sequence[Mapping[str, Any]], path: str) -> None:
         numbers = [_mark_number(record.get(name)) for record in records]
         if any(map(_is_known, numbers)):
             marks[name] = numbers
-            check_scale(name, filter(_is_known, numbers), path)
+            _check_mark_scales(name, records, numbers, path)
     first, *others = marks or [""]
     for other in others:
         index = find_contradiction(marks[first], marks[other])
@@ -621,6 +622,28 @@ def _check_marks(records: Sequence[Mapping[str, Any]], path: str) -> None:
                 location=f"{path}: record {index + 1}",
                 remedy="Keep the column that is meant.",
             )
+
+
+def _check_mark_scales(
+    name: str, records: Sequence[Mapping[str, Any]], numbers: Sequence[float], path: str
+) -> None:
+    """Refuse marks of one judge on two scales, or on one that does not begin with 0; each judge may
+    have a scale of its own.
+    """
+    marks: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for record, value in zip(records, numbers, strict=True):
+        if _is_known(value):
+            respondent = first_text(record, RESPONDENTS)
+            marks[first_text(record, JUDGES)].append((respondent, value))
+    for judge_marks in marks.values():
+        check_scales(name, judge_marks, path)
+    lowest = min(filter(_is_known, numbers))
+    if lowest < 0:
+        raise DataError(
+            f"{lowest:g} stands in the column {name!r}, and the scale of a judge begins with 0",
+            location=path,
+            remedy="Write a wrong answer as 0.",
+        )
 
 
 def _mark_number(mark: Any) -> float:
