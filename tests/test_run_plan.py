@@ -58,3 +58,19 @@ def test_a_judge_is_planned_before_there_are_answers(run: Run, data: Path) -> No
     assert plan["stages"] == ["judge"]
     expected = (plan["tokens_in"] + 2 * plan["tokens_out"]) / 1e6
     assert plan["cost"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_model_that_reads_is_planned_as_if_it_read_every_answer(run: Run) -> None:
+    reader = "openai/reader@http://127.0.0.1:9/v1?price_in=1&price_out=2"
+    words = (
+        "shapes_choice",
+        "-r",
+        "openai/x@http://127.0.0.1:9/v1",
+        "--set",
+        f"read_with={reader}",
+    )
+    (plan,) = planned(run, *words)["judges"]
+    assert plan["judge"].startswith("openai/reader")
+    assert plan["askings"] > 500  # the distinct questions of 1,008 items
+    expected = (plan["tokens_in"] + 2 * plan["tokens_out"]) / 1e6
+    assert plan["cost"] == pytest.approx(expected, rel=1e-3)

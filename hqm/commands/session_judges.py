@@ -341,7 +341,8 @@ class SessionJudges:
         """Return what the judges will be asked about answers that are not there yet.
 
         The first stage is asked about answers of the usual length, to count its questions and
-        their words.
+        their words; a model that reads what the reader does not, about all of them, for how many
+        those are is not known before.
 
         Parameters
         ----------
@@ -350,7 +351,8 @@ class SessionJudges:
         """
         plans: list[JudgePlan] = []
         options = self.session.options
-        for benchmark in self.session.benchmarks if options.judging.judges else ():
+        has_models = options.judging.judges or options.reading.read_with
+        for benchmark in self.session.benchmarks if has_models else ():
             n_respondents = respondents.get(benchmark.name, 0.0)
             row = _expected_answers(benchmark)
             for number, panel in enumerate(self.panels(benchmark)):
@@ -364,7 +366,7 @@ class SessionJudges:
                 cost = None if prices is None else price(n * read, n * written, prices)
                 plans.append(
                     JudgePlan(
-                        panel.label,
+                        panel.panel.label,
                         benchmark.name,
                         tuple(benchmark.roles),
                         round(n * len(requests)),

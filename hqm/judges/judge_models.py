@@ -122,12 +122,16 @@ class Judging:
         number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
         return [] if number is None else self.store.runs(number)
 
+    def prepare(self, form: Form, rows: Rows) -> None:
+        """Choose what is asked of an administration, before it is judged; nothing to choose here."""
+
     def pending(self, form: Form, rows: Rows, units: Sequence[Unit] = ()) -> int:
         """Count the questions that are known to lack a reply, about answers and about labelled
         units.
 
         A later stage of the procedure may ask more.
         """
+        self.prepare(form, rows)
         asking = self.asking(0, retry=True)
         verdicts(self.benchmark, form, rows, lambda _: asking)
         decisions(self.benchmark, units, lambda _: asking)
@@ -152,6 +156,8 @@ class Judging:
 
         A judge that was loaded or started stays so for the next call, until `close`.
         """
+
+        self.prepare(form, rows)
 
         def run(asking: Asking) -> None:
             verdicts(self.benchmark, form, rows, lambda _: asking)
@@ -281,6 +287,7 @@ class Judging:
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
+        self.prepare(form, rows)
         asking, benchmark = self.asking(number), self.benchmark
         judged = verdicts(benchmark, form, rows, lambda _: asking)
         return judged_matrix(benchmark, cell, form, rows, judged, asking.used)

@@ -12,18 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from hqm.administration.administering import Outcome
-from hqm.administration.engines import Stop, never_stop
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
 from hqm.errors import NoReply, UnreadableReply
-from hqm.judges.judge_models import Judging, Progress
-from hqm.judges.procedure import Rows, Unit
+from hqm.judges.judge_models import Judging
+from hqm.judges.procedure import Rows
+from hqm.respondents.base import Request
 from hqm.scoring.commitments import is_doubtful
-from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.parsers import refuses
 from hqm.signature import digest
-from hqm.types import LETTERS, ORIGINAL, Cell, Form, Item, Response, Verdict
+from hqm.types import LETTERS, ORIGINAL, Form, Item, Response, Verdict
 
 VERSION = 1
 """Of the words in which a model is asked, and of what is sent to it."""
@@ -169,27 +167,12 @@ class ReadingModel(Judging):
         """No repetition of the rule."""
         return []
 
-    def pending(self, form: Form, rows: Rows, units: Sequence[Unit] = ()) -> int:
-        """Count the answers that the model has not read yet."""
-        self._choose(form, rows)
-        return super().pending(form, rows, units)
-
-    def judge(
-        self,
-        form: Form,
-        rows: Rows,
-        number: int = 0,
-        progress: Progress | None = None,
-        stop: Stop = never_stop,
-    ) -> Outcome:
-        """Ask the model until nothing is missing."""
-        self._choose(form, rows)
-        return super().judge(form, rows, number, progress, stop)
-
-    def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
-        """The verdicts of one administration, from stored replies alone."""
-        self._choose(form, rows)
-        return super().matrix(cell, form, rows, number)
+    def first_requests(self, form: Form, row: Sequence[Response]) -> list[Request]:
+        """Return what it would ask about a row of answers if the reader read none of them."""
+        self.procedure.checked = frozenset(key for key, _, _ in _answers(form, {"": list(row)}))
+        requests = super().first_requests(form, row)
+        self.procedure.checked = frozenset()
+        return requests
 
     def check(self, form: Form, rows: Rows) -> ReadingCheck:
         """Count what the model read in an administration of which `matrix` was made."""
@@ -201,7 +184,7 @@ class ReadingModel(Judging):
         n_agreed = sum(first.value == second.value for first, second in compared)
         return ReadingCheck(self.panel.label, n_sent, len(answers), n_agreed, len(compared))
 
-    def _choose(self, form: Form, rows: Rows) -> None:
+    def prepare(self, form: Form, rows: Rows) -> None:
         """Choose the answers to the original form that the model reads beside the reader: those
         of the least hashes, the same in every command.
         """
