@@ -197,6 +197,11 @@ def _passage_choice(
     return None if head else _text_choice(text, options, polar)
 
 
+# "A is tempting, but the text makes clear that it is D"
+_TURN = re.compile(
+    r"\bbut\b[^.\n]*\b(?:it is|must be|should be|points to|suggests)\s+(?:option )?"
+    r"[(\[]?([A-Z])[)\]]?\W*$"
+)
 _OR = re.compile(r"\b(?:or|oder|ou|o)\b|[/或]", re.IGNORECASE)
 
 
@@ -213,6 +218,9 @@ def _head_choice(
     (option,) = (option for option in options if option.letter == letters[0])
     if option.begins(remainder.lstrip(" .,:;)]*\"'—–-")):
         return letters
+    turn = _TURN.search((sentences(remainder) or [""])[0])
+    if turn and any(option.letter == turn[1] for option in options):
+        return (turn[1],)
     if is_denied(text, 0, end) or (head and _MENTION_ONLY.match(remainder)):
         return None
     return () if _contradicts(option, remainder, options) else letters
@@ -287,7 +295,9 @@ def _named_choice(
         return _undecided_choice(last, options)
     if is_tentative(last) and not answer.concluding:
         return ()
-    conclusion = _concluded_choice(answer, options, question)
+    conclusion = _identified_choice(answer, options)
+    if conclusion is None:
+        conclusion = _concluded_choice(answer, options, question)
     if conclusion is not None:
         return conclusion
     letter = _lone_letter(last, [option.letter for option in options])
@@ -302,7 +312,29 @@ def _named_choice(
     )
     if is_sole_option:
         return tuple(letters_named)
-    return _begun_option(first, options) or _undenied_option(answer.text, options)
+    return (
+        _computed_option(last, options)
+        or _begun_option(first, options)
+        or _undenied_option(answer.text, options)
+    )
+
+
+def _identified_choice(answer: ParsedAnswer, options: Sequence[Option]) -> tuple[str, ...] | None:
+    """The option that the first sentence is: "It is the bench. The dog lies behind it."."""
+    identification = _IDENTIFICATION.match(answer.sentences[0])
+    if identification is None or answer.concluding:
+        return None
+    letters = _named_options(identification[1], options)
+    return tuple(letters) if len(letters) == 1 else None
+
+
+def _computed_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
+    """The only option that is the result of the calculation in a sentence."""
+    if CALCULATION.search(sentence) is None:
+        return ()
+    result = sole_number(sentence[sentence.rfind("=") + 1 :])
+    letters = [option.letter for option in options if result and option.is_number(result)]
+    return tuple(letters) if len(letters) == 1 else ()
 
 
 def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -314,6 +346,11 @@ def _undenied_option(text: str, options: Sequence[Option]) -> tuple[str, ...]:
             denied.add(match[1])
     remaining = letters - denied
     return tuple(remaining) if len(remaining) == 1 < len(denied) else ()
+
+
+_IDENTIFICATION = re.compile(
+    r"(?:it|this|that) (?:is|must be) ((?:an? |the )?\w+(?: \w+){0,2})[.!]$", re.IGNORECASE
+)
 
 
 def _begun_option(sentence: str, options: Sequence[Option]) -> tuple[str, ...]:
@@ -552,9 +589,21 @@ def _options_by_words(text: str, options: Sequence[Option]) -> list[str]:
     return letters
 
 
+_SUFFIX = re.compile(r"(?<=\w{4})(?:es|s|ed|ing|e)$")
+
+
+def _inflected(word: str) -> str:
+    """The pattern of a word with the endings that it may have: "advertise", "advertises"."""
+    stem = _SUFFIX.sub("", word)
+    return f"{stem}(?:e?s|e?d|ing|e)?" if len(stem) > _MAX_UNINFLECTED else word
+
+
+_MAX_UNINFLECTED = 3
+
+
 def _says_all(text: str, words: Iterable[str]) -> bool:
     """Whether a text says all of these words and denies none."""
-    matches = (re.search(rf"(?<!\w){word}(?!\w)", text) for word in words)
+    matches = (re.search(rf"(?<!\w){_inflected(word)}(?!\w)", text) for word in words)
     return all(match and not is_denied(text, *match.span()) for match in matches)
 
 

@@ -492,6 +492,13 @@ def answering_clause(text: str, question: str) -> str:
     ranks = text.split(" > ")
     if len(superlatives) == 1 and len(ranks) > 1:
         return ranks[-1 if superlatives[0].lower() in _MINIMUM_WORDS else 0]
+    ranking = _RANKING.search(text) if len(superlatives) == 1 else None
+    if ranking:
+        extremes = [word.replace("nearest", "closest") for word in ranking.group(1, 2)]
+        superlative = superlatives[0].lower()
+        if superlative not in extremes:
+            return ""
+        return ranking[3].split(",")[-extremes.index(superlative)]
     if len(superlatives) == 1 and overlaps.count(max(overlaps)) > 1:
         # "Cairo had the lowest rainfall, while Oslo had the highest"
         word = superlatives[0].lower()
@@ -509,6 +516,7 @@ def answering_clause(text: str, question: str) -> str:
 _MINIMUM_WORDS = frozenset(
     "least lowest fewest smallest shortest slowest lightest coldest driest".split()
 )
+_RANKING = re.compile(r"\bfrom (?:the )?(\w+est) to (?:the )?(\w+est)\b\W+(.+)", re.IGNORECASE)
 _SUPERLATIVE = re.compile(r"\b(?:most|least|best|worst|\w{3,}est)\b", re.IGNORECASE)
 
 
@@ -529,14 +537,24 @@ def without_side_remark(text: str) -> str:
 
 def shared_words(text: str, question: str) -> int:
     """How many content words of a question a text repeats."""
-    question_words = set(re.findall(r"\w{3,}", question.lower())) - _QUESTION_WORDS
-    text_words = re.findall(r"\w{3,}", text.lower())
-    return len(set(map(_stem, question_words)) & set(map(_stem, text_words)))
+    return len(_question_stems(question).intersection(map(_stem, _LONG_WORD.findall(text.lower()))))
 
 
+@lru_cache(maxsize=1024)
+def _question_stems(question: str) -> frozenset[str]:
+    """The stems of the content words of a question."""
+    words = set(_LONG_WORD.findall(question.lower())) - _QUESTION_WORDS
+    return frozenset(map(_stem, words))
+
+
+_LONG_WORD = re.compile(r"\w{3,}")
+_ENDING = re.compile(r"(?<=\w{3})(?:e?s|ed|ing|e)$")
+
+
+@lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
     """A word of three letters or more without its ending."""
-    return re.sub(r"(?<=\w{3})(?:e?s|ed|ing|e)$", "", word)
+    return _ENDING.sub("", word)
 
 
 _QUESTION_WORDS = frozenset(
@@ -574,7 +592,7 @@ _DENIAL_AFTER = re.compile(
     r"|looks?)?"
     r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
     r"|eliminated|impossible|excluded)\b)"
-    r"|^[\"')\]]*\s*(?:选项)?(?:ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错|가 아니|이 아니|은 아니|는 아니)",
+    r"|^[\"')\]]*\s*(?:选项)?(?:より|ではな|じゃな|は(?:違|誤|間違)|不是|不对|不正确|错误|是错|가 아니|이 아니|은 아니|는 아니)",
     re.IGNORECASE,
 )
 

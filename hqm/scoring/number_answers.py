@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from hqm.scoring.commitments import (
@@ -51,7 +52,7 @@ _CONTINUATION = re.compile(
 )
 # what follows explains the number, and has numbers of its own
 SUBORDINATE = re.compile(
-    r",? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
+    r", from\b|,? (?:because|since|(?<!well )as(?! well)|with|where|given|considering|but|whereas|while"
     r"|although|assuming|if"
     r"|when|after|before|out of|compared|rather than|instead of|per|up from|down from"
     r"|arranged|consisting|split|divided|grouped|reaching|(?:up|down)(?: by)? [$€£]?[\d.,]+\s?%?"
@@ -78,7 +79,8 @@ _TIME_PREPOSITION = re.compile(
 )
 _TIME_PHRASE = re.compile(r"\W*(?:in|for|at|during|en|im)\s+(\d+)\b", re.IGNORECASE)
 _COUNT_QUESTION = re.compile(
-    r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have|had|will)\b",
+    r"how many (?:of the )?((?:[a-z]+ ){1,4}?)(?:are|is|was|were|do|does|did|can|could|has|have|had|will)\b"
+    r"(?: (?!there)(\w{4,}?(?:ing|ed|en))\b)?",
     re.IGNORECASE,
 )
 _YEAR_QUESTION = re.compile(r"\b(?:which|what) years?\b|^when\b", re.IGNORECASE)
@@ -140,13 +142,25 @@ def _uncued_number(answer: ParsedAnswer, counts: bool, question: str) -> Number 
         return numbers_in("0")[0]
     if says_unable(last) or (len(answer.sentences) <= 3 and says_unable(answer.text)):
         return None
-    for text in (*answer.concluding, *_ordered_ends(answer, question)):
+    texts = [*answer.concluding, *_ordered_ends(answer, question)]
+    if _states_total(last, answer):
+        texts.insert(0, last)
+    for text in texts:
         number = None if says_unable(text) else _passage_number(text, counts, question)
         if number is not None:
             return number
         if text in answer.concluding and text in last and _is_hedged(text, numbers_in(text)):
             return None
     return None
+
+
+def _states_total(last: str, answer: ParsedAnswer) -> bool:
+    """Whether a last sentence sums up what was concluded before: "so she spent $12. The total is
+    32.".
+    """
+    is_conclusion = any(text in last for text in answer.concluding)
+    values = {number.value for number in undenied_numbers(last)}
+    return _TOTAL.search(last) is not None and not is_conclusion and len(values) == 1
 
 
 def _ordered_ends(answer: ParsedAnswer, question: str) -> list[str]:
@@ -213,12 +227,17 @@ def _is_range(text: str, low: Number, high: Number) -> bool:
 
 def undenied_numbers(text: str) -> list[Number]:
     """The numbers of a text that it does not deny; "134 of the 150" names the first only."""
-    return [
+    return list(_undenied_numbers(text))
+
+
+@lru_cache(maxsize=1024)
+def _undenied_numbers(text: str) -> tuple[Number, ...]:
+    return tuple(
         number
         for number in numbers_in(text)
         if not is_denied(text, number.start, number.end)
         and not _REFERENCE_AMOUNT.search(text[: number.start])
-    ]
+    )
 
 
 def without_parentheses(text: str) -> str:
@@ -245,10 +264,19 @@ def _years(numbers: Sequence[Number]) -> list[Number]:
     return [number for number in numbers if 1000 <= number.value <= 2100 and not number.unit]
 
 
+@lru_cache(maxsize=1024)
+def _question_numbers(
+    question: str,
+) -> tuple[frozenset[tuple[Fraction, str]], frozenset[Fraction]]:
+    """The numbers of a question with their units, and without."""
+    numbers = numbers_in(question)
+    values = frozenset(number.value for number in numbers)
+    return frozenset((number.value, number.unit) for number in numbers), values
+
+
 def _new_numbers(text: str, question: str) -> list[Number]:
     """The numbers of a text that do not repeat the question: "9 dots", or the year in "in 2019"."""
-    in_question = {(number.value, number.unit) for number in numbers_in(question)}
-    values = {value for value, _ in in_question}
+    in_question, values = _question_numbers(question)
     new_numbers = []
     numbers = undenied_numbers(text)
     years = _years(numbers)
@@ -268,7 +296,15 @@ def _counted_number(text: str, question: str) -> Number | None:
     """
     count_question = _COUNT_QUESTION.match(question)
     numbers = undenied_numbers(text)
-    if count_question is None or "=" in text or _TOTAL.search(text) or _is_hedged(text, numbers):
+    if count_question is None or "=" in text or _is_hedged(text, numbers):
+        return None
+    if count_question[2]:  # "Two people are standing, three are sitting"
+        clauses = re.split(r"[,;]| and | but | while ", text)
+        clauses = [clause for clause in clauses if shared_words(clause, count_question[2])]
+        stated = undenied_numbers(clauses[0]) if len(clauses) == 1 else []
+        if len(stated) == 1 < len(numbers):
+            return stated[0]
+    if _TOTAL.search(text):
         return None
     nouns = [word.removesuffix("s") for word in count_question[1].lower().split()]
     counted = [number for number in numbers if number.unit.removesuffix("s") in nouns]

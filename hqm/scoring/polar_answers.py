@@ -118,7 +118,7 @@ _PLAIN_WORDS = frozenset(
         " look looks"
         " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
         " doesn don didn hasn haven t s lack lacks absent missing should could would must wouldn"
-        " couldn indeed actually really"
+        " couldn indeed actually really include includes included listed mentioned"
         " shouldn be you from given provided based according to than as at by here anywhere"
     ).split()
 )
@@ -141,7 +141,7 @@ _VERDICT = re.compile(
 _FINAL_POLARITY = re.compile(
     r"(?:[,:;→>—–]|\b(?:so|then|therefore|hence|thus|is|was|be|it|(?<!or )an?|again|definite|clear"
     r"|as|say"
-    r"|with|así que|por (?:lo )?tanto|donc|also|daher|quindi|portanto|поэтому|так что))"
+    r"|with|effectively|basically|essentially|practically|así que|por (?:lo )?tanto|donc|also|daher|quindi|portanto|поэтому|так что))"
     r"\s*[\"']?(yes|no|sí|oui|non|ja|nein|sim|não|да|нет)\b[\"']?[.!]?$"
     r"|[,;] (?:but|so|and|then) (yes|no)\b(?=[,.;:!])",
     re.IGNORECASE,
@@ -175,7 +175,8 @@ _SECOND_PREDICATE = re.compile(
 """A further predicate of the same subject, behind a comma or "which"."""
 _APPEARANCE = re.compile(r"\b(?:seem|look|appear)s?\b", re.IGNORECASE)
 _ABSENCE = re.compile(
-    r"\W*(?:there (?:is|are|was|were) no|no|(?:\w+ )?\w+ (?:does|do|did)(?:n't| not) have)\b",
+    r"\W*(?:there (?:is|are|was|were) no|no|(?:\w+ )?\w+ (?:does|do|did)(?:n't| not) have)\b"
+    r"|.*\b(?:is|are|was|were)(?:n't| not) (?:listed|included|shown|mentioned|present|visible)\b",
     re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(

@@ -264,12 +264,17 @@ def _match_list(
                 return None
             in_order = ORDER_QUESTION.search(item.prompt) is None or names == list(targets)
             return ShortMatch(in_order, ", ".join(members))
-    if readings:
+    if readings and not _ADDITION.search(answer.text):
         return ShortMatch(False, ", ".join(readings[0]))
-    return _match_named_list(text, answer, targets)
+    return _match_named_list(text, answer, targets, item.prompt)
 
 
-def _match_named_list(text: str, answer: ParsedAnswer, targets: Sequence[str]) -> ShortMatch | None:
+_ADDITION = re.compile(r"[.;] [^.;]*\b(?:also|as well|too|additionally|in addition)\b", re.I)
+
+
+def _match_named_list(
+    text: str, answer: ParsedAnswer, targets: Sequence[str], question: str
+) -> ShortMatch | None:
     """The match of an answer that gives no list, but may name the members in its sentences."""
     is_empty = EMPTY_LIST.search(answer.text) is not None
     last = answer.sentences[-1] if answer.sentences else ""
@@ -285,6 +290,11 @@ def _match_named_list(text: str, answer: ParsedAnswer, targets: Sequence[str]) -
         return ShortMatch(False, ", ".join(phrases)) if phrases or is_empty else None
     if any(hedges(text, target) for target in targets):
         return None
+    first, _, second = answer.text.partition(";")
+    if second and shared_words(first, question) > shared_words(second, question):
+        phrases = _phrases_in(first, targets)  # "on the desk; the lamp stands on the floor"
+        if len(phrases) < len(targets):
+            return ShortMatch(False, ", ".join(phrases))
     return ShortMatch(True, ", ".join(phrases))
 
 
@@ -378,7 +388,13 @@ def _is_overridden(answer: ParsedAnswer, target: str, question: str) -> bool | N
         return True
     relevance = _compare_relevance(contrast, naming, question)
     if relevance == 0 and is_contrast and first_names:
-        return re.search(r"\b(?:is|are|was)\b", contrast) is not None
+        return (
+            re.match(
+                r"\W*(?:(?:now|actually|in fact) )?(?:it|they|he|she|this|that|the \w+)\b.*\b(?:is|are|was)\b",
+                contrast,
+            )
+            is not None
+        )
     return relevance > 0
 
 
@@ -431,10 +447,45 @@ def _match_text(text: str, target: str, question: str) -> ShortMatch | None:
         return ShortMatch(is_right, read) if answer.text else None
     if names_phrase(text, [target]):
         is_overridden = _is_overridden(answer, target, question)
+        if _is_contrary_outcome(answer.text, target, question):
+            return ShortMatch(False, answer.text[:80])
+        if _concludes_otherwise(answer, target, question):
+            return None
         if is_overridden is None or hedges(text, target) or _is_tentative(answer):
             return None
         return ShortMatch(not is_overridden, answer.text[:80] if is_overridden else target)
     return _match_unnamed(answer, target, question)
+
+
+# a question for the winner, and what only the loser does; and the other way round
+_OUTCOMES = (
+    (r"\b(?:w[io]ns?|winner|beat|defeated)\b", r"\s+(?:lost|loses|was (?:beaten|defeated))\b"),
+    (r"\b(?:lose|lost|loses|loser)\b", r"\s+(?:won|wins|beat|beats|defeated)\b"),
+)
+
+
+def _is_contrary_outcome(text: str, target: str, question: str) -> bool:
+    """Whether a text says of the target that it lost, where it is asked who won."""
+    return any(
+        re.search(event, question, re.IGNORECASE)
+        and re.search(rf"\b{re.escape(normalize(target))}{contrary}", normalize(text))
+        for event, contrary in _OUTCOMES
+    )
+
+
+def _concludes_otherwise(answer: ParsedAnswer, target: str, question: str) -> bool:
+    """Whether a conclusion repeats the question and does not name the target: "..., so Feyenoord
+    won".
+    """
+    if not answer.concluding or answer.explicit or answer.emphasised:
+        return False
+    conclusion = answer.concluding[0]
+    is_pronoun = re.match(r"\W*(?:it|they|he|she|this|that|these|there|we|i)\b", conclusion, re.I)
+    return bool(
+        not is_pronoun
+        and shared_words(conclusion, question)
+        and not _phrases_in(conclusion, (target,))
+    )
 
 
 def _is_tentative(answer: ParsedAnswer) -> bool:

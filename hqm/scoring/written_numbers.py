@@ -169,7 +169,7 @@ _NO_UNIT = (
     "|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
 )
 LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
-_SPACED = "\u0900-\u097f\u0620-\u064a"  # Hindi and Arabic letters; a digit may follow them
+_SPACED = "\u0900-\u097f\u0620-\u065f\u066e-\u06d3"  # letters of Hindi, Arabic and Persian
 _NUMBER = re.compile(
     rf"(?<![{LATIN}.^√])"
     r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
